@@ -6,13 +6,13 @@ This module checks settings also in roles without kafka-python, so it imports no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.assignors import Strategy, strategy
 from rebalance_agent.assignors.units.standbys import NUM_STANDBYS
 from rebalance_agent.errors import AssignmentError, InvalidInputError
-from rebalance_agent.gateway.rule_texts import refuse_hidden, split_rules
+from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 
 __all__ = ["ASSIGN_SECONDS", "Rule", "Rules", "parse_rules"]
 
@@ -40,20 +40,8 @@ class Rule:
         return f"{self.pattern.pattern}={self.strategy.name}{settings}"
 
 
-class Rules:
-    """An ordered list of rules."""
-
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        """Without rules, no group is rewritten."""
-        self._rules = tuple(rules)
-
-    def __iter__(self) -> Iterator[Rule]:
-        """The rules in their order."""
-        return iter(self._rules)
-
-    def of(self, group: str) -> Rule | None:
-        """The first rule whose pattern matches the whole name ``group``; None if no rule does."""
-        return next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
+class Rules(RuleList[Rule]):
+    """The rules of strategies; without a rule, a group is not rewritten."""
 
 
 def parse_rules(text: str) -> Rules:
@@ -65,9 +53,7 @@ def parse_rules(text: str) -> Rules:
     Raises:
         InvalidInputError: a rule cannot be parsed, or its strategy or a setting is unknown or unfit for a gateway.
     """
-    rules = tuple(map(_rule, split_rules(FIELD, text)))
-    refuse_hidden(FIELD, [rule.pattern.pattern for rule in rules], [*map(str, rules)])
-    return Rules(rules)
+    return Rules(parse_rule_texts(FIELD, text, _rule))
 
 
 def _rule(text: str) -> Rule:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, Protocol, TypeVar
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["RULES_MAX", "RULE_TEXT_MAX", "refuse_hidden", "split_rules"]
+__all__ = ["RULES_MAX", "RULE_TEXT_MAX", "RuleList", "parse_rule_texts"]
 
 RULES_MAX = 100
 """Rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all rules."""
@@ -18,27 +19,45 @@ RULE_TEXT_MAX = 65_536
 _RULES = re.compile(r";\s+|;?\s*\n\s*")
 
 
-def split_rules(field: str, text: str) -> list[str]:
-    """The rules of the setting ``field``, which are separated by ``;`` and a space, or by lines.
+class _Matching(Protocol):
+    @property
+    def pattern(self) -> re.Pattern[str]: ...
+
+
+_RuleT = TypeVar("_RuleT", bound=_Matching)
+
+
+class RuleList(Generic[_RuleT]):
+    """An ordered list of rules, of which the first that matches a group counts."""
+
+    def __init__(self, rules: Iterable[_RuleT] = ()) -> None:
+        """Without rules, nothing is done in any group."""
+        self._rules = tuple(rules)
+
+    def __iter__(self) -> Iterator[_RuleT]:
+        """The rules in their order."""
+        return iter(self._rules)
+
+    def of(self, group: str) -> _RuleT | None:
+        """The first rule whose pattern matches the whole name ``group``; None if no rule does."""
+        return next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
+
+
+def parse_rule_texts(field: str, text: str, parse: Callable[[str], _RuleT]) -> list[_RuleT]:
+    """The rules of the setting ``field``, each by ``parse``; they are separated by ``;`` and a space, or by lines.
 
     Raises:
-        InvalidInputError: there are too many, or the text is too long.
+        InvalidInputError: there are too many, the text is too long, or a rule never applies, since an earlier one has
+            the same pattern.
     """
     if len(text) > RULE_TEXT_MAX:
         raise InvalidInputError(field, f"must have at most {RULE_TEXT_MAX} characters")
     parts = [part for part in _RULES.split(text.strip().rstrip(";")) if part]
     if len(parts) > RULES_MAX:
         raise InvalidInputError(field, f"must be at most {RULES_MAX} rules")
-    return parts
-
-
-def refuse_hidden(field: str, patterns: Sequence[str], rules: Sequence[str]) -> None:
-    """Check that no rule has the pattern of an earlier one.
-
-    Raises:
-        InvalidInputError: naming the rule that never applies; ``rules`` are the texts of ``patterns``.
-    """
-    for number, pattern in enumerate(patterns):
-        if pattern in patterns[:number]:
-            text = f"rule {rules[number][:200]!r}: never applies, because an earlier rule has the same pattern"
-            raise InvalidInputError(field, text)
+    rules = [parse(part) for part in parts]
+    for number, rule in enumerate(rules):
+        if any(rule.pattern.pattern == before.pattern.pattern for before in rules[:number]):
+            problem = f"rule {str(rule)[:200]!r}: never applies, because an earlier rule has the same pattern"
+            raise InvalidInputError(field, problem)
+    return rules

@@ -6,11 +6,10 @@ This module checks settings also in roles without kafka-python, so it imports no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.rule_texts import refuse_hidden, split_rules
+from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -66,20 +65,12 @@ class SeatRule:
         return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
 
 
-class SeatRules:
-    """An ordered list of rules."""
-
-    def __init__(self, rules: Iterable[SeatRule] = ()) -> None:
-        """Without rules, no group has seats."""
-        self._rules = tuple(rules)
-
-    def __iter__(self) -> Iterator[SeatRule]:
-        """The rules in their order."""
-        return iter(self._rules)
+class SeatRules(RuleList[SeatRule]):
+    """The rules of seats; without a rule, a group has none."""
 
     def of(self, group: str) -> SeatRule | None:
-        """The first rule whose pattern matches the whole name ``group``; None if there is none, or its mode is off."""
-        rule = next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
+        """See `RuleList`; None also where the rule's mode is off."""
+        rule = super().of(group)
         return None if rule is None or rule.mode is SeatMode.OFF else rule
 
 
@@ -89,9 +80,7 @@ def parse_seat_rules(text: str) -> SeatRules:
     Raises:
         InvalidInputError: a rule cannot be parsed, or its mode or a setting is unknown or out of its limits.
     """
-    rules = tuple(map(_rule, split_rules(FIELD, text)))
-    refuse_hidden(FIELD, [rule.pattern.pattern for rule in rules], [*map(str, rules)])
-    return SeatRules(rules)
+    return SeatRules(parse_rule_texts(FIELD, text, _rule))
 
 
 def _rule(text: str) -> SeatRule:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
 from http.client import HTTPException
 
 from chaos.faults.flood import post
-from chaos.processes.programs import ENVIRONMENT, MODULE
+from chaos.processes.programs import run_program
 from chaos.processes.run_context import pause_process, pause_repeatedly
-from support.observer.observing import PATIENCE_S, eventually, http
+from support.observer.observing import eventually, http
 
 MEMORY_BYTES = 4 << 20
 HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
@@ -86,9 +85,8 @@ def _sidecar_flooded(context, fault):
     """A hostile client floods the sidecar; afterwards it must work as before."""
     eventually(lambda: context.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
     web = f"127.0.0.1:{context.sidecar.life.port}"
-    command = [*MODULE, "chaos.faults.flood", context.events, web, str(fault.seconds)]
-    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
-    print(f"           flooded: {done.stdout.strip()}", flush=True)
+    flooded = run_program("chaos.faults.flood", context.events, web, fault.seconds)
+    print(f"           flooded: {flooded}", flush=True)
     # While it is flooded it may refuse everything; afterwards, nothing for long.
     eventually(
         lambda: context.sidecar.life.ready() and _takes(context.events), waiting_for="the sidecar, which was flooded"

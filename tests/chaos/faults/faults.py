@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 from chaos.faults.agent_faults import AGENT_FAULTS
 from chaos.faults.broker_faults import BROKER_FAULTS
-from chaos.processes.programs import ENVIRONMENT, MODULE
-from support.observer.observing import PATIENCE_S
+from chaos.processes.programs import run_program
 
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 
@@ -49,11 +46,9 @@ def _connections_reset(context, _fault):
 
 def _hostile_tenant(context, fault):
     """Other groups, made by clients that no library makes, cost the observer as much as they can."""
-    brokers = context.kafka.bootstrap_servers
     seed = context.chance.randrange(1_000_000)
-    command = [*MODULE, "chaos.faults.tenant", brokers, context.events, str(fault.seconds), str(seed)]
-    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
-    print(f"           tenant: {done.stdout.strip()}", flush=True)
+    done = run_program("chaos.faults.tenant", context.kafka.bootstrap_servers, context.events, fault.seconds, seed)
+    print(f"           tenant: {done}", flush=True)
 
 
 # The pipeline

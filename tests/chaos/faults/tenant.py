@@ -11,8 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import random
-import socket
-import struct
 import sys
 import uuid
 from collections import Counter
@@ -27,6 +25,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from support.gateway.frames import framed
+from support.kafka.frame_connection import FrameConnection
 from support.observer.observing import http
 
 HOSTILE = "hostile-"
@@ -47,27 +46,6 @@ HUGE_SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("orders",), byt
 NOTHING = encode_assignment(ConsumerAssignment(1, {}, None))
 ABSURD = encode_assignment(ConsumerAssignment(1, {"absurd": tuple(range(ABSURD_PARTITIONS))}, None))
 CLOCK = SystemClock()
-
-
-class Broker:
-    """A connection to one broker."""
-
-    def __init__(self, address):
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
-        self._file = self._socket.makefile("rb")
-
-    def ask(self, request, response):
-        """The answer."""
-        frame = framed(request)
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        (size,) = struct.unpack(">i", self._file.read(4))
-        return response.decode(self._file.read(size), version=VERSION, header=True)
-
-    def close(self):
-        """Close the connection."""
-        self._file.close()
-        self._socket.close()
 
 
 class Tenant:
@@ -91,7 +69,7 @@ class Tenant:
         for name, attack in attacks.items():
             until = CLOCK.monotonic() + self._seconds / len(attacks)
             while (left_s := until - CLOCK.monotonic()) > 0 or (left_s > -TAKEN_S and not self.done[name]):
-                with contextlib.suppress(OSError, HTTPException, struct.error):
+                with contextlib.suppress(OSError, HTTPException):
                     self.done[name] += attack()
         for broker in self._brokers.values():
             broker.close()
@@ -136,16 +114,19 @@ class Tenant:
 
     def _joined(self, address, group, subscription, assignment):
         try:
-            broker = self._brokers.get(address) or self._brokers.setdefault(address, Broker(address))
+            broker = self._brokers.get(address)
+            if broker is None:
+                broker = self._brokers[address] = FrameConnection(address, TIMEOUT_S)
             return self._lead(broker, group, subscription, assignment)
-        except (OSError, struct.error):
+        except OSError:
             if broken := self._brokers.pop(address, None):
                 broken.close()
             return False
 
     def _lead(self, broker, group, subscription, assignment):
         protocol = JoinGroupRequest.JoinGroupRequestProtocol(version=VERSION, name="range", metadata=subscription)
-        joined = broker.ask(
+        joined = _ask(
+            broker,
             JoinGroupRequest(
                 version=VERSION,
                 group_id=group,
@@ -165,7 +146,8 @@ class Tenant:
         given = SyncGroupRequest.SyncGroupRequestAssignment(
             version=VERSION, member_id=joined.member_id, assignment=assignment
         )
-        synced = broker.ask(
+        synced = _ask(
+            broker,
             SyncGroupRequest(
                 version=VERSION,
                 group_id=group,
@@ -176,6 +158,10 @@ class Tenant:
             SyncGroupResponse,
         )
         return not synced.error_code
+
+
+def _ask(broker, request, response):
+    return response.decode(broker.exchange(framed(request)), version=VERSION, header=True)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
+
+from support.observer.observing import PATIENCE_S
 
 TESTS = Path(__file__).parents[2]
 MODULE = (sys.executable, "-W", "ignore", "-m")
@@ -16,3 +19,10 @@ ENVIRONMENT = {
     "PYTHONPATH": os.pathsep.join((str(TESTS.parent / "agent"), str(TESTS))),
     "PYTHONFAULTHANDLER": "1",
 }
+
+
+def run_program(module, *arguments):
+    """Run one of our modules to its end; what it printed. Raises CalledProcessError where it fails."""
+    command = [*MODULE, module, *map(str, arguments)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
+    return done.stdout.strip()

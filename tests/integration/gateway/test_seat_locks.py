@@ -80,7 +80,7 @@ def test_a_restarted_gateway_has_its_locks_again(connect):
     before = connect()
     assert before.claim("s") == [LockChange("s")]
     saved = before.locks.saved()
-    before.socket.close()
+    before.close()
     assert connect().claim("s") == [LockChange("s", TAKEN, UNRELEASED)]
     assert connect(restored=saved).restored == [LockChange("s")]
 

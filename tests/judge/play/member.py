@@ -17,6 +17,20 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
 ENDED_S = 70
 
 
+def started(folder, program, config):
+    """The process of a program with its configuration; it ends with its standard input."""
+    with (folder / "members" / "errors.log").open("ab") as errors:
+        return subprocess.Popen(
+            [*program, json.dumps(config)],
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
+            stdout=errors,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+
+
 class Acts:
     """What the run did, a JSON line each, at the moment before it did it."""
 
@@ -54,16 +68,7 @@ class Member:
             [context.go_member] if group.program == "go" else [sys.executable, str(PROGRAMS / f"{group.program}.py")]
         )
         self._note("start")
-        with (context.folder / "members" / "errors.log").open("ab") as errors:
-            self._popen = subprocess.Popen(
-                [*program, json.dumps(config)],
-                env=ENVIRONMENT,
-                stdin=subprocess.PIPE,
-                stdout=errors,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
+        self._popen = started(context.folder, program, config)
 
     def _note(self, do, **more):
         self._acts.note(do, group=self.group.name, member=self.name, process=self.process, **more)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
-from judge.play.member import ENVIRONMENT, PROGRAMS
+from judge.play.member import PROGRAMS, started
 
 ENDED_S = 10
 
@@ -20,15 +19,7 @@ class Source:
             "prefixes": [f"{group.name}-" for group in groups],
             "file": str(context.folder / "source.ndjson"),
         }
-        with (context.folder / "members" / "errors.log").open("ab") as errors:
-            self._popen = subprocess.Popen(
-                [sys.executable, str(PROGRAMS / "producer.py"), json.dumps(config)],
-                env=ENVIRONMENT,
-                stdin=subprocess.PIPE,
-                stdout=errors,
-                stderr=errors,
-                start_new_session=True,
-            )
+        self._popen = started(context.folder, [sys.executable, str(PROGRAMS / "producer.py")], config)
 
     def end(self):
         """Stop."""

@@ -14,10 +14,8 @@ from support.kafka.kafkas_java import start_java
 from support.members.java_member import CONSUMER, DESERIALIZER, print_line
 
 
-def main(bootstrap, group, topic, client_id):
-    """Run a member until standard input ends, then leave."""
-    stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+def read_shared(bootstrap, group, topic, client_id, say, stop):
+    """Read records, and acknowledge them with the next poll, until ``stop``; then leave. ``say`` takes each line."""
     start_java()
     properties = jpype.JClass("java.util.Properties")()
     for name, value in {
@@ -33,8 +31,15 @@ def main(bootstrap, group, topic, client_id):
     wait = jpype.JClass("java.time.Duration").ofMillis(100)
     while not stop.is_set():
         for record in consumer.poll(wait):
-            print_line("read", int(record.partition()), int(record.offset()))
+            say("read", int(record.partition()), int(record.offset()))
     consumer.close()
+
+
+def main(bootstrap, group, topic, client_id):
+    """Run a member until standard input ends."""
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    read_shared(bootstrap, group, topic, client_id, print_line, stop)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import socket
-import struct
 import uuid
 
 from rebalance_agent.gateway.seats.locks import GroupLocks, LockChange
@@ -16,6 +14,7 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import encode_describe
+from support.kafka.frame_connection import FrameConnection
 
 PATIENCE_S = 60
 
@@ -25,9 +24,7 @@ class LockConnection:
 
     def __init__(self, bootstrap, group, restored=()):
         self.group, self.now = group, 0.0
-        host, _, port = bootstrap.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-        self.file = self.socket.makefile("rb")
+        self._broker = FrameConnection(bootstrap, PATIENCE_S)
         self.numbers = itertools.count(1)
         self.locks = GroupLocks(SeatSettings(), (str(uuid.uuid4()) for _ in itertools.count()))
         self.restored = self.do(self.locks.restore(restored, self.now))
@@ -36,13 +33,13 @@ class LockConnection:
         return self
 
     def __exit__(self, *_):
-        self.file.close()
-        self.socket.close()
+        self.close()
+
+    def close(self):
+        self._broker.close()
 
     def exchange(self, frame):
-        self.socket.sendall(struct.pack(">i", len(frame)) + frame)
-        (size,) = struct.unpack(">i", self.file.read(4))
-        return self.file.read(size)
+        return self._broker.exchange(frame)
 
     def send(self, beat):
         return read_heartbeat_answer(self.exchange(heartbeat_frame(self.group, beat, next(self.numbers), "gateway")))

@@ -82,7 +82,7 @@ def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatc
         return answer
 
     monkeypatch.setattr(agent_faults, "http", http)
-    monkeypatch.setattr(agent_faults.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="{}"))
+    monkeypatch.setattr(agent_faults, "run_program", lambda *_: "{}")
     sidecar = SimpleNamespace(life=SimpleNamespace(port=2, ready=lambda: True))
     inject(SimpleNamespace(sidecar=sidecar, events="127.0.0.1:1"), Fault(0.0, "sidecar flooded", 2, 1))
     assert answers == []

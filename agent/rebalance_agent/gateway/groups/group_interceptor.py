@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import struct
 from collections import deque
 from typing import Any
 
@@ -24,7 +23,7 @@ from rebalance_agent.gateway.seating import SeatFrames
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
 from rebalance_agent.gateway.seating.seat_frames import SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
-from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
@@ -41,7 +40,6 @@ _HANDLERS = (
     FetchHandler,
     ConsumerHeartbeatHandler,
 )
-_LENGTH = struct.Struct(">h")
 _Waiting = tuple[RequestHead, FrameHandler, Any, SeatNote | None]
 _logger = logging.getLogger(__name__)
 
@@ -123,7 +121,7 @@ class GroupInterceptor:
                 raise
             return frame
         try:
-            step = await handler.request(opened.message, _client_id(frame), ask)
+            step = await handler.request(opened.message, client_id(frame), ask)
             changed = opened.frame() if step.changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
@@ -192,10 +190,3 @@ class GroupInterceptor:
         self._shared.count(FrameOutcome.FAILED)
         text = "an error of the gateway: API %d v%d is forwarded unchanged"
         _logger.error(text, head.api_key, head.api_version, exc_info=error)
-
-
-def _client_id(frame: bytes) -> str:
-    """The client id of a request whose header is complete."""
-    (length,) = _LENGTH.unpack_from(frame, HEAD_BYTES_MIN)
-    start = HEAD_BYTES_MIN + _LENGTH.size
-    return frame[start : start + max(0, length)].decode("utf-8", "replace")

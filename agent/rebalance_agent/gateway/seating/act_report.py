@@ -53,7 +53,7 @@ class ActCounts(Protocol):
         ...
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
-        """Count for how long partitions stood still because a seat was kept; an upper bound of what that cost."""
+        """Count the time for which partitions of kept seats stood still: an upper bound of the cost."""
         ...
 
     def seats(self, held: int, vacant: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.join_profile import read_profile
+from rebalance_agent.gateway.transport.request_head import client_id_end
 
 __all__ = ["HELD_BYTES_MAX", "newcomer", "patience_seconds", "software_name"]
 
@@ -22,7 +23,6 @@ _WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kaf
 """Beginnings of the names (KIP-511) of clients that wait for a JoinGroup for the rebalance timeout and some seconds,
 which is their max.poll.interval.ms (300 s by default)."""
 
-_BODY_AT = 8
 _SOFTWARE_VERSION = 3
 """The first ApiVersions version with the client's name."""
 
@@ -31,9 +31,7 @@ def software_name(api_version: int, frame: bytes) -> str:
     """The name of the client library in an ApiVersions request (KIP-511); empty if there is none."""
     if api_version < _SOFTWARE_VERSION:
         return ""
-    at = _BODY_AT
-    id_length = int.from_bytes(frame[at : at + 2], "big", signed=True)
-    at += 2 + max(0, id_length) + 1  # the client id, and no tagged fields of the header
+    at = client_id_end(frame) + 1  # no tagged fields of the header
     length = frame[at] - 1 if at < len(frame) else 0
     return frame[at + 1 : at + 1 + max(0, length)].decode("utf-8", "replace")
 

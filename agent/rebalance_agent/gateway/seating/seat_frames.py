@@ -22,7 +22,7 @@ from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, 
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ _APIS = {
         TxnOffsetCommitRequest,
     )
 }
-_LENGTH_BYTES, _HEAD_BYTES = 2, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ class SeatFrames:
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""
         self._software = software_name(head.api_version, frame)
-        self._groups.clients.opened(self._connection, _client_id(frame))
+        self._groups.clients.opened(self._connection, client_id(frame))
 
     async def request(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.
@@ -189,10 +188,3 @@ def _left(head: RequestHead, opened: OpenedFrame, member_id: str) -> bytes:
     answer = LeaveGroupResponse(version=version, throttle_time_ms=0, error_code=NO_ERROR, **fields)
     answer.with_header(correlation_id=head.correlation_id)
     return bytes(answer.encode(header=True))
-
-
-def _client_id(frame: bytes) -> str:
-    """The client id of a request."""
-    length = int.from_bytes(frame[_HEAD_BYTES : _HEAD_BYTES + _LENGTH_BYTES], "big", signed=True)
-    start = _HEAD_BYTES + _LENGTH_BYTES
-    return frame[start : start + max(0, length)].decode("utf-8", "replace")

@@ -40,6 +40,9 @@ NEWEST: Mapping[int, int] = {
 }
 """API key -> newest version offered to clients. Other APIs are offered as by the broker."""
 
+_OLDEST = dict.fromkeys(SHARE_NEWEST, SHARE_OLDEST)
+"""API key -> oldest version offered to clients."""
+
 _NO_SUCH_VERSION = 0x7FFF
 
 
@@ -74,7 +77,6 @@ def _readable(head: RequestHead) -> RequestHead:
 
 def _cap(api: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
     """Limit one API's versions; whether any is left to offer."""
-    if api.api_key in SHARE_NEWEST:
-        api.min_version = max(api.min_version, SHARE_OLDEST)
+    api.min_version = max(api.min_version, _OLDEST.get(api.api_key, api.min_version))
     api.max_version = min(api.max_version, NEWEST.get(api.api_key, api.max_version))
     return bool(api.min_version <= api.max_version)

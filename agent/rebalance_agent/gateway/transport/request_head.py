@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from rebalance_agent.errors import DecodeError
 
-__all__ = ["HEAD_BYTES_MIN", "RequestHead", "read_head"]
+__all__ = ["HEAD_BYTES_MIN", "RequestHead", "client_id", "client_id_end", "read_head"]
 
 HEAD_BYTES_MIN = 8
 """Bytes of every request after its length: API key, version (int16 each) and correlation id (int32)."""
 
 _FIXED = struct.Struct(">hhi")
+_CLIENT_ID_AT = HEAD_BYTES_MIN + 2
+"""Where a request's client id begins: after its length (int16)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +35,14 @@ def read_head(frame: bytes | bytearray | memoryview) -> RequestHead:
     if len(frame) < HEAD_BYTES_MIN:
         raise DecodeError(f"a request of {len(frame)} bytes has no header")
     return RequestHead(*_FIXED.unpack_from(frame))
+
+
+def client_id(frame: bytes) -> str:
+    """The client id of a request; empty where it has none, or ends before."""
+    return frame[_CLIENT_ID_AT : client_id_end(frame)].decode("utf-8", "replace")
+
+
+def client_id_end(frame: bytes) -> int:
+    """The position after the client id of a request, which comes before the header's tagged fields, if any."""
+    length = int.from_bytes(frame[HEAD_BYTES_MIN:_CLIENT_ID_AT], "big", signed=True)
+    return _CLIENT_ID_AT + max(0, length)

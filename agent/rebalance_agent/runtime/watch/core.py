@@ -142,7 +142,8 @@ class Core:
 
     def _judge(self) -> None:
         """Judge the next of the groups that are shown unjudged, or with the quality of an earlier assignment."""
-        groups = [group for group in self._judged_late if group not in self._judged_after.pausing()]
+        pausing = self._judged_after.pausing()
+        groups = [group for group in self._judged_late if group not in pausing]
         if self._unjudged and self.clock.monotonic() >= self._judge_at:
             groups += itertools.islice(self._unjudged, JUDGED_AT_ONCE)
         for group in groups:

@@ -180,7 +180,7 @@ class EpochState(TrackedGroup):
         departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
         gives_up = record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned)))
         had = self._recorded.named(old.held) if gives_up and old else set()
-        worked_ms = commits.worked_ms(self.group, had, contact_ms or 0, at_ms)
+        worked_ms = commits.worked_ms(self.group, had, contact_ms or 0, at_ms) if had else None
         if record.live:
             recorded, owned = not self._records.uses_classic_protocol(name), self._records.backlog.owned
             active_ms = contact_ms if worked_ms is None else worked_ms

@@ -79,7 +79,7 @@ class FirstCommits:
         self._earliest.clear()
 
     def await_anew(self, partitions: Collection[Partition]) -> None:
-        """Await first commits of the partitions; remove the commits and releases of those that a member gets again."""
+        """Await the first commits of the partitions, and forget earlier commits and releases of the same ones."""
         self.awaited.update(partitions)  # at once: a set that grows takes twice the memory
         for partition in partitions if self.at_ms else ():
             if self.at_ms.pop(partition, None) is not None:

@@ -1,4 +1,4 @@
-"""Seats of one gateway, frame by frame: who is held, who gets which seat, and what each client is shown."""
+"""Seats of one gateway, frame by frame: which JoinGroups wait, which seats they get, and how clients are answered."""
 
 from __future__ import annotations
 

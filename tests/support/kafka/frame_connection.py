@@ -1,0 +1,31 @@
+"""A blocking connection to a broker that exchanges whole frames."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+__all__ = ["FrameConnection"]
+
+_LENGTH = struct.Struct(">i")
+
+
+class FrameConnection:
+    """One request at a time. Raises OSError where the broker is gone, or does not answer for ``timeout`` seconds."""
+
+    def __init__(self, address, timeout):
+        host, _, port = address.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=timeout)
+        self._file = self._socket.makefile("rb")
+
+    def exchange(self, frame):
+        """The answer to a frame, both without their length."""
+        self._socket.sendall(_LENGTH.pack(len(frame)) + frame)
+        head = self._file.read(_LENGTH.size)
+        if len(head) < _LENGTH.size:
+            raise ConnectionAbortedError("the broker closed the connection")
+        return self._file.read(*_LENGTH.unpack(head))
+
+    def close(self):
+        self._file.close()
+        self._socket.close()
