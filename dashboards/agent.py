@@ -238,11 +238,13 @@ UNREAD = Panel(
 REFUSED = Panel(
     16,
     "Refused and cut",
-    "Does the agent reject requests or close connections? Rejected posts by HTTP status (401: a wrong token; 413, "
-    "429: too much), and connections that the agent closed.",
+    "Do agents reject requests or close connections? Rejected posts by HTTP status (401: a wrong token; 413, 429: too "
+    "much), connections that the agent closed, and those that a gateway closed. unreachable: no broker accepted the "
+    "connection; tls: the handshake failed; other reasons: clients that do not use Kafka's protocol, or too many.",
     (
         counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
         counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
+        counted("rebalance_agent_gateway_refused_total", "gateway: {{reason}}", "reason"),
     ),
     step="1m",
     empty="none counted",
@@ -316,18 +318,9 @@ DELAY = Panel(
         Query(f"{quantile(0.99, 'rebalance_agent_gateway_read_seconds', ROLE, 'api')} >= 0", "read {{api}}"),
     ),
     unit="s",
+    width=12,
     thresholds=above(0.01, 0.1),
     empty="no gateway is scraped",
-)
-GATEWAY_REFUSED = Panel(
-    22,
-    "Gateways: refused",
-    "Do gateways close connections, and why? unreachable: no broker accepted the connection; tls: the handshake "
-    "failed; other reasons: clients that do not use Kafka's protocol, or too many connections.",
-    (counted("rebalance_agent_gateway_refused_total", "{{reason}}", "reason"),),
-    Look.COUNTS,
-    step="1m",
-    empty="none counted",
 )
 FRAMES = Panel(
     23,
@@ -336,9 +329,48 @@ FRAMES = Panel(
     "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
+    width=12,
     step="1m",
     empty="no gateway with a rule for a group is scraped",
     colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
+)
+SEATS = Panel(
+    22,
+    "Gateways: seats",
+    "What do gateways do about seats, and how many rebalances does it spare (at least)? predicted and observe: on "
+    "would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log. docs/seats.md "
+    "explains each act.",
+    (
+        counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
+        counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
+    ),
+    Look.COUNTS,
+    step="1m",
+    empty="no group has seats",
+    colours={"rebalances spared, on": "green"},
+)
+COST = Panel(
+    24,
+    "Gateways: time of vacant seats",
+    "For how long do partitions stand still because their seat is vacant? At most so many seconds times partitions, "
+    "counted when the seat is taken or given up. In mode observe: what on would have cost.",
+    (counted("rebalance_agent_gateway_seats_partition_seconds_total", "{{mode}}", "mode"),),
+    Look.COUNTS,
+    "s",
+    step="1m",
+    empty="no group has seats",
+)
+VACANT = Panel(
+    25,
+    "Gateways: waiting",
+    "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
+    "wait for a predecessor.",
+    (
+        Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
+        Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),
+    ),
+    decimals=0,
+    empty="no group has seats",
 )
 
 AGENT = Board(
@@ -357,7 +389,8 @@ AGENT = Board(
         Row(9, (READ, BYTES, EVENTS)),
         Row(9, (UNREAD, REFUSED, PROBLEMS)),
         Row(9, (SNAPSHOTS, SHARE, CONNECTIONS)),
-        Row(9, (DELAY, GATEWAY_REFUSED, FRAMES)),
+        Row(9, (DELAY, FRAMES)),
+        Row(9, (SEATS, COST, VACANT)),
     ),
     (
         leads_to(FLEET_UID, "Fleet"),

@@ -123,8 +123,9 @@ class AiokafkaMember(_Thread):
             while not self._stop.is_set():
                 self._took(await consumer.getmany(timeout_ms=100))
         finally:
-            await consumer.stop()
+            # aiokafka calls no listener here. What follows is a commit and LeaveGroup: then a successor may begin.
             self.take_line("revoked", self._clock.now_ms(), *self.owned)
+            await consumer.stop()
 
 
 @contextlib.contextmanager
