@@ -94,7 +94,8 @@ SAME_CLASSES = {
 """Class names that more than one of these packages may have, and why."""
 
 PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "tracking")
-"""Packages without I/O, threads and clock: they import each other, ``errors``, and of Python what `COMPUTING` lists."""
+"""Packages without I/O, threads and clock: they import each other, ``errors``, ``group_patterns``, and of Python what
+`COMPUTING` lists."""
 
 COMPUTING = {
     *("__future__", "array", "base64", "binascii", "bisect", "collections", "contextlib", "dataclasses", "datetime"),
@@ -148,7 +149,7 @@ def impure(files):
         tree, allowed = parsed(text), COMPUTING | COMPUTING_HERE.get(dotted(path), set())
         for name in imported_names(tree):
             top, _, below = name.partition(".")
-            ours = any(within(below, package) for package in (*PURE, "errors"))
+            ours = any(within(below, package) for package in (*PURE, "errors", "group_patterns"))
             if not (ours if top == "rebalance_agent" else top in allowed):
                 found.add((dotted(path), name))
         calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))

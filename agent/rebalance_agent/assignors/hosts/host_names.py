@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.group_patterns import compiled_pattern, first_match, split_entries
 from rebalance_agent.model.events import Workload
 
 __all__ = ["CLIENT_ID_MAX", "RULES_MAX", "HostNames", "HostRule"]
@@ -55,21 +56,18 @@ class HostNames:
         Raises:
             InvalidInputError: an invalid regular expression or rule, or too many entries.
         """
-        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
-        if len(entries) > RULES_MAX:
-            raise InvalidInputError("", f"has {len(entries)} entries, more than {RULES_MAX}")
-        return cls(tuple(map(_entry, entries)))
+        return cls(tuple(map(_entry, split_entries(text, RULES_MAX))))
 
     def of(self, group: str) -> HostRule:
         """Return the rule of ``group``."""
-        return next((rule for pattern, rule in self.entries if pattern.fullmatch(group)), HostRule())
+        return first_match(self.entries, group, HostRule())
 
 
 def _entry(entry: str) -> tuple[re.Pattern[str], HostRule]:
     groups, _, rule = (part.strip() for part in entry.partition("="))
     if not (groups and rule):
         raise InvalidInputError("", rf"{entry!r} is not GROUPS=RULE, such as orders-.*=(app\d+)-.*")
-    return _compiled(groups), _rule(rule)
+    return compiled_pattern(groups), _rule(rule)
 
 
 def _rule(rule: str) -> HostRule:
@@ -77,16 +75,9 @@ def _rule(rule: str) -> HostRule:
         return HostRule()
     if rule in _REPORTED:
         return HostRule(attribute=rule)
-    pattern = _compiled(rule)
+    pattern = compiled_pattern(rule)
     if not pattern.groups:
         raise InvalidInputError(
             "", rf"{rule!r} is neither {_ADDRESS}, {' nor '.join(_REPORTED)}, nor has it a group, such as (app\d+)-.*"
         )
     return HostRule(client_id=pattern)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.DOTALL)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InvalidInputError("", f"{pattern!r} is not a regular expression: {error}") from None

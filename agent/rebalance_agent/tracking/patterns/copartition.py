@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.group_patterns import compiled_pattern, split_entries
 from rebalance_agent.tracking.views import MemberLoad
 
 __all__ = ["DECLARATIONS_MAX", "Copartitioned", "Declaration", "copartition_breaks"]
@@ -47,10 +48,7 @@ class Copartitioned:
         Raises:
             InvalidInputError: an invalid regular expression, a single topic, or too many declarations.
         """
-        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
-        if len(entries) > DECLARATIONS_MAX:
-            raise InvalidInputError("", f"has {len(entries)} declarations, more than {DECLARATIONS_MAX}")
-        return cls(tuple(map(_declaration, entries)))
+        return cls(tuple(map(_declaration, split_entries(text, DECLARATIONS_MAX))))
 
     def of(self, group: str) -> Declaration | None:
         """Return the declaration of ``group``; None if there is none."""
@@ -66,10 +64,7 @@ def _declaration(entry: str) -> Declaration:
             raise InvalidInputError("", f"{entry!r} names only one topic; at least two can be co-partitioned")
     else:
         pattern = entry
-    try:
-        return Declaration(re.compile(pattern.strip(), re.DOTALL), topics)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InvalidInputError("", f"{pattern.strip()!r} is not a regular expression: {error}") from None
+    return Declaration(compiled_pattern(pattern), topics)
 
 
 def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], members: Sequence[MemberLoad]) -> int:

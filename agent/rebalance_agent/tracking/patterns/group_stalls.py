@@ -14,6 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.group_patterns import compiled_pattern, first_match, split_entries
 
 __all__ = ["LIMITS_MAX", "GroupStallLimits", "Limit", "StallLimits", "StalledTime", "stalled_spans"]
 
@@ -65,14 +66,11 @@ class GroupStallLimits:
         Raises:
             InvalidInputError: an invalid regular expression, a number out of range, or too many entries.
         """
-        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
-        if len(entries) > LIMITS_MAX:
-            raise InvalidInputError("", f"has {len(entries)} entries, more than {LIMITS_MAX}")
-        return cls(tuple(map(_entry, entries)))
+        return cls(tuple(map(_entry, split_entries(text, LIMITS_MAX))))
 
     def of(self, group: str) -> StallLimits:
         """Return the limits of ``group``."""
-        return next((limits for pattern, limits in self.entries if pattern.fullmatch(group)), StallLimits())
+        return first_match(self.entries, group, StallLimits())
 
 
 def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
@@ -86,10 +84,7 @@ def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
         raise InvalidInputError(
             "", f"{entry!r} is not GROUPS=SHARE,WARNING_SECONDS,CRITICAL_SECONDS, such as .*=0.5,30,90"
         )
-    try:
-        return re.compile(pattern.strip(), re.DOTALL), StallLimits(share, warning, critical)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InvalidInputError("", f"{pattern.strip()!r} is not a regular expression: {error}") from None
+    return compiled_pattern(pattern), StallLimits(share, warning, critical)
 
 
 @dataclass(frozen=True, slots=True)
