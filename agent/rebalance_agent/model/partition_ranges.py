@@ -119,8 +119,8 @@ def plus(owned: Mapping[str, PartitionRanges], more: Mapping[str, PartitionRange
 
 
 def minus(owned: Mapping[str, PartitionRanges], less: Mapping[str, PartitionRanges]) -> dict[str, PartitionRanges]:
-    """Return the partitions of ``owned`` that are not in ``less``; the cost grows with the ranges."""
-    left = {topic: _difference(ranges, less.get(topic, NO_PARTITIONS)) for topic, ranges in owned.items()}
+    """Return the partitions of ``owned`` that are not in ``less``; the cost grows with the ranges of common topics."""
+    left = {topic: _difference(ranges, less[topic]) if topic in less else ranges for topic, ranges in owned.items()}
     return {topic: ranges for topic, ranges in left.items() if ranges}
 
 

@@ -99,7 +99,7 @@ class ClientsSeen:
             return None
         for other in self:
             # A partition has one owner: a consumer that was killed never reported that it gave it up.
-            if other.group == client.group:
+            if other.group == client.group and not partitions.keys().isdisjoint(other.owned):
                 other.owned = minus(other.owned, partitions)
         client.owned = plus(client.owned, partitions)
         since, client.stalled_ms = client.stalled_ms, None

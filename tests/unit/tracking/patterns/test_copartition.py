@@ -62,7 +62,7 @@ def test_declarations_are_read_from_lines_or_semicolons_and_the_first_that_match
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("g(", "'g(' is not a regular expression"), ("g=t", "'g=t' names only one topic"), ("g;" * 101, "has 101 entries")],
+    [("g(", "'g(' is not a regular expression"), ("g=t", "'g=t' names only one topic"), ("g;" * 101, "has 101 ")],
 )
 def test_wrong_declarations_are_refused(text, problem):
     assert DECLARATIONS_MAX == 100
