@@ -6,12 +6,12 @@ import re
 from itertools import combinations
 
 import pytest
-from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
 from dashboards.boards import BOARDS
-from dashboards.grid import Row, lay
-from dashboards.normalise import text
+from dashboards.grafana.normalise import text
 from dashboards.pages import PAGES, page
-from dashboards.panel import Panel
+from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
+from dashboards.parts.grid import Row, lay
+from dashboards.parts.panel import Panel
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.metric import MetricType

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboards.grid import Row
-from dashboards.panel import Link
+from dashboards.parts.grid import Row
+from dashboards.parts.panel import Link
 
 __all__ = ["AGENT_UID", "FLEET_UID", "GROUP_UID", "MEMBERS_UID", "Annotation", "Board", "Variable", "leads_to"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.board import Variable
+from dashboards.parts.board import Variable
 
 __all__ = ["ACROSS", "cluster", "instance", "job", "one_group", "some_groups", "some_members"]
 

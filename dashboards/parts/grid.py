@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dashboards.panel import Panel
+from dashboards.parts.panel import Panel
 
 __all__ = ["WIDTH", "Row", "Spot", "lay"]
 

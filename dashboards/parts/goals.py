@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alerts.values import Value, load
 
-from dashboards.panel import above, below
+from dashboards.parts.panel import above, below
 
 __all__ = [
     "AVAILABILITY",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dashboards.query import Query
+from dashboards.parts.query import Query
 
 __all__ = ["BAD", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", "Steps", "above", "below"]
 

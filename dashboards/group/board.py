@@ -1,0 +1,53 @@
+"""The board Group: its variables, rows, links and annotations."""
+
+from __future__ import annotations
+
+from dashboards.group.assignments import LOADS, OWNERS, SKEWS, TOPICS, UNEVEN
+from dashboards.group.lag import UNREAD
+from dashboards.group.numbers import NUMBERS
+from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
+from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
+from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.parts.grid import Row
+from dashboards.parts.query import ONE_GROUP, gauge
+from dashboards.parts.variables import ACROSS, cluster, instance, job, one_group
+
+__all__ = ["ONE"]
+
+ONE = Board(
+    GROUP_UID,
+    "Kafka rebalances / Group",
+    "One consumer group: states, triggers, stalls and their phases, moves, and the balance of its assignment.",
+    (
+        cluster("kafka_rebalance_group_info"),
+        job("kafka_rebalance_group_info", "observers"),
+        instance("kafka_rebalance_group_info"),
+        one_group("kafka_rebalance_group_info"),
+        ACROSS,
+    ),
+    (
+        Row(4, NUMBERS),
+        Row(5, (TIMELINE, RUNS)),
+        Row(9, (TRIGGERS, STALLS, PHASES)),
+        Row(9, (MOVES, SLOWEST, STANDING)),
+        Row(9, (LOADS, OWNERS)),
+        Row(9, (SKEWS, UNEVEN, MEMBERS)),
+        Row(8, (GENERATIONS, FOR_NOTHING, TOPICS)),
+        Row(8, (UNREAD,)),
+    ),
+    (
+        leads_to(FLEET_UID, "Fleet", "job", "across"),
+        leads_to(MEMBERS_UID, "Members", "consumergroup"),
+        leads_to(AGENT_UID, "Agent"),
+    ),
+    (
+        Annotation(
+            "Rebalances",
+            f"{gauge('kafka_rebalance_last_completed_timestamp_seconds', ONE_GROUP)} * 1000",
+            "Rebalance",
+            "{{consumergroup}}",
+            "blue",
+            on=True,
+        ),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Where members wait, and how often: callbacks and phases."""
+
+from __future__ import annotations
+
+from dashboards.members.queries import CALLBACK, counted, p95
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import GROUP, Query, quantile
+
+__all__ = ["CALLBACKS", "CALLS", "PHASES", "STALLS"]
+
+CALLBACKS = Panel(
+    7,
+    "Slowest callbacks",
+    "How long do the application's rebalance callbacks take? The upper bound of the slowest one's bucket. revoked "
+    "delays the whole group; assigned delays only its own member; lost runs after the member was removed from the "
+    "group.",
+    (Query(f"{quantile(1, CALLBACK, GROUP, 'consumergroup', 'callback')} >= 0", "{{consumergroup}} {{callback}}"),),
+    Look.DOTS,
+    "s",
+    thresholds=above(1, 5),
+    step="1m",
+    empty="no callback in this time",
+)
+STALLS = Panel(
+    8,
+    "Standstill of members p95",
+    "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
+    "to the end of its next assigned callback.",
+    (p95("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    step="1m",
+    empty="no rebalance in this time",
+)
+PHASES = Panel(
+    9,
+    "Stop, join, sync p95",
+    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
+    "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
+    "leader's assign().",
+    tuple(
+        p95(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
+        for phase in ("stop", "join", "sync")
+    ),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    step="1m",
+    empty="no rebalance in this time",
+)
+CALLS = Panel(
+    18,
+    "Callbacks",
+    "How often does each callback run? Many lost callbacks mean that members are removed from their group.",
+    (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
+    Look.COUNTS,
+    width=12,
+    step="1m",
+    empty="no member reports",
+)
