@@ -1,14 +1,14 @@
-"""Renders numbers, lines, bars and states."""
+"""Renders numbers, charts over time, and states."""
 
 from __future__ import annotations
 
-from grafana_foundation_sdk.builders import bargauge, common, dashboard, stat, statetimeline, timeseries
+from grafana_foundation_sdk.builders import common, dashboard, stat, statetimeline, timeseries
 from grafana_foundation_sdk.models import common as shapes
 from grafana_foundation_sdk.models import dashboard as models
 
 from dashboards.parts.panel import Look, Panel
 
-__all__ = ["bars", "lines", "number", "states"]
+__all__ = ["lines", "number", "states"]
 
 
 def number(_panel: Panel) -> stat.Panel:
@@ -59,21 +59,12 @@ def lines(panel: Panel) -> timeseries.Panel:
     return made
 
 
-def bars(_panel: Panel) -> bargauge.Panel:
-    """Return horizontal bars."""
-    return (
-        bargauge.Panel()
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
-        .display_mode(shapes.BarGaugeDisplayMode.BASIC)
-        .orientation(shapes.VizOrientation.HORIZONTAL)
-        .value_mode(shapes.BarGaugeValueMode.COLOR)
-        .show_unfilled(True)
-        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
-    )
-
-
 def states(_panel: Panel) -> statetimeline.Panel:
-    """Return states over time."""
+    """Return states over time, in the colours and texts of the panel's mappings.
+
+    The colour mode is not that of thresholds: with it Grafana joins values by threshold, so that all states are one
+    bar, and shows the threshold's range as the text.
+    """
     return (
         statetimeline.Panel()
         .merge_values(True)
@@ -88,5 +79,5 @@ def states(_panel: Panel) -> statetimeline.Panel:
             .placement(shapes.LegendPlacement.BOTTOM)
         )
         .tooltip(common.VizTooltipOptions().mode(shapes.TooltipDisplayMode.SINGLE).sort(shapes.SortOrder.NONE))
-        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.THRESHOLDS))
+        .color_scheme(dashboard.FieldColor().mode(models.FieldColorModeId.PALETTE_CLASSIC))
     )

@@ -10,7 +10,7 @@ from grafana_foundation_sdk.models import common as shapes
 from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from dashboards.grafana.charts import bars, lines, number, states
+from dashboards.grafana.charts import lines, number, states
 from dashboards.grafana.tables import names, table
 from dashboards.parts.grid import Spot
 from dashboards.parts.panel import Look, Panel, Steps
@@ -27,7 +27,6 @@ _BUILDERS = {
     Look.COUNTS: lines,
     Look.AREAS: lines,
     Look.DOTS: lines,
-    Look.BARS: bars,
     Look.STATES: states,
     Look.TABLE: table,
 }

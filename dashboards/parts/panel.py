@@ -37,7 +37,6 @@ class Look(StrEnum):
     COUNTS = "timeseries/bars"
     AREAS = "timeseries/areas"
     DOTS = "timeseries/dots"
-    BARS = "bargauge"
     STATES = "state-timeline"
     TABLE = "table"
 

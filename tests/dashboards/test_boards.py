@@ -132,6 +132,18 @@ def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(ui
 
 
 @ALL
+def test_timelines_show_the_text_of_each_value(uid):
+    """Grafana joins values by threshold, and asks no mapping, if colours come from thresholds."""
+    for panel in COMMITTED[uid]["panels"]:
+        if panel["type"] == "state-timeline":
+            defaults = panel["fieldConfig"]["defaults"]
+            assert panel["options"]["mergeValues"]
+            assert defaults["color"]["mode"] == "palette-classic", panel["title"]
+            (mapping,) = defaults["mappings"]
+            assert all(each["text"] and each["color"] for each in mapping["options"].values())
+
+
+@ALL
 def test_the_chosen_datasource_is_asked_everywhere(uid):
     board = COMMITTED[uid]
     chosen = {"type": "prometheus", "uid": "${datasource}"}
