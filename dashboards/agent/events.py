@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.agent.queries import counted
-from dashboards.parts.panel import Panel
+from dashboards.parts.panel import Look, Panel
 
 __all__ = ["EVENTS", "REFUSED", "UNREAD"]
 
@@ -17,7 +17,7 @@ EVENTS = Panel(
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
         counted("rebalance_agent_events_dropped_total", "dropped {{where}}", "where"),
     ),
-    step="1m",
+    Look.COUNTS,
     empty="no agent answers",
 )
 UNREAD = Panel(
@@ -33,7 +33,7 @@ UNREAD = Panel(
         counted("rebalance_agent_baselines_malformed_total", "baselines malformed"),
         counted("rebalance_agent_over_budget_records_total", "over budget, {{outcome}}", "outcome"),
     ),
-    step="1m",
+    Look.COUNTS,
     empty="no observer reads the topic",
 )
 REFUSED = Panel(
@@ -47,6 +47,6 @@ REFUSED = Panel(
         counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
         counted("rebalance_agent_gateway_refused_total", "gateway: {{reason}}", "reason"),
     ),
-    step="1m",
+    Look.COUNTS,
     empty="none counted",
 )

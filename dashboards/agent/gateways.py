@@ -45,7 +45,6 @@ FRAMES = Panel(
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     width=12,
-    step="1m",
     empty="no gateway with a rule for a group is scraped",
     colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
 )
@@ -60,7 +59,6 @@ SEATS = Panel(
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
     ),
     Look.COUNTS,
-    step="1m",
     empty="no group has seats",
     colours={"rebalances spared, on": "green"},
 )
@@ -72,7 +70,6 @@ COST = Panel(
     (counted("rebalance_agent_gateway_seats_partition_seconds_total", "{{mode}}", "mode"),),
     Look.COUNTS,
     "s",
-    step="1m",
     empty="no group has seats",
 )
 VACANT = Panel(

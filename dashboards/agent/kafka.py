@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.agent.queries import counted, highest, rate
 from dashboards.parts.goals import SNAPSHOT_AGE
-from dashboards.parts.panel import Panel, above
+from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import ROLE, Query, quantile
 
 __all__ = ["BYTES", "LAG", "POLLS", "PROBLEMS", "READ", "SNAPSHOTS"]
@@ -89,6 +89,6 @@ PROBLEMS = Panel(
         counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),
         counted("rebalance_agent_ownership_changes_total", "ownership changes"),
     ),
-    step="1m",
+    Look.COUNTS,
     empty="no agent answers",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.parts.query import ROLE, Query, rate_of, times_in
+from dashboards.parts.query import ROLE, Query, bars_of, rate_of
 
 __all__ = ["TARGET", "counted", "highest", "in_all", "rate"]
 
@@ -22,7 +22,7 @@ def in_all(metric: str) -> str:
 
 def counted(metric: str, legend: str, *by: str) -> Query:
     """Return the increase since the previous point, summed over agents; by labels only if above 0."""
-    asked = times_in(metric, ROLE, *(by or ("cluster",)), window="$__rate_interval", across="sum")
+    asked = bars_of(metric, ROLE, *(by or ("cluster",)), across="sum")
     return Query(f"{asked} > 0" if by else asked, legend)
 
 

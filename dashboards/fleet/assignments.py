@@ -38,7 +38,6 @@ MOVES = Panel(
         ),
     ),
     Look.COUNTS,
-    step="1m",
     empty="no group is watched",
     colours={"needed": "blue", "needless": "orange"},
 )

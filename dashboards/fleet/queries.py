@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.parts.board import GROUP_UID
 from dashboards.parts.panel import Link
-from dashboards.parts.query import GROUP, gauge, times_in
+from dashboards.parts.query import GROUP, bars_of, gauge
 
 __all__ = [
     "BY_PARTITIONS",
@@ -47,4 +47,4 @@ LINE_TO_GROUP = Link(TO_GROUP.title, TO_GROUP.url.replace("__data.fields.Group",
 
 def lately(counter: str, *by: str) -> str:
     """Return the increase since the previous point."""
-    return times_in(counter, GROUP, *by, window="$__rate_interval")
+    return bars_of(counter, GROUP, *by)

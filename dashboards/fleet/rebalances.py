@@ -5,7 +5,7 @@ from __future__ import annotations
 from dashboards.fleet.queries import COMPLETED, LINE_TO_GROUP, NAME, RUNNING, STALLED, TRIGGER, lately
 from dashboards.parts.goals import DURATION, STORM, STORM_MIN, STORM_PER_MEMBER
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import GROUP, ROLE, Query, count_in, gauge, quantile, was_highest, went_up, worst
+from dashboards.parts.query import GROUP, ROLE, Query, count_in, gauge, mean_of, was_highest, went_up, worst
 
 __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"]
 
@@ -43,21 +43,19 @@ TRIGGERS = Panel(
     ),
     Look.COUNTS,
     width=12,
-    step="1m",
     empty="no rebalance in this time",
     colours={"member_failed": "red", "rejoin": "orange", "group_started": "green"},
 )
 STALL = Panel(
     10,
-    "Stall p95 by group",
-    "How long is the longest stall of a partition in a rebalance (lower bound)? 95 of 100 rebalances are below the "
-    "point; there are only points where rebalances ended. The value comes from histogram buckets (5, 10, 30, 60 s "
-    "...), so with few rebalances it is only the bucket's bound; the table shows the mean.",
-    (Query(worst(10, quantile(0.95, "kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
+    "Stall by group",
+    "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean of the "
+    "rebalances that ended since the previous point, so of a single one it is its stall. The ten groups with the "
+    "highest loss in the time range.",
+    (Query(worst(10, mean_of("kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    step="1m",
     empty="no rebalance in this time",
     links=(LINE_TO_GROUP,),
 )
@@ -99,16 +97,15 @@ PHASES = Panel(
     15,
     "Where the time goes",
     "Which phase of rebalances takes how long? join: the wait for the slowest member; sync: the leader's assign() "
-    "and its network time; reconcile: the same for groups whose coordinator assigns. p95 over all groups of the "
-    "selected observers.",
+    "and its network time; reconcile: the same for groups whose coordinator assigns. Mean of the rebalances of all "
+    "groups of the selected observers since the previous point.",
     tuple(
-        Query(quantile(0.95, f"kafka_rebalance_{phase}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}")
+        Query(mean_of(f"kafka_rebalance_{phase}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}")
         for phase in ("join", "sync", "reconcile")
     ),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    step="1m",
     empty="no rebalance in this time",
 )
 FAILED = Panel(
@@ -124,7 +121,6 @@ FAILED = Panel(
         Query(f"sum({lately('kafka_rebalance_noop_total')})", "no-op"),
     ),
     Look.COUNTS,
-    step="1m",
     empty="no group is watched",
     colours={"aborted": "orange", "assign_error": "red", "no-op": "blue"},
 )

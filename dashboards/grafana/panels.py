@@ -14,7 +14,7 @@ from dashboards.grafana.charts import lines, number, states
 from dashboards.grafana.tables import names, table
 from dashboards.parts.grid import Spot
 from dashboards.parts.panel import Look, Panel, Steps
-from dashboards.parts.query import Query
+from dashboards.parts.query import BAR, Query
 
 __all__ = ["DATASOURCE", "rendered"]
 
@@ -49,8 +49,8 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
     if panel.links:
         # The builder would make them a board's links, with much that these have not.
         made.build().field_config.defaults.links = [{"title": each.title, "url": each.url} for each in panel.links]
-    if panel.step:
-        made.interval(panel.step)
+    if panel.look in {Look.COUNTS, Look.DOTS}:
+        made.interval(BAR)
     if panel.decimals is not None:
         made.decimals(panel.decimals)
     if panel.least is not None:
@@ -65,6 +65,9 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
         made.mappings([models.ValueMap(options=results)])
     for name, colour in panel.colours.items():
         made.override_by_name(name, [models.DynamicConfigValue("color", {"fixedColor": colour, "mode": "fixed"})])
+    for name in panel.dots:
+        looks = {"drawStyle": "points", "stacking": {"mode": "none"}, "pointSize": 7}
+        made.override_by_name(name, [models.DynamicConfigValue(f"custom.{key}", look) for key, look in looks.items()])
     built: Builder[models.Panel] = made
     return built
 

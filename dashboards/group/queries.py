@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dashboards.parts.board import MEMBERS_UID
 from dashboards.parts.panel import Link
-from dashboards.parts.query import ONE_GROUP, Query, gauge, times_in
+from dashboards.parts.query import ONE_GROUP, Query, bars_of, gauge
 
 __all__ = [
     "COMPLETED",
     "GROUP_STALLED",
     "LINE_TO_MEMBER",
+    "MOVED",
+    "MOVED_NEEDLESSLY",
     "RUNNING",
     "SKEW",
     "STALL",
@@ -29,6 +31,8 @@ WHOLE = "kafka_rebalance_partition_seconds_total"
 STALL = "kafka_rebalance_stall_seconds"
 GROUP_STALLED = "kafka_rebalance_group_stalled_seconds_total"
 STALL_UPPER = "kafka_rebalance_stall_upper_seconds"
+MOVED = "kafka_rebalance_partitions_moved_total"
+MOVED_NEEDLESSLY = "kafka_rebalance_partitions_moved_excess_total"
 SKEW = "kafka_rebalance_assignment_skew_ratio"
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", ONE_GROUP)
 TO_MEMBER = Link(
@@ -46,4 +50,4 @@ def of(metric: str, legend: str, *by: str) -> Query:
 
 def counted(metric: str, legend: str, *by: str) -> Query:
     """Return the counter as bars."""
-    return Query(times_in(metric, ONE_GROUP, *by, window="$__rate_interval"), legend)
+    return Query(bars_of(metric, ONE_GROUP, *by), legend)

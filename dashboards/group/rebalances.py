@@ -6,6 +6,8 @@ from dashboards.group.queries import (
     COMPLETED,
     GROUP_STALLED,
     LINE_TO_MEMBER,
+    MOVED,
+    MOVED_NEEDLESSLY,
     STALL,
     STALL_UPPER,
     STALLED,
@@ -14,7 +16,7 @@ from dashboards.group.queries import (
     of,
 )
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import ONE_GROUP, Query, quantile, times_in
+from dashboards.parts.query import ONE_GROUP, Query, bars_of, mean_of
 
 __all__ = ["FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "STANDING", "TRIGGERS"]
 
@@ -26,45 +28,31 @@ TRIGGERS = Panel(
     "whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
     (
         Query(
-            f"{times_in(COMPLETED, ONE_GROUP, 'trigger', window='$__rate_interval')} > 0",
+            f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",
             "{{trigger}}",
         ),
     ),
     Look.COUNTS,
-    step="1m",
     empty="no rebalance in this time",
     colours={"member_failed": "red", "rejoin": "orange", "group_started": "green"},
 )
 STALLS = Panel(
     12,
     "Stall of each rebalance",
-    "How long was the longest stall of a partition, and is that normal at this hour? Mean and p95 of the rebalances "
-    "at each point. exact: measured by members; bound: the lower bound; at most: the upper bound of both, without "
-    "rebalances that have none. normal: the group's baseline of lower bounds, from the pipeline. whole group: "
-    "seconds of stalls of at least half of the partitions (setting stall_limits) that reached this limit.",
+    "How long was the longest stall of a partition, and is that normal at this hour? Mean of the rebalances since the "
+    "previous point, so of a single one its stall. exact: measured by members; bound: the lower bound; at most: the "
+    "upper bound of both, without rebalances that have none. normal: the group's baseline of lower bounds, from the "
+    "pipeline. whole group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached "
+    "this limit.",
     (
-        Query(
-            f"sum by (basis) (increase({STALL}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
-            f"/ (sum by (basis) (increase({STALL}_count{{{ONE_GROUP}}}[$__rate_interval])) > 0)",
-            "mean, {{basis}}",
-        ),
-        Query(
-            f"sum(increase({STALL_UPPER}_sum{{{ONE_GROUP}}}[$__rate_interval])) "
-            f"/ (sum(increase({STALL_UPPER}_count{{{ONE_GROUP}}}[$__rate_interval])) > 0)",
-            "mean, at most",
-        ),
-        Query(f"{quantile(0.95, STALL, ONE_GROUP, 'basis')} >= 0", "p95, {{basis}}"),
-        Query(f"{quantile(0.95, STALL_UPPER, ONE_GROUP)} >= 0", "p95, at most"),
+        Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
+        Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
         of("kafka_rebalance_stall_baseline_seconds", "normal {{percentile}}", "percentile"),
-        Query(
-            f"$across by (limit) (increase({GROUP_STALLED}{{{ONE_GROUP}}}[$__rate_interval])) > 0",
-            "whole group, {{limit}}",
-        ),
+        Query(f"{bars_of(GROUP_STALLED, ONE_GROUP, 'limit')} > 0", "whole group, {{limit}}"),
     ),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    step="1m",
     empty="no rebalance in this time",
 )
 PHASES = Panel(
@@ -81,19 +69,23 @@ PHASES = Panel(
 MOVES = Panel(
     14,
     "Partitions that moved",
-    "How did rebalances change the assignment? moved: partitions with a new owner; needless: moves above the minimum "
-    "for the balance; revoked: partitions that members gave up (in eager groups all); lost: partitions of members "
-    "that surely failed.",
+    "How did rebalances change the assignment? Bars are partitions with a new owner, needed or needless: moves above "
+    "the minimum for the balance. Dots: revoked are partitions that members gave up (in eager groups all), assigned "
+    "those that they got, lost those of members that surely failed.",
     (
-        counted("kafka_rebalance_partitions_moved_total", "moved"),
-        counted("kafka_rebalance_partitions_moved_excess_total", "needless"),
+        Query(
+            f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_NEEDLESSLY, ONE_GROUP)}",
+            "needed",
+        ),
+        counted(MOVED_NEEDLESSLY, "needless"),
         counted("kafka_rebalance_partitions_revoked_total", "revoked"),
         counted("kafka_rebalance_partitions_assigned_total", "assigned"),
         counted("kafka_rebalance_partitions_lost_total", "lost"),
     ),
-    step="1m",
+    Look.COUNTS,
     empty="no rebalance in this time",
     colours={"needless": "orange", "lost": "red"},
+    dots=("revoked", "assigned", "lost"),
 )
 SLOWEST = Panel(
     15,
@@ -153,7 +145,6 @@ FOR_NOTHING = Panel(
         counted("rebalance_agent_polled_changes_total", "polled"),
     ),
     Look.COUNTS,
-    step="1m",
     empty="unknown",
     colours={"aborted": "orange", "assign_error": "red"},
 )

@@ -70,7 +70,6 @@ COUNTS = Panel(
         counted("kafka_rebalance_member_lost_total", "{{consumergroup}} lost", "consumergroup"),
     ),
     Look.COUNTS,
-    step="1m",
     empty="no member reports",
 )
 AGAIN = Panel(
@@ -83,7 +82,6 @@ AGAIN = Panel(
         counted("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", "consumergroup", "client_id"),
     ),
     Look.COUNTS,
-    step="1m",
     empty="none counted",
 )
 GENERATION = Panel(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import MEMBER, NAME, counted, p95
+from dashboards.members.queries import MEMBER, NAME, counted, mean
 from dashboards.parts.goals import SHARES
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import Query, gauge
@@ -11,14 +11,13 @@ __all__ = ["ASSIGN", "ERRORS", "SKEW"]
 
 ASSIGN = Panel(
     14,
-    "assign() p95",
-    "How long does the leader's assign() take? The group waits for it in the sync phase. Seconds mean many topics or "
-    "a slow assignor.",
-    (p95("kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"),),
+    "Time of assign()",
+    "How long does the leader's assign() take? Mean since the previous point. The group waits for it in the sync "
+    "phase. Seconds mean many topics or a slow assignor.",
+    (mean("kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"),),
     Look.DOTS,
     "s",
     thresholds=above(0.5, 5),
-    step="1m",
     empty="no assign() in this time",
 )
 ERRORS = Panel(
@@ -44,7 +43,6 @@ ERRORS = Panel(
         ),
     ),
     Look.COUNTS,
-    step="1m",
     empty="none counted",
 )
 SKEW = Panel(

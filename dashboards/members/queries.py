@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dashboards.parts.query import GROUP, Query, gauge, quantile, times_in
+from dashboards.parts.query import GROUP, Query, bars_of, gauge, mean_of, times_in
 from rebalance_agent.metrics.catalogue import BY_NAME
 
-__all__ = ["CALLBACK", "CLIENT", "MEMBER", "NAME", "NEWEST", "chosen", "counted", "p95", "total"]
+__all__ = ["CALLBACK", "CLIENT", "MEMBER", "NAME", "NEWEST", "chosen", "counted", "mean", "total"]
 
 CALLBACK = "kafka_rebalance_member_callback_seconds"
 CLIENT = ("cluster", "consumergroup", "client_id")
@@ -28,10 +28,10 @@ def total(metric: str, *by: str) -> str:
 
 def counted(metric: str, legend: str, *by: str) -> Query:
     """Return the counter as bars, only where it increased, because most error counters never do."""
-    went_up = times_in(metric, chosen(metric), *by, window="$__rate_interval", across="sum")
+    went_up = bars_of(metric, chosen(metric), *by, across="sum")
     return Query(f"{went_up} > 0", legend)
 
 
-def p95(metric: str, legend: str, *by: str) -> Query:
-    """Return the 95th percentile; no point without observations."""
-    return Query(f"{quantile(0.95, metric, GROUP, *by)} >= 0", legend)
+def mean(metric: str, legend: str, *by: str) -> Query:
+    """Return the mean of the observations since the previous point; no point without any."""
+    return Query(mean_of(metric, GROUP, *by), legend)

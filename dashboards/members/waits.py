@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import CALLBACK, counted, p95
+from dashboards.members.queries import CALLBACK, counted, mean
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import GROUP, Query, quantile
 
@@ -18,35 +18,32 @@ CALLBACKS = Panel(
     Look.DOTS,
     "s",
     thresholds=above(1, 5),
-    step="1m",
     empty="no callback in this time",
 )
 STALLS = Panel(
     8,
-    "Standstill of members p95",
+    "Standstill of members",
     "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
-    "to the end of its next assigned callback.",
-    (p95("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
+    "to the end of its next assigned callback. Mean of its group's members since the previous point.",
+    (mean("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    step="1m",
     empty="no rebalance in this time",
 )
 PHASES = Panel(
     9,
-    "Stop, join, sync p95",
+    "Stop, join, sync",
     "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
     "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
-    "leader's assign().",
+    "leader's assign(). Mean of the group's members since the previous point.",
     tuple(
-        p95(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
+        mean(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
         for phase in ("stop", "join", "sync")
     ),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    step="1m",
     empty="no rebalance in this time",
 )
 CALLS = Panel(
@@ -56,6 +53,5 @@ CALLS = Panel(
     (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
     Look.COUNTS,
     width=12,
-    step="1m",
     empty="no member reports",
 )

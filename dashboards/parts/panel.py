@@ -66,8 +66,7 @@ class Column:
 class Panel:
     """A panel. ``number`` is its permanent id, for links and bookmarks. ``question``: its question, and how to read it.
 
-    ``empty``: the text without data, which is often the good case. ``step``: the minimum interval of points, for
-    counts, whose windows would overlap otherwise.
+    ``empty``: the text without data, which is often the good case.
     """
 
     number: int
@@ -82,7 +81,6 @@ class Panel:
     decimals: int | None = None
     least: float | None = 0
     most: float | None = None
-    step: str = ""
     mappings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Value -> text and colour."""
 
@@ -93,3 +91,6 @@ class Panel:
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     """Name in the legend -> colour, if the colour has a meaning."""
+
+    dots: tuple[str, ...] = ()
+    """Names of series that are dots between the bars, and are not stacked with them."""

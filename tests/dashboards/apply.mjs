@@ -34,7 +34,7 @@ const processors = {
   links: grafana.dataLinksOverrideProcessor,
   color: grafana.identityOverrideProcessor,
 };
-const custom = ['cellOptions', 'width'];
+const custom = ['cellOptions', 'width', 'drawStyle', 'pointSize', 'stacking'];
 const options = new grafana.FieldConfigOptionsRegistry(() => [
   ...Object.entries(processors).map(([path, process]) => option(path, path, process, false)),
   ...custom.map((path) => option(`custom.${path}`, path, grafana.identityOverrideProcessor, true)),

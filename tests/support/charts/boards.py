@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "dashboards" / "json"
 
-BUILT_IN = {"__range", "__rate_interval", "__from", "__to", "__data", "__field"}
+BUILT_IN = {"__range", "__interval_ms", "__rate_interval", "__rate_interval_ms", "__from", "__to", "__data", "__field"}
 VARIABLE = re.compile(r"\$(?:\{(\w+)(?:[.:][\w.:]+)*\}|(\w+))")
 INTERVAL = {"s": 1, "m": 60}
 
@@ -57,11 +57,15 @@ def put_in(expression: str, values: dict[str, str]) -> str:
     return VARIABLE.sub(lambda found: values[found[1] or found[2]], expression)
 
 
-def filled(expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum") -> str:
+def filled(
+    expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum", scrape: float = 2
+) -> str:
     """The query for Prometheus: All for every variable, the whole range, Grafana's interval for rates.
 
-    Grafana asks for windows of at least four scrapes (here of 2 s), and of one scrape more than the points' distance.
+    Grafana asks for windows of at least four scrapes, and of one scrape more than the points' distance.
     """
+    step = max(step, scrape)
+    window = math.ceil(max(step + scrape, 4 * scrape))
     return put_in(
         expression,
         {
@@ -72,6 +76,8 @@ def filled(expression: str, seconds: float, step: float, group: str = ".+", acro
             "client_id": ".*",
             "across": across,
             "__range": f"{math.ceil(seconds)}s",
-            "__rate_interval": f"{math.ceil(max(step + 2, 8))}s",
+            "__interval_ms": f"{step * 1000:.0f}",
+            "__rate_interval": f"{window}s",
+            "__rate_interval_ms": f"{window * 1000}",
         },
     )
