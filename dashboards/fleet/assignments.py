@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.fleet.queries import BY_PARTITIONS, LINE_TO_GROUP, NAME, SKEW, lately
+from dashboards.parts import colours
 from dashboards.parts.goals import SHARES
 from dashboards.parts.panel import Look, Panel
 from dashboards.parts.query import GROUP, Query, gauge, was_highest, worst
@@ -39,7 +40,7 @@ MOVES = Panel(
     ),
     Look.COUNTS,
     empty="no group is watched",
-    colours={"needed": "blue", "needless": "orange"},
+    colours=colours.MOVES,
 )
 MEMBERS = Panel(
     17,

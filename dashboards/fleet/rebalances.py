@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.fleet.queries import COMPLETED, LINE_TO_GROUP, NAME, RUNNING, STALLED, TRIGGER, lately
+from dashboards.parts import colours
 from dashboards.parts.goals import DURATION, STORM, STORM_MIN, STORM_PER_MEMBER
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import GROUP, ROLE, Query, count_in, gauge, mean_of, was_highest, went_up, worst
@@ -44,7 +45,7 @@ TRIGGERS = Panel(
     Look.COUNTS,
     width=12,
     empty="no rebalance in this time",
-    colours={"member_failed": "red", "rejoin": "orange", "group_started": "green"},
+    colours=colours.TRIGGERS,
 )
 STALL = Panel(
     10,
@@ -122,5 +123,5 @@ FAILED = Panel(
     ),
     Look.COUNTS,
     empty="no group is watched",
-    colours={"aborted": "orange", "assign_error": "red", "no-op": "blue"},
+    colours=colours.REASONS,
 )

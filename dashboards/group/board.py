@@ -47,7 +47,7 @@ ONE = Board(
             "Rebalance",
             "{{consumergroup}}",
             "blue",
-            on=True,
+            on=False,  # of a group in trouble they cover everything
         ),
     ),
 )

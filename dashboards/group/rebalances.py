@@ -15,6 +15,7 @@ from dashboards.group.queries import (
     counted,
     of,
 )
+from dashboards.parts import colours
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import ONE_GROUP, Query, bars_of, mean_of
 
@@ -34,7 +35,7 @@ TRIGGERS = Panel(
     ),
     Look.COUNTS,
     empty="no rebalance in this time",
-    colours={"member_failed": "red", "rejoin": "orange", "group_started": "green"},
+    colours=colours.TRIGGERS,
 )
 STALLS = Panel(
     12,
@@ -84,7 +85,7 @@ MOVES = Panel(
     ),
     Look.COUNTS,
     empty="no rebalance in this time",
-    colours={"needless": "orange", "lost": "red"},
+    colours=colours.MOVES,
     dots=("revoked", "assigned", "lost"),
 )
 SLOWEST = Panel(
@@ -146,5 +147,5 @@ FOR_NOTHING = Panel(
     ),
     Look.COUNTS,
     empty="unknown",
-    colours={"aborted": "orange", "assign_error": "red"},
+    colours=colours.REASONS,
 )

@@ -45,7 +45,7 @@ MEMBERS = Board(
             "Rebalance",
             "{{consumergroup}}",
             "blue",
-            on=True,
+            on=False,  # of a group in trouble they cover everything
         ),
     ),
 )

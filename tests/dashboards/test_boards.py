@@ -143,6 +143,61 @@ def test_timelines_show_the_text_of_each_value(uid):
             assert all(each["text"] and each["color"] for each in mapping["options"].values())
 
 
+def colours(panel):
+    """Name in the legend -> fixed colour."""
+    return {
+        override["matcher"]["options"]: looks["value"]["fixedColor"]
+        for override in panel["fieldConfig"]["overrides"]
+        for looks in override["properties"]
+        if looks["id"] == "color" and "fixedColor" in looks["value"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "metric"), [("trigger", "kafka_rebalance_completed_total"), ("reason", "kafka_rebalance_failed_total")]
+)
+def test_each_value_of_a_closed_label_has_a_colour_of_its_own(label, metric):
+    """Without one it gets a colour of Grafana's palette, which other values have."""
+    shown = 0
+    for board in COMMITTED.values():
+        for panel in board["panels"]:
+            legends = {target.get("legendFormat") for target in panel["targets"] if metric in target["expr"]}
+            if f"{{{{{label}}}}}" in legends:
+                fixed = colours(panel)
+                assert set(BY_NAME[metric].values[label]) <= set(fixed), panel["title"]
+                assert len(set(fixed.values())) == len(fixed), panel["title"]
+                shown += 1
+    assert shown == 2, "on the boards Fleet and Group"
+
+
+def test_a_name_has_the_same_colour_on_all_boards():
+    everywhere = {}
+    for uid, board in COMMITTED.items():
+        for panel in board["panels"]:
+            for name, colour in colours(panel).items():
+                assert everywhere.setdefault(name, colour) == colour, f"{uid}: {panel['title']}: {name}"
+    assert everywhere["member_failed"] != everywhere["member_left"]
+
+
+def test_stacked_areas_have_no_outline():
+    """The outline of a stack has the colour of its last series, and spikes are nothing but outline."""
+    areas = 0
+    for board in COMMITTED.values():
+        for panel in board["panels"]:
+            custom = panel["fieldConfig"]["defaults"].get("custom", {})
+            if custom.get("stacking", {}).get("mode") == "normal" and custom["drawStyle"] == "line":
+                assert (custom["lineWidth"], custom["fillOpacity"]) == (0, 80), panel["title"]
+                areas += 1
+    assert areas >= 3
+
+
+@ALL
+def test_marks_of_each_rebalance_are_off_at_first(uid):
+    """A group that rebalances all the time would be all marks, on every panel."""
+    for annotation in COMMITTED[uid]["annotations"]["list"]:
+        assert not (annotation["enable"] and annotation["useValueForTime"]), annotation["name"]
+
+
 @ALL
 def test_the_chosen_datasource_is_asked_everywhere(uid):
     board = COMMITTED[uid]
