@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import CALLBACK, counted, mean
+from dashboards.members.queries import CALLBACK, counted, mean, reporting
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import GROUP, Query, quantile
+from dashboards.parts.query import GROUP, Query, mean_of
 
 __all__ = ["CALLBACKS", "CALLS", "PHASES", "STALLS"]
+
+PROCESS = ("consumergroup", "instance")
+MOST_TIME = (
+    "and on (consumergroup, instance) topk(10, sum by (consumergroup, instance) "
+    f"(increase({CALLBACK}_sum{{{GROUP}}}[$__range] @ end()) {reporting('$__range', '@ end()')}))"
+)
+"""Of the ten processes with the most time in callbacks, in the whole time range."""
 
 CALLBACKS = Panel(
     7,
     "Slowest callbacks",
-    "How long do the application's rebalance callbacks take? The upper bound of the slowest one's bucket. revoked "
-    "delays the whole group; assigned delays only its own member; lost runs after the member was removed from the "
-    "group.",
-    (Query(f"{quantile(1, CALLBACK, GROUP, 'consumergroup', 'callback')} >= 0", "{{consumergroup}} {{callback}}"),),
+    "How long do the application's rebalance callbacks take, and in which process? Mean since the previous point, of "
+    "the ten processes with the most time in callbacks. revoked delays the whole group; assigned delays only its own "
+    "member; lost runs after the member was removed from the group.",
+    (
+        Query(
+            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback', only=reporting('$__rate_interval'))} {MOST_TIME}",
+            "{{consumergroup}} {{callback}} {{instance}}",
+        ),
+    ),
     Look.DOTS,
     "s",
     thresholds=above(1, 5),

@@ -79,7 +79,8 @@ def some_members(metric: str) -> Variable:
     return Variable(
         "client_id",
         "Member",
-        "Only these members, by client id, on panels with members; other panels show whole groups.",
+        "Only these members, by client id. Histograms have no member: they are of the processes that report these "
+        "members.",
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job", consumergroup=~"$consumergroup"}}, client_id)',
         all_value=".*",
         multi=True,

@@ -249,6 +249,11 @@ def test_every_query_asks_only_the_chosen_agents(uid):
             assert wanted <= set(MATCHER.findall(matchers)), f"{question}: {name}"
 
 
+def test_every_panel_of_the_board_members_shows_the_selected_members():
+    for question in questions(MEMBERS_UID, COMMITTED[MEMBERS_UID]):
+        assert 'client_id=~"$client_id"' in question.expression, question
+
+
 def links(board):
     """Links of panels and of columns."""
     for panel in board["panels"]:

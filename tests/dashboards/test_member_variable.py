@@ -1,0 +1,69 @@
+"""The variable Member selects also durations, whose metrics have no member: evaluated by Prometheus' own promtool."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+
+from support.charts.boards import boards, filled, questions
+from support.charts.promtool import PROMTOOL
+
+MEMBERS = "rebalance-members"
+SECONDS = {"slow": 12, "quick": 0.0625}
+"""Member -> time of its revoked callback, once a minute; each has a sidecar of its own."""
+
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
+
+
+def the(panel):
+    """The first query of a panel."""
+    return next(each for each in questions(MEMBERS, boards()[MEMBERS]) if each.panel == panel)
+
+
+def series():
+    """What Prometheus has of both sidecars."""
+    made = {}
+    for member, seconds in SECONDS.items():
+        labels = f'job="a", instance="{member}-pod", consumergroup="orders"'
+        callback = "kafka_rebalance_member_callback_seconds"
+        made[f'kafka_rebalance_member_generation{{{labels}, client_id="{member}"}}'] = "7x30"
+        for bound in (0.1, 30, "+Inf"):
+            counted = "0+1x30" if float(bound) >= seconds else "0x30"
+            made[f'{callback}_bucket{{{labels}, callback="revoked", le="{bound}"}}'] = counted
+        made[f'{callback}_sum{{{labels}, callback="revoked"}}'] = f"0+{seconds}x30"
+        made[f'{callback}_count{{{labels}, callback="revoked"}}'] = "0+1x30"
+    return made
+
+
+def objections(panel, member, samples, folder):
+    """What promtool objects to, if the panel has these samples while this member is selected."""
+    question = the(panel)
+    expression = filled(question.expression.replace("$client_id", member), 1_200, question.step, scrape=60)
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series().items()],
+        "promql_expr_test": [{"expr": expression, "eval_time": "20m", "exp_samples": samples}],
+    }
+    path = folder / "members.yaml"
+    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
+    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
+
+
+@pytest.mark.parametrize(("member", "bound"), [("slow", 30), ("quick", 0.1), (".*", 30)])
+def test_the_slowest_callback_is_that_of_the_selected_members(member, bound, tmp_path):
+    assert objections("Slowest callback, at most", member, [{"labels": "{}", "value": bound}], tmp_path) == ""
+
+
+@pytest.mark.parametrize(("member", "shown"), [("slow", {"slow"}), ("quick", {"quick"}), (".*", {"slow", "quick"})])
+def test_the_chart_names_the_process_and_shows_the_time_itself(member, shown, tmp_path):
+    samples = [
+        {
+            "labels": f'{{consumergroup="orders", instance="{each}-pod", callback="revoked"}}',
+            "value": SECONDS[each],
+        }
+        for each in shown
+    ]
+    assert objections("Slowest callbacks", member, samples, tmp_path) == ""
