@@ -25,7 +25,7 @@ AGENT = Board(
     ),
     (
         Row(4, NUMBERS),
-        Row(8, (READY, BUILDS)),
+        Row(12, (READY, BUILDS)),
         Row(9, (DEGRADED, LAG, POLLS)),
         Row(9, (READ, BYTES, EVENTS)),
         Row(9, (UNREAD, REFUSED, PROBLEMS)),

@@ -45,7 +45,7 @@ FRAMES = Panel(
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
     width=12,
-    empty="no gateway with a rule for a group is scraped",
+    empty="none counted in this time",
     colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
 )
 SEATS = Panel(

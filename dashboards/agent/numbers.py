@@ -21,7 +21,7 @@ NUMBERS = (
     ),
     Panel(
         2,
-        "Parts not ready",
+        "Not ready",
         "How many parts of agents are not ready? The chart of parts below shows which ones.",
         (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
         Look.NUMBER,
@@ -31,7 +31,7 @@ NUMBERS = (
     ),
     Panel(
         3,
-        "Degraded modes",
+        "Degraded",
         "How many degraded modes are active because of missing rights? The chart of modes shows which ones; "
         "docs/security.md has the commands that grant the rights.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
@@ -42,7 +42,7 @@ NUMBERS = (
     ),
     Panel(
         4,
-        "Behind the offsets topic",
+        "Tail lag",
         "Does the observer keep up with the offsets topic? The number of records that it has not read yet; their "
         "changes are missing on the boards.",
         (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
@@ -65,7 +65,7 @@ NUMBERS = (
     ),
     Panel(
         6,
-        "Records not understood",
+        "Not decoded",
         "How many records could not be decoded in the time range? Report one, with the output of rebalance-agent "
         "decode.",
         (Query(in_all("rebalance_agent_decode_errors_total"), now=True),),

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+from dashboards.fleet.findings import GRAVEST
 from dashboards.fleet.queries import (
-    BY_PARTITIONS,
     COMPLETED,
+    GRAVITY,
     NOT_THE_FIRST,
     RUNNING,
     RUNS,
-    SKEW,
     STALLED,
     STALLED_UPPER,
     TO_GROUP,
     TRIGGER,
     WHOLE,
 )
-from dashboards.parts.goals import AVAILABILITY, DURATION, SHARES
-from dashboards.parts.panel import Column, Look, Panel, above
+from dashboards.parts.goals import AVAILABILITY, DURATION
+from dashboards.parts.panel import COUNT, Column, Look, Panel
 from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in
 
 __all__ = ["RUN", "WHICH"]
 
+MOSTLY = (
+    f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
+    f"+ on (trigger) group_left () ({GRAVITY}))"
+)
+"""The most frequent trigger of each group; of about equally frequent ones the gravest."""
+
 WHICH = Panel(
     7,
     "Which groups hurt, and why",
-    "Which groups lost the most partition-time, and why? The highest loss is first. Columns from left to right: lost "
-    "partition-seconds (ten partitions for a minute are 10 min), as lower bound and at most (upper bound, where "
-    "known), number of rebalances and their most frequent trigger, mean of the longest stall (lower bound), the "
-    "slowest member, and the quality of the assignment: skew, needless moves, flapping and idle members. The most "
-    "frequent trigger is not always the one with the highest cost: a click on a group opens its board.",
+    "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
+    "(ten partitions for a minute are 10 min), lower bound; of a killed member that does not report, the time until "
+    "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "
+    "about equally frequent ones the gravest, because a member that fails also joins again. Mean stall: of the longest "
+    "stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how long. "
+    "Running: age of a running rebalance. Also: the gravest of stuck, no members, storm, failed rebalances, flapping "
+    "members, uneven assignment, idle members, needless moves. A click on a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
         Query(f"{times_in(COMPLETED, GROUP)}", rows=True),
-        Query(
-            f"topk by (cluster, consumergroup) (1, {times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0)",
-            rows=True,
-        ),
+        Query(MOSTLY, rows=True),
         Query(
             f"{count_in('kafka_rebalance_stall_seconds_sum', GROUP, across='sum')} "
             f"/ ({count_in('kafka_rebalance_stall_seconds_count', GROUP, across='sum')} > 0)",
@@ -47,35 +52,27 @@ WHICH = Panel(
             f"(max_over_time(kafka_rebalance_slowest_member_seconds{{{GROUP}}}[$__range])))",
             rows=True,
         ),
-        Query(gauge(SKEW, BY_PARTITIONS), rows=True),
-        Query(f"{times_in('kafka_rebalance_partitions_moved_excess_total', GROUP)}", rows=True),
-        Query(f"{times_in('kafka_rebalance_failed_total', GROUP)}", rows=True),
-        Query(gauge("kafka_rebalance_flapping_members", GROUP), rows=True),
-        Query(gauge("kafka_rebalance_idle_members", GROUP), rows=True),
-        Query(RUNNING, rows=True),
         Query(count_in(STALLED_UPPER, GROUP), rows=True),
+        Query(RUNNING, rows=True),
+        Query(GRAVEST, rows=True),
     ),
     Look.TABLE,
     width=24,
     empty="no group is watched",
-    sort_by="Partition time lost",
+    sort_by=("Lost",),
     columns=(
-        Column("cluster", "Cluster", width=110),
-        Column("consumergroup", "Group", link=TO_GROUP, width=220),
-        Column("Value #A", "Partition time lost", "s", 1, width=150),
-        Column("Value #M", "At most", "s", 1, width=90),
-        Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=110),
-        Column("Value #C", "Rebalances", "short", 0, width=105),
-        Column("trigger", "Most often because of", width=170),
-        Column("Value #E", "Mean stall", "s", 1, above(10, 60), width=100),
-        Column("client_id", "Slowest member", width=170),
-        Column("Value #F", "It took", "s", 1, above(10, 60), width=90),
-        Column("Value #G", "Skew", "short", 2, SHARES, width=80),
-        Column("Value #H", "Needless moves", "short", 0, above(1), width=130),
-        Column("Value #I", "Failed", "short", 0, above(1, 3), width=80),
-        Column("Value #J", "Flapping", "short", 0, above(1), width=90),
-        Column("Value #K", "Idle", "short", 0, above(1), width=70),
-        Column("Value #L", "Running for", "s", 0, DURATION, width=110),
+        Column("cluster", "Cluster", width=75),
+        Column("consumergroup", "Group", link=TO_GROUP),
+        Column("Value #A", "Lost", "s", 1, width=80),
+        Column("Value #G", "At most", "s", 1, width=80),
+        Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=108),
+        Column("Value #C", "Rebalances", decimals=0, unit=COUNT, width=92),
+        Column("trigger", "Mostly", width=156),
+        Column("Value #E", "Mean stall", "s", 1, width=92),
+        Column("client_id", "Slowest member", width=126),
+        Column("Value #F", "It took", "s", 1, width=70),
+        Column("Value #H", "Running", "s", 0, DURATION, width=75),
+        Column("finding", "Also", width=120),
     ),
 )
 RUN = Panel(
@@ -91,13 +88,14 @@ RUN = Panel(
         ),
     ),
     Look.TABLE,
+    width=12,
     empty="no group is watched",
-    sort_by="Groups",
+    sort_by=("Groups",),
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=110),
         Column("group_type", "Type", width=90),
         Column("source", "Known by", width=90),
-        Column("Value", "Groups", "short", 0, width=80),
+        Column("Value", "Groups", COUNT, 0, width=80),
     ),
 )

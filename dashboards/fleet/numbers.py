@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dashboards.fleet.queries import COMPLETED, RUNNING, STALLED, TIMEOUT, WHOLE
-from dashboards.parts.goals import AVAILABILITY, GOAL, MARGIN, TIMEOUT_UNKNOWN
+from dashboards.fleet.findings import STUCK
+from dashboards.fleet.queries import COMPLETED, RUNNING, STALLED, WHOLE
+from dashboards.parts.goals import AVAILABILITY, GOAL, MARGIN
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in
 
@@ -21,7 +22,7 @@ NUMBERS = (
     ),
     Panel(
         2,
-        "Partition availability",
+        "Availability",
         "What share of the possible service time was without a stall? 1 minus stalled partition-seconds (lower bound) "
         f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
         (
@@ -45,7 +46,7 @@ NUMBERS = (
         "end without action. The table below shows the groups.",
         (
             Query(
-                f"sum({RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN}) > bool {MARGIN})",
+                f"sum({STUCK} > bool {MARGIN})",
                 now=True,
             ),
         ),
@@ -56,7 +57,7 @@ NUMBERS = (
     ),
     Panel(
         4,
-        "Rebalancing now",
+        "Rebalancing",
         "How many groups are rebalancing now? A few are normal if there are many groups.",
         (Query(f"sum({RUNNING} > bool 0)", now=True),),
         Look.NUMBER,
@@ -75,7 +76,7 @@ NUMBERS = (
     ),
     Panel(
         6,
-        "Without owner",
+        "No owner",
         "How many subscribed partitions have no owner now? Some are normal during a rebalance; without a rebalance "
         "they are not consumed. Groups without members do not count.",
         (

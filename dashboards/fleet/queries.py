@@ -5,10 +5,12 @@ from __future__ import annotations
 from dashboards.parts.board import GROUP_UID
 from dashboards.parts.panel import Link
 from dashboards.parts.query import GROUP, bars_of, gauge
+from rebalance_agent.model.episode import TRIGGER_PRECEDENCE
 
 __all__ = [
     "BY_PARTITIONS",
     "COMPLETED",
+    "GRAVITY",
     "LINE_TO_GROUP",
     "NAME",
     "NOT_THE_FIRST",
@@ -34,13 +36,19 @@ NOT_THE_FIRST = GROUP + ', trigger!="group_started"'
 BY_PARTITIONS = GROUP + ', weight="partitions"'
 TIMEOUT = gauge("kafka_rebalance_timeout_seconds", GROUP)
 NAME = "{{cluster}} {{consumergroup}}"
+GRAVITY = " or ".join(
+    f'label_replace(vector({2 - 2 * at / len(TRIGGER_PRECEDENCE):.2f}), "trigger", "{trigger}", "", "")'
+    for at, trigger in enumerate(TRIGGER_PRECEDENCE)
+)
+"""For each trigger what its count may be lower and still be the most frequent: up to 2 for the gravest."""
+
 RUNS = ("group_type", "assignor", "rebalance_protocol", "source")
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", GROUP)
 TO_GROUP = Link(
     "Open this group",
     f"/d/{GROUP_UID}?var-consumergroup=${{__data.fields.Group:percentencode}}"
     "&${datasource:queryparam}&${cluster:queryparam}&${job:queryparam}&${across:queryparam}"
-    "&from=${__from}&to=${__to}",
+    "&${__url_time_range}",
 )
 LINE_TO_GROUP = Link(TO_GROUP.title, TO_GROUP.url.replace("__data.fields.Group", "__field.labels.consumergroup"))
 

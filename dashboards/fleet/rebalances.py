@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dashboards.fleet.findings import STORMINESS
 from dashboards.fleet.queries import COMPLETED, LINE_TO_GROUP, NAME, RUNNING, STALLED, TRIGGER, lately
 from dashboards.parts import colours
-from dashboards.parts.goals import DURATION, STORM, STORM_MIN, STORM_PER_MEMBER
+from dashboards.parts.goals import DURATION, STORM_MIN
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import GROUP, ROLE, Query, count_in, gauge, mean_of, was_highest, went_up, worst
+from dashboards.parts.query import GROUP, ROLE, Query, mean_of, was_highest, went_up, worst
 
 __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"]
 
@@ -79,13 +80,7 @@ STORMS = Panel(
     "one by one and 15 minutes longer, unless something fails.",
     (
         Query(
-            worst(
-                10,
-                f"({count_in(COMPLETED, GROUP, window=STORM)} "
-                f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN}) "
-                f"unless {gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1)",
-                went_up(COMPLETED, GROUP),
-            ),
+            worst(10, f"({STORMINESS})", went_up(COMPLETED, GROUP)),
             NAME,
         ),
     ),
@@ -122,6 +117,7 @@ FAILED = Panel(
         Query(f"sum({lately('kafka_rebalance_noop_total')})", "no-op"),
     ),
     Look.COUNTS,
+    width=6,
     empty="no group is watched",
     colours=colours.REASONS,
 )

@@ -32,8 +32,9 @@ def lines(panel: Panel) -> timeseries.Panel:
         .show_legend(True)
         .display_mode(shapes.LegendDisplayMode.TABLE if panel.look is Look.LINES else shapes.LegendDisplayMode.LIST)
         .placement(shapes.LegendPlacement.BOTTOM)
-        .calcs(["lastNotNull", "max"] if panel.look is Look.LINES else [])
     )
+    if panel.look is Look.LINES:  # a table, of which a few rows are visible: the worst ones
+        legend.calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
     made = (
         timeseries.Panel()
         .legend(legend)

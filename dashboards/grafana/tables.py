@@ -25,12 +25,11 @@ def table(panel: Panel) -> tables.Panel:
         tables.Panel()
         .show_header(True)
         .cell_height(shapes.TableCellHeight.SM)
-        .filterable(True)
         .with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(models.DataTransformerConfig(id_val="organize", options=_organised(panel)))
     )
     if panel.sort_by:
-        made.sort_by([common.TableSortByFieldState().display_name(panel.sort_by).desc(True)])
+        made.sort_by([common.TableSortByFieldState().display_name(heading).desc(True) for heading in panel.sort_by])
     for column in panel.columns:
         made.override_by_name(column.heading, _column_looks(column))
     return made

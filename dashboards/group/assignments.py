@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.group.queries import LINE_TO_MEMBER, SKEW, TO_MEMBER, of
 from dashboards.parts.goals import SHARES
-from dashboards.parts.panel import Column, Look, Panel, above, below
+from dashboards.parts.panel import COUNT, Column, Look, Panel, above, below
 from dashboards.parts.query import ONE_GROUP, Query, gauge
 
 __all__ = ["LOADS", "OWNERS", "SKEWS", "TOPICS", "UNEVEN"]
@@ -34,12 +34,12 @@ OWNERS = Panel(
     Look.TABLE,
     width=12,
     empty="no member",
-    sort_by="Partitions",
+    sort_by=("Partitions",),
     columns=(
         Column("client_id", "Client", link=TO_MEMBER),
         Column("host", "Host"),
-        Column("Value #A", "Partitions", "short", 0, width=110),
-        Column("Value #B", "Members", "short", 0, width=110),
+        Column("Value #A", "Partitions", COUNT, 0, width=110),
+        Column("Value #B", "Members", COUNT, 0, width=110),
     ),
 )
 SKEWS = Panel(

@@ -26,7 +26,8 @@ ONE = Board(
         ACROSS,
     ),
     (
-        Row(4, NUMBERS),
+        Row(3, NUMBERS[:4]),
+        Row(3, NUMBERS[4:]),
         Row(5, (TIMELINE, RUNS)),
         Row(9, (TRIGGERS, STALLS, PHASES)),
         Row(9, (MOVES, SLOWEST, STANDING)),

@@ -38,7 +38,7 @@ RUNNING = gauge("kafka_rebalance_in_progress_seconds", ONE_GROUP)
 TO_MEMBER = Link(
     "Open the reports of this member",
     f"/d/{MEMBERS_UID}?var-client_id=${{__data.fields.Client:percentencode}}"
-    "&${datasource:queryparam}&${cluster:queryparam}&${consumergroup:queryparam}&from=${__from}&to=${__to}",
+    "&${datasource:queryparam}&${cluster:queryparam}&${consumergroup:queryparam}&${__url_time_range}",
 )
 LINE_TO_MEMBER = Link(TO_MEMBER.title, TO_MEMBER.url.replace("__data.fields.Client", "__field.labels.client_id"))
 

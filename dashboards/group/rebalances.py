@@ -91,13 +91,14 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which member did the others wait for, and how long? It is exported for an hour after each rebalance. If it is "
-    "always the same member, check its callbacks on the board Members, or its host.",
+    "Which member of the new generation did the others surely wait for, and how long? It is exported for an hour after "
+    "each rebalance, if reports or commits show it. If it is always the same member, check its callbacks on the board "
+    "Members, or its host. A member that was removed because it was slow is not in the new generation.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
-    empty="no rebalance in the last hour",
+    empty="nothing known: no rebalance in the last hour, or no evidence",
     links=(LINE_TO_MEMBER,),
 )
 STANDING = Panel(

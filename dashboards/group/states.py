@@ -30,7 +30,7 @@ TIMELINE = Panel(
     "mean that consumption stops; cooperative members continue with the partitions that they keep.",
     (Query(STATE, "state"),),
     Look.STATES,
-    width=16,
+    width=12,
     thresholds=((None, NEUTRAL),),
     least=None,
     empty="no data of the group in this time",
@@ -52,6 +52,7 @@ RUNS = Panel(
         ),
     ),
     Look.TABLE,
+    width=12,
     empty="no data of the group",
     columns=(
         Column("assignor", "Assignor"),

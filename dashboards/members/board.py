@@ -24,7 +24,8 @@ MEMBERS = Board(
         some_members("kafka_rebalance_member_generation"),
     ),
     (
-        Row(4, NUMBERS),
+        Row(3, NUMBERS[:3]),
+        Row(3, NUMBERS[3:]),
         Row(9, (CALLBACKS, STALLS, PHASES)),
         Row(9, (EACH,)),
         Row(9, (PARTITIONS, COUNTS, AGAIN)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.members.queries import CLIENT, MEMBER, NAME, NEWEST, counted, total
-from dashboards.parts.panel import Column, Look, Panel, above
+from dashboards.parts.panel import COUNT, Column, Look, Panel, above
 from dashboards.parts.query import Query, gauge
 
 __all__ = ["AGAIN", "COUNTS", "EACH", "GENERATION", "PARTITIONS"]
@@ -36,19 +36,19 @@ EACH = Panel(
     Look.TABLE,
     width=24,
     empty="no sidecar or gateway is scraped",
-    sort_by="Read twice",
+    sort_by=("Behind", "Lost"),
     columns=(
-        Column("cluster", "Cluster", width=110),
+        Column("cluster", "Cluster", width=80),
         Column("consumergroup", "Group"),
         Column("client_id", "Client id"),
-        Column("Value #A", "Generation", "short", 0, width=110),
-        Column("Value #B", "Behind", "short", 0, above(1), width=90),
-        Column("Value #C", "Partitions", "short", 0, width=110),
-        Column("Value #D", "Revoked", "short", 0, width=100),
-        Column("Value #E", "Assigned", "short", 0, width=100),
-        Column("Value #F", "Lost", "short", 0, above(bad=1), width=90),
-        Column("Value #G", "Read twice", "short", 0, above(1), width=110),
-        Column("Value #H", "Commits refused", "short", 0, above(1), width=140),
+        Column("Value #A", "Generation", COUNT, 0, width=92),
+        Column("Value #B", "Behind", COUNT, 0, above(1), width=70),
+        Column("Value #C", "Partitions", COUNT, 0, width=92),
+        Column("Value #D", "Revoked", COUNT, 0, width=80),
+        Column("Value #E", "Assigned", COUNT, 0, width=80),
+        Column("Value #F", "Lost", COUNT, 0, above(bad=1), width=70),
+        Column("Value #G", "Read twice", COUNT, 0, above(1), width=92),
+        Column("Value #H", "Commits refused", COUNT, 0, above(1), width=130),
     ),
 )
 PARTITIONS = Panel(

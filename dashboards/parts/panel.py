@@ -8,12 +8,15 @@ from enum import StrEnum
 
 from dashboards.parts.query import Query
 
-__all__ = ["BAD", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", "Steps", "above", "below"]
+__all__ = ["BAD", "COUNT", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", "Steps", "above", "below"]
 
 GOOD, WARN, BAD, NEUTRAL = "green", "orange", "red", "blue"
 
 Steps = tuple[tuple[float | None, str], ...]
 """Thresholds: (lowest value, colour); the first one has no value."""
+
+COUNT = "locale"
+"""Grafana's unit of whole numbers with separators; with "short" 1,049 is shown as 1 K."""
 
 PLAIN: Steps = ((None, NEUTRAL),)
 """No value is good or bad. Without its own thresholds a panel gets Grafana's default: red from 80 on."""
@@ -74,7 +77,7 @@ class Panel:
     question: str
     queries: tuple[Query, ...]
     look: Look = Look.LINES
-    unit: str = "short"
+    unit: str = COUNT
     width: int = 8
     thresholds: Steps = PLAIN
     empty: str = "No data"
@@ -85,8 +88,8 @@ class Panel:
     """Value -> text and colour."""
 
     columns: tuple[Column, ...] = ()
-    sort_by: str = ""
-    """The heading of the column by which a table is sorted, highest first."""
+    sort_by: tuple[str, ...] = ()
+    """The headings of the columns by which a table is sorted, highest first."""
 
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)

@@ -272,7 +272,7 @@ def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
     for link in board["links"]:
         assert link["keepTime"]
     for link in links(board):
-        assert "from=${__from}&to=${__to}" in link["url"]
+        assert "&${__url_time_range}" in link["url"], "of the last 15 minutes, not of two moments"
     for link in [*board["links"], *links(board)]:
         target = link["url"].split("?")[0].removeprefix("/d/")
         there = {variable["name"] for variable in COMMITTED[target]["templating"]["list"]}

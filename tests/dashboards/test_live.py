@@ -252,16 +252,17 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     (frame,) = shown["rebalance-fleet"]["Which groups hurt, and why"]
     names = [field["name"] for field in frame["fields"]]
     assert names == [
-        *("Group", "Partition time lost", "At most", "Availability", "Rebalances", "Most often because of"),
-        *("Mean stall", "Slowest member", "It took", "Skew", "Needless moves", "Failed", "Flapping", "Idle"),
-        "Running for",
+        *("Group", "Lost", "At most", "Availability", "Rebalances", "Mostly", "Mean stall", "Slowest member"),
+        *("It took", "Running", "Also"),
     ]
     groups = [value["text"] for value in column(frame, "Group")]
     assert len(groups) == len(set(groups)) == 6
     at = groups.index("orders-weighted")
-    assert re.fullmatch(r"\d+\.\d mins", column(frame, "Partition time lost")[at]["text"])
+    assert re.fullmatch(r"\d+\.\d mins", column(frame, "Lost")[at]["text"])
     assert column(frame, "Slowest member")[at]["text"] == "orders-90"
     assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
+    idle = groups.index("clicks-range")
+    assert column(frame, "Also")[idle]["text"] in {"uneven", "idle members"}
     assert "no group is watched" not in json.dumps(frame), "an empty cell says -"
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
     assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")
@@ -287,7 +288,7 @@ def test_grafana_knows_states_units_and_colours(shown):
     states = {(value["text"], value["color"]) for value in shown["rebalance-group"]["State"][0]["fields"][1]["values"]}
     assert {text for text, _ in states} <= {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty"}
     assert len({color for _, color in states}) == len(states) >= 2
-    availability = shown["rebalance-fleet"]["Partition availability"][0]["fields"][1]["values"][0]
+    availability = shown["rebalance-fleet"]["Availability"][0]["fields"][1]["values"][0]
     assert re.fullmatch(r"\d\d\.\d\d%", availability["text"])
     healthy = shown["rebalance-fleet"]["Stuck now"][0]["fields"][1]["values"][0]
     assert healthy["text"] == "0"

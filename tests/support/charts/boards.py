@@ -13,7 +13,15 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "dashboards" / "json"
 
-BUILT_IN = {"__range", "__interval_ms", "__rate_interval", "__rate_interval_ms", "__from", "__to", "__data", "__field"}
+BUILT_IN = {
+    "__range",
+    "__interval_ms",
+    "__rate_interval",
+    "__rate_interval_ms",
+    "__url_time_range",
+    "__data",
+    "__field",
+}
 VARIABLE = re.compile(r"\$(?:\{(\w+)(?:[.:][\w.:]+)*\}|(\w+))")
 INTERVAL = {"s": 1, "m": 60}
 
