@@ -25,12 +25,12 @@ AGENT = Board(
     ),
     (
         Row(4, NUMBERS),
-        Row(12, (READY, BUILDS)),
-        Row(9, (DEGRADED, LAG, POLLS)),
-        Row(9, (READ, BYTES, EVENTS)),
-        Row(9, (UNREAD, REFUSED, PROBLEMS)),
-        Row(9, (SNAPSHOTS, SHARE, CONNECTIONS)),
-        Row(9, (DELAY, FRAMES)),
+        Row(12, (READY, BUILDS), "Parts, modes, limits"),
+        Row(9, (DEGRADED, SHARE)),
+        Row(9, (LAG, POLLS, READ), "Kafka"),
+        Row(9, (BYTES, SNAPSHOTS, PROBLEMS)),
+        Row(9, (EVENTS, UNREAD, REFUSED), "Events, and what is skipped or refused"),
+        Row(9, (CONNECTIONS, DELAY, FRAMES), "Gateways"),
         Row(9, (SEATS, COST, VACANT)),
     ),
     (

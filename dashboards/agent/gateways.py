@@ -33,7 +33,6 @@ DELAY = Panel(
         Query(f"{quantile(0.99, 'rebalance_agent_gateway_read_seconds', ROLE, 'api')} >= 0", "read {{api}}"),
     ),
     unit="s",
-    width=12,
     thresholds=above(0.01, 0.1),
     empty="no gateway is scraped",
 )
@@ -44,7 +43,6 @@ FRAMES = Panel(
     "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
     Look.COUNTS,
-    width=12,
     empty="none counted in this time",
     colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
 )

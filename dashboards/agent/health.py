@@ -50,6 +50,7 @@ DEGRADED = Panel(
     "Which modes",
     "Which degraded modes are active because of missing rights, and since when? A line at 1 is an active mode.",
     (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
+    width=12,
     empty="no degraded mode",
     decimals=0,
 )
@@ -67,5 +68,6 @@ SHARE = Panel(
         Query(highest("rebalance_agent_loads_left_out_partitions"), "{{instance}} without lag"),
     ),
     decimals=0,
+    width=12,
     empty="no agent answers",
 )

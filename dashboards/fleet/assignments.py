@@ -53,8 +53,8 @@ MEMBERS = Panel(
         Query(f"sum({gauge('kafka_rebalance_static_members', GROUP)})", "static"),
         Query(f"sum({gauge('kafka_rebalance_idle_members', GROUP)})", "idle"),
     ),
-    width=6,
     decimals=0,
+    width=12,
     empty="no group is watched",
     colours={"idle": "orange"},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dashboards.fleet.alerts import ALERTS
 from dashboards.fleet.assignments import MEMBERS, MOVES, SKEWS
 from dashboards.fleet.groups import RUN, WHICH
 from dashboards.fleet.lag import CATCHING_UP, EMPTY, LAGS, TOPIC_LAGS
@@ -28,11 +29,12 @@ FLEET = Board(
     (
         Row(4, NUMBERS),
         Row(10, (WHICH,)),
-        Row(8, (STANDING, TRIGGERS)),
-        Row(9, (STALL, AGES, STORMS)),
-        Row(9, (SKEWS, MOVES, PHASES)),
-        Row(8, (FAILED, MEMBERS, RUN)),
-        Row(8, (EMPTY, LAGS, CATCHING_UP, TOPIC_LAGS)),
+        Row(8, (ALERTS, STORMS), "Alerts and storms"),
+        Row(8, (STANDING, TRIGGERS), "Stalls and their causes"),
+        Row(9, (STALL, AGES, PHASES)),
+        Row(9, (SKEWS, MOVES, FAILED), "Assignments and members"),
+        Row(8, (MEMBERS, RUN)),
+        Row(8, (EMPTY, LAGS, CATCHING_UP, TOPIC_LAGS), "Groups without members, and lag"),
     ),
     (
         leads_to(GROUP_UID, "Group", "job", "across"),
@@ -47,6 +49,15 @@ FLEET = Board(
             "{{consumergroup}}",
             "blue",
             on=False,  # of all groups they cover everything
+        ),
+        Annotation(
+            "Deploys",
+            f"{gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1",
+            "Members are replaced one by one",
+            "{{consumergroup}}",
+            "purple",
+            on=False,
+            moments=False,
         ),
     ),
 )

@@ -86,6 +86,7 @@ STORMS = Panel(
     ),
     thresholds=above(bad=1),
     decimals=2,
+    width=12,
     empty="no group is watched",
     links=(LINE_TO_GROUP,),
 )
@@ -117,7 +118,6 @@ FAILED = Panel(
         Query(f"sum({lately('kafka_rebalance_noop_total')})", "no-op"),
     ),
     Look.COUNTS,
-    width=6,
     empty="no group is watched",
     colours=colours.REASONS,
 )

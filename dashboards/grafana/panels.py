@@ -16,7 +16,7 @@ from dashboards.parts.grid import Spot
 from dashboards.parts.panel import Look, Panel, Steps
 from dashboards.parts.query import BAR, Query
 
-__all__ = ["DATASOURCE", "rendered"]
+__all__ = ["DATASOURCE", "grid_pos", "rendered"]
 
 DATASOURCE = shapes.DataSourceRef(type_val="prometheus", uid="${datasource}")
 """The data source of the board's first variable."""
@@ -40,7 +40,7 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
         .title(panel.title)
         .description(panel.question)
         .datasource(DATASOURCE)
-        .grid_pos(models.GridPos(x=spot.x, y=spot.y, w=spot.width, h=spot.height))
+        .grid_pos(grid_pos(spot))
         .targets([_target(query, name) for query, name in zip(panel.queries, names(panel), strict=True)])
         .unit(panel.unit)
         .no_value(panel.empty)
@@ -70,6 +70,11 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
         made.override_by_name(name, [models.DynamicConfigValue(f"custom.{key}", look) for key, look in looks.items()])
     built: Builder[models.Panel] = made
     return built
+
+
+def grid_pos(spot: Spot) -> models.GridPos:
+    """Return a position in Grafana's form."""
+    return models.GridPos(x=spot.x, y=spot.y, w=spot.width, h=spot.height)
 
 
 def _target(query: Query, name: str) -> prometheus.Dataquery:

@@ -8,12 +8,15 @@ from grafana_foundation_sdk.builders import dashboard, prometheus
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models import dashboard as models
 
-from dashboards.grafana.panels import DATASOURCE, rendered
+from dashboards.grafana.panels import DATASOURCE, grid_pos, rendered
 from dashboards.parts.board import Annotation, Board, Variable
 from dashboards.parts.grid import lay
 from dashboards.parts.panel import Link
 
 __all__ = ["render"]
+
+HEADING_NUMBERS = 1_000
+"""Ids of headings begin here, beyond those of panels."""
 
 
 def render(board: Board) -> dashboard.Dashboard:
@@ -36,8 +39,11 @@ def render(board: Board) -> dashboard.Dashboard:
         made.annotation(_annotation(annotation))
     for link in board.links:
         made.link(_link(link).type(models.DashboardLinkType.LINK).icon("dashboard").keep_time(True))
-    for panel, spot in lay(board.rows):
-        made.with_panel(rendered(panel, spot))
+    for number, (placed, spot) in enumerate(lay(board.rows), HEADING_NUMBERS):
+        if isinstance(placed, str):
+            made.with_row(dashboard.Row(placed).id(number).grid_pos(grid_pos(spot)))
+        else:
+            made.with_panel(rendered(placed, spot))
     return made
 
 
@@ -72,10 +78,12 @@ def _variable(variable: Variable) -> Builder[models.VariableModel]:
         .datasource(DATASOURCE)
         .query({"query": variable.query, "refId": f"Variable-{variable.name}"})
         .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
-        .sort(models.VariableSort.ALPHABETICAL_ASC)
+        .sort(models.VariableSort.DISABLED if variable.taken else models.VariableSort.ALPHABETICAL_ASC)
         .multi(variable.multi)
         .include_all(bool(variable.all_value))
     )
+    if variable.taken:
+        made.regex(variable.taken)
     if variable.all_value:
         every: Any = ["All"] if variable.multi else "All"
         chosen: Any = ["$__all"] if variable.multi else "$__all"

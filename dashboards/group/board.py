@@ -5,6 +5,7 @@ from __future__ import annotations
 from dashboards.group.assignments import LOADS, OWNERS, SKEWS, TOPICS, UNEVEN
 from dashboards.group.lag import UNREAD
 from dashboards.group.numbers import NUMBERS
+from dashboards.group.queries import STALLED
 from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
 from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
 from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
@@ -22,19 +23,19 @@ ONE = Board(
         cluster("kafka_rebalance_group_info"),
         job("kafka_rebalance_group_info", "observers"),
         instance("kafka_rebalance_group_info"),
-        one_group("kafka_rebalance_group_info"),
+        one_group("kafka_rebalance_group_info", STALLED),
         ACROSS,
     ),
     (
         Row(3, NUMBERS[:4]),
         Row(3, NUMBERS[4:]),
-        Row(5, (TIMELINE, RUNS)),
-        Row(9, (TRIGGERS, STALLS, PHASES)),
-        Row(9, (MOVES, SLOWEST, STANDING)),
-        Row(9, (LOADS, OWNERS)),
-        Row(9, (SKEWS, UNEVEN, MEMBERS)),
-        Row(8, (GENERATIONS, FOR_NOTHING, TOPICS)),
-        Row(8, (UNREAD,)),
+        Row(6, (TIMELINE, RUNS)),
+        Row(9, (TRIGGERS, STALLS, STANDING), "Rebalances: causes and cost"),
+        Row(9, (SLOWEST, PHASES, FOR_NOTHING), "What rebalances wait for"),
+        Row(9, (LOADS, OWNERS), "Assignment"),
+        Row(9, (MOVES, SKEWS, UNEVEN)),
+        Row(8, (MEMBERS, GENERATIONS, TOPICS), "Members, generations, topics"),
+        Row(8, (UNREAD,), "Lag"),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),
@@ -49,6 +50,15 @@ ONE = Board(
             "{{consumergroup}}",
             "blue",
             on=False,  # of a group in trouble they cover everything
+        ),
+        Annotation(
+            "Deploys",
+            f"{gauge('kafka_rebalance_rollout_in_progress', ONE_GROUP)} == 1",
+            "Members are replaced one by one",
+            "{{consumergroup}}",
+            "purple",
+            on=True,
+            moments=False,
         ),
     ),
 )

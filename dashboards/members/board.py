@@ -26,11 +26,11 @@ MEMBERS = Board(
     (
         Row(3, NUMBERS[:3]),
         Row(3, NUMBERS[3:]),
-        Row(9, (CALLBACKS, STALLS, PHASES)),
-        Row(9, (EACH,)),
-        Row(9, (PARTITIONS, COUNTS, AGAIN)),
-        Row(9, (ASSIGN, ERRORS, SKEW)),
-        Row(8, (GENERATION, CALLS)),
+        Row(9, (CALLBACKS, STALLS, PHASES), "Where members wait"),
+        Row(9, (COUNTS, AGAIN), "What rebalances cost"),
+        Row(9, (EACH,), "Each member"),
+        Row(9, (PARTITIONS, GENERATION, CALLS)),
+        Row(9, (ASSIGN, ERRORS, SKEW), "Leaders"),
     ),
     (
         leads_to(FLEET_UID, "Fleet"),

@@ -70,6 +70,7 @@ COUNTS = Panel(
         counted("kafka_rebalance_member_lost_total", "{{consumergroup}} lost", "consumergroup"),
     ),
     Look.COUNTS,
+    width=12,
     empty="no member reports",
 )
 AGAIN = Panel(
@@ -82,6 +83,7 @@ AGAIN = Panel(
         counted("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", "consumergroup", "client_id"),
     ),
     Look.COUNTS,
+    width=12,
     empty="none counted",
 )
 GENERATION = Panel(
@@ -90,7 +92,6 @@ GENERATION = Panel(
     "Is a member behind its group? The lines of one group run together; a line that stays below has missed a "
     "rebalance.",
     (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
-    width=12,
     decimals=0,
     least=None,
     empty="no member reports",

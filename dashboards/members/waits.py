@@ -64,6 +64,5 @@ CALLS = Panel(
     "How often does each callback run? Many lost callbacks mean that members are removed from their group.",
     (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
     Look.COUNTS,
-    width=12,
     empty="no member reports",
 )

@@ -64,13 +64,16 @@ def some_groups(metric: str) -> Variable:
     )
 
 
-def one_group(metric: str) -> Variable:
-    """Return a choice of one group."""
+def one_group(metric: str, ranking: str) -> Variable:
+    """Return a choice of one group; first the one whose counter ``ranking`` increased most in the time range."""
+    selected = '{cluster=~"$cluster", job=~"$job"}'
     return Variable(
         "consumergroup",
         "Group",
-        "The consumer group.",
-        f'label_values({metric}{{cluster=~"$cluster", job=~"$job"}}, consumergroup)',
+        "The consumer group; those with the highest loss are first.",
+        f"query_result(sort_desc(sum by (consumergroup) (increase({ranking}{selected}[$__range])) "
+        f"or 0 * max by (consumergroup) ({metric}{selected})))",
+        r'/^\{consumergroup="(.*)"\} /',
     )
 
 

@@ -52,7 +52,7 @@ grafana.standardTransformersRegistry.setInit(() =>
 
 for (const [uid, board] of Object.entries(boards)) {
   shown[uid] = {};
-  for (const panel of board.panels) {
+  for (const panel of board.panels.filter(({ type }) => type !== 'row')) {
     const where = `${uid}: ${panel.title}`;
     const known = (unit) => units.has(unit) || problems.push(`${where}: no such unit: ${unit}`);
     known(panel.fieldConfig.defaults.unit);

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
 from itertools import pairwise
 
 import pytest
-import yaml
 
 from support.charts.boards import boards, filled, questions
-from support.charts.promtool import PROMTOOL
+from support.charts.promtool import PROMTOOL, Answer, unlike
 
 BOARDS = boards()
 EVERY = [question for uid, board in BOARDS.items() for question in questions(uid, board)]
@@ -39,32 +37,24 @@ def history(chance, scrape, first):
 
 def objections(series, expected, scrape, folder):
     """What promtool objects to, if group -> counter has these bars (point -> group -> bar)."""
-    tests = [
+    labels = 'job="a", instance="b", trigger="rejoin", consumergroup'
+    return unlike(
         {
-            "interval": f"{scrape}s",
-            "input_series": [
-                {
-                    "series": 'kafka_rebalance_completed_total{job="a", instance="b", trigger="rejoin", '
-                    f'consumergroup="{group}"}}',
-                    "values": " ".join(map(str, values)),
-                }
-                for group, values in series.items()
-            ],
-            "promql_expr_test": [
-                {
-                    "expr": filled(TRIGGERS.expression, 3_600, TRIGGERS.step, group, scrape=scrape),
-                    "eval_time": f"{at}s",
-                    "exp_samples": [{"labels": '{trigger="rejoin"}', "value": bar}] if bar else [],
-                }
-                for at, bars in expected.items()
-                for group, bar in bars.items()
-            ],
-        }
-    ]
-    path = folder / "bars.yaml"
-    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": tests}), encoding="utf-8")
-    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+            f'kafka_rebalance_completed_total{{{labels}="{group}"}}': " ".join(map(str, values))
+            for group, values in series.items()
+        },
+        [
+            Answer(
+                filled(TRIGGERS.expression, 3_600, TRIGGERS.step, group, scrape=scrape),
+                f"{at}s",
+                {'{trigger="rejoin"}': bar} if bar else {},
+            )
+            for at, bars in expected.items()
+            for group, bar in bars.items()
+        ],
+        folder,
+        f"{scrape}s",
+    )
 
 
 @pytest.mark.parametrize("scrape", [15, 30, SCRAPE_MAX])

@@ -1,18 +1,16 @@
-"""The columns Mostly and Also of the table of the board Fleet, evaluated by Prometheus' own promtool."""
+"""Why groups hurt, on the board Fleet: the columns Mostly and Also, and firing alerts, evaluated by promtool."""
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
-import yaml
 
 from support.charts.boards import boards, filled, questions
-from support.charts.promtool import PROMTOOL
+from support.charts.promtool import PROMTOOL, Answer, unlike
 
 FLEET = "rebalance-fleet"
 TABLE = {each.target: each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Which groups hurt, and why"}
 (MOSTLY,) = (each for each in TABLE.values() if "on (trigger)" in each.expression)
+(FIRING,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Firing alerts")
 (ALSO,) = (each for each in TABLE.values() if '"finding"' in each.expression)
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
@@ -20,27 +18,12 @@ pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found
 
 def objections(question, series, labels, value, folder):
     """What promtool objects to, if this is the only row after twenty minutes of these series."""
-    test = {
-        "interval": "1m",
-        "input_series": [
-            {
-                "series": f'{name}{{job="a", instance="b", consumergroup="orders"{more}}}',
-                "values": values,
-            }
-            for (name, more), values in series.items()
-        ],
-        "promql_expr_test": [
-            {
-                "expr": filled(question.expression, 1_200, 60, scrape=60),
-                "eval_time": "20m",
-                "exp_samples": [{"labels": f'{{consumergroup="orders"{labels}}}', "value": value}] if labels else [],
-            }
-        ],
+    named = {
+        f'{name}{{job="a", instance="b", consumergroup="orders"{more}}}': values
+        for (name, more), values in series.items()
     }
-    path = folder / "causes.yaml"
-    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
-    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+    samples = {f'{{consumergroup="orders"{labels}}}': value} if labels else {}
+    return unlike(named, [Answer(filled(question.expression, 1_200, 60, scrape=60), "20m", samples)], folder)
 
 
 @pytest.mark.parametrize(
@@ -100,3 +83,23 @@ def test_the_gravest_finding_of_a_group_is_named(finding, tmp_path):
 
 def test_a_group_without_a_finding_has_none(tmp_path):
     assert objections(ALSO, QUIET, "", 0, tmp_path) == ""
+
+
+def test_firing_alerts_are_listed_with_their_age_and_pending_ones_are_not(tmp_path):
+    series = {}
+    for alert, state, more in (
+        ("KafkaGroupRebalanceStorm", "firing", ', consumergroup="orders"'),
+        ("KafkaGroupEmpty", "pending", ', consumergroup="orders"'),
+        ("KafkaGroupStalled", "firing", ', consumergroup="payments"'),
+        ("RebalanceAgentDown", "firing", ', instance="b"'),
+        ("NodeDown", "firing", ', consumergroup="orders"'),
+    ):
+        labels = f'alertname="{alert}", severity="warning"{more}'
+        series[f'ALERTS{{alertstate="{state}", {labels}}}'] = "1x20"
+        series[f"ALERTS_FOR_STATE{{{labels}}}"] = "300x20"
+    rows = {
+        '{alertname="KafkaGroupRebalanceStorm", consumergroup="orders", severity="warning"}': 900,
+        '{alertname="RebalanceAgentDown", severity="warning"}': 900,
+    }
+    expression = filled(FIRING.expression, 1_200, 60, "orders")
+    assert unlike(series, [Answer(expression, "20m", rows)], tmp_path) == ""

@@ -14,7 +14,7 @@ import pytest
 
 from rebalance_agent.demo.scenario import GROUPS as DEMO
 from support.charts.board_picture import picture
-from support.charts.boards import ROOT, boards, filled, put_in, questions
+from support.charts.boards import ROOT, boards, filled, panels, put_in, questions
 from support.charts.grafana_answers import PICTURE_STEP, answers
 from support.runner.node import packages, program
 
@@ -66,7 +66,11 @@ FLEETING = {
 }
 """What it answers only if something goes wrong, or if Prometheus looks at the right moment."""
 
-QUIET = {"cluster": "no cluster_name is set", "annotation Takeovers and reconnects": "one observer, one broker"}
+QUIET = {
+    "cluster": "no cluster_name is set",
+    "annotation Takeovers and reconnects": "one observer, one broker",
+    "annotation Deploys": "no group is deployed",
+}
 
 
 def asked(live, question, group, across="sum"):
@@ -127,14 +131,19 @@ def test_one_observer_is_the_same_whether_observers_share_or_each_see_all(live):
 @pytest.mark.parametrize("uid", BOARDS)
 def test_each_variable_offers_something(uid, live):
     chosen = {"cluster": ".*", "job": ".+", "instance": ".+", "consumergroup": ".+"}
+    chosen["__range"] = f"{math.ceil(live.seconds)}s"
     for variable in BOARDS[uid]["templating"]["list"]:
         if variable["type"] != "query":
             continue
         query = put_in(variable["query"]["query"], chosen)
-        metric, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
-        offered = live.prometheus.answer(
-            f"label/{label}/values", **{"match[]": metric, "start": live.began, "end": live.ended}
-        )
+        if ranked := re.fullmatch(r"query_result\((.*)\)", query):
+            offered = [each.labels[variable["name"]] for each in live.prometheus.at(ranked[1], live.ended)]
+            assert offered[0] == "orders-weighted", "the board opens with the worst group"
+        else:
+            metric, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
+            offered = live.prometheus.answer(
+                f"label/{label}/values", **{"match[]": metric, "start": live.began, "end": live.ended}
+            )
         assert bool(offered) is (variable["name"] not in QUIET), variable["name"]
         if variable["name"] == "consumergroup":
             unreported = {"readings-cooperative"} if uid == "rebalance-members" else set()
@@ -277,7 +286,7 @@ def test_grafana_leads_from_an_owner_to_what_it_saw_of_itself(shown):
 
 def test_tables_have_no_column_that_nobody_named(shown):
     for uid, board in BOARDS.items():
-        for panel in board["panels"]:
+        for panel in panels(board):
             if panel["type"] == "table":
                 headings = set(panel["transformations"][-1]["options"]["renameByName"].values())
                 (frame,) = shown[uid][panel["title"]]
@@ -317,5 +326,5 @@ def test_the_picture_of_the_board_is_of_what_it_shows(uid, shown):
         committed.write_text(drawn, encoding="utf-8")
     for svg in (drawn, committed.read_text(encoding="utf-8")):
         texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
-        titles = [panel["title"] for panel in BOARDS[uid]["panels"]]
+        titles = [panel["title"] for panel in panels(BOARDS[uid])]
         assert [title for title in titles if title not in texts] == [], "draw it anew"

@@ -1,10 +1,11 @@
-"""What fits on the screen, and what people read there: widths, titles, units, legends."""
+"""What fits on the screen, and what people read there: widths, titles, units, legends, states, colours, marks."""
 
 from __future__ import annotations
 
 import pytest
 
-from support.charts.boards import boards
+from rebalance_agent.metrics.catalogue import BY_NAME
+from support.charts.boards import boards, panels
 
 COMMITTED = boards()
 ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))
@@ -43,7 +44,7 @@ def columns(panel):
 
 def tables():
     """All tables of all boards."""
-    return [panel for board in COMMITTED.values() for panel in board["panels"] if panel["type"] == "table"]
+    return [panel for board in COMMITTED.values() for panel in panels(board) if panel["type"] == "table"]
 
 
 @pytest.mark.parametrize("panel", tables(), ids=lambda panel: panel["title"])
@@ -60,13 +61,13 @@ def test_headings_fit_their_columns(panel):
 
 @ALL
 def test_titles_fit_their_panels(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         assert len(panel["title"]) * CHARACTER_PIXELS <= width(panel) - BESIDE_TITLE_PIXELS, panel["title"]
 
 
 @ALL
 def test_counts_are_not_rounded_to_thousands(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         config = panel["fieldConfig"]
         units = [config["defaults"]["unit"]]
         units += [
@@ -80,8 +81,75 @@ def test_counts_are_not_rounded_to_thousands(uid):
 
 @ALL
 def test_legends_with_few_visible_rows_begin_with_the_highest(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         legend = panel["options"].get("legend", {})
         if legend.get("displayMode") == "table":
             assert "max" in legend["calcs"], panel["title"]
             assert (legend["sortBy"], legend["sortDesc"]) == ("Max", True), panel["title"]
+
+
+@ALL
+def test_timelines_show_the_text_of_each_value(uid):
+    """Grafana joins values by threshold, and asks no mapping, if colours come from thresholds."""
+    for panel in panels(COMMITTED[uid]):
+        if panel["type"] == "state-timeline":
+            defaults = panel["fieldConfig"]["defaults"]
+            assert panel["options"]["mergeValues"]
+            assert defaults["color"]["mode"] == "palette-classic", panel["title"]
+            (mapping,) = defaults["mappings"]
+            assert all(each["text"] and each["color"] for each in mapping["options"].values())
+
+
+def colours(panel):
+    """Name in the legend -> fixed colour."""
+    return {
+        override["matcher"]["options"]: looks["value"]["fixedColor"]
+        for override in panel["fieldConfig"]["overrides"]
+        for looks in override["properties"]
+        if looks["id"] == "color" and "fixedColor" in looks["value"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "metric"), [("trigger", "kafka_rebalance_completed_total"), ("reason", "kafka_rebalance_failed_total")]
+)
+def test_each_value_of_a_closed_label_has_a_colour_of_its_own(label, metric):
+    """Without one it gets a colour of Grafana's palette, which other values have."""
+    shown = 0
+    for board in COMMITTED.values():
+        for panel in panels(board):
+            legends = {target.get("legendFormat") for target in panel["targets"] if metric in target["expr"]}
+            if f"{{{{{label}}}}}" in legends:
+                fixed = colours(panel)
+                assert set(BY_NAME[metric].values[label]) <= set(fixed), panel["title"]
+                assert len(set(fixed.values())) == len(fixed), panel["title"]
+                shown += 1
+    assert shown == 2, "on the boards Fleet and Group"
+
+
+def test_a_name_has_the_same_colour_on_all_boards():
+    everywhere = {}
+    for uid, board in COMMITTED.items():
+        for panel in panels(board):
+            for name, colour in colours(panel).items():
+                assert everywhere.setdefault(name, colour) == colour, f"{uid}: {panel['title']}: {name}"
+    assert everywhere["member_failed"] != everywhere["member_left"]
+
+
+def test_stacked_areas_have_no_outline():
+    """The outline of a stack has the colour of its last series, and spikes are nothing but outline."""
+    areas = 0
+    for board in COMMITTED.values():
+        for panel in panels(board):
+            custom = panel["fieldConfig"]["defaults"].get("custom", {})
+            if custom.get("stacking", {}).get("mode") == "normal" and custom["drawStyle"] == "line":
+                assert (custom["lineWidth"], custom["fillOpacity"]) == (0, 80), panel["title"]
+                areas += 1
+    assert areas >= 3
+
+
+@ALL
+def test_marks_of_each_rebalance_are_off_at_first(uid):
+    """A group that rebalances all the time would be all marks, on every panel."""
+    for annotation in COMMITTED[uid]["annotations"]["list"]:
+        assert not (annotation["enable"] and annotation["useValueForTime"]), annotation["name"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
-import yaml
 
 from support.charts.boards import boards, filled, questions
-from support.charts.promtool import PROMTOOL
+from support.charts.promtool import PROMTOOL, Answer, unlike
 
 MEMBERS = "rebalance-members"
 SECONDS = {"slow": 12, "quick": 0.0625}
@@ -41,29 +38,17 @@ def objections(panel, member, samples, folder):
     """What promtool objects to, if the panel has these samples while this member is selected."""
     question = the(panel)
     expression = filled(question.expression.replace("$client_id", member), 1_200, question.step, scrape=60)
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in series().items()],
-        "promql_expr_test": [{"expr": expression, "eval_time": "20m", "exp_samples": samples}],
-    }
-    path = folder / "members.yaml"
-    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
-    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+    return unlike(series(), [Answer(expression, "20m", samples)], folder)
 
 
 @pytest.mark.parametrize(("member", "bound"), [("slow", 30), ("quick", 0.1), (".*", 30)])
 def test_the_slowest_callback_is_that_of_the_selected_members(member, bound, tmp_path):
-    assert objections("Slowest callback, at most", member, [{"labels": "{}", "value": bound}], tmp_path) == ""
+    assert objections("Slowest callback, at most", member, {"{}": bound}, tmp_path) == ""
 
 
 @pytest.mark.parametrize(("member", "shown"), [("slow", {"slow"}), ("quick", {"quick"}), (".*", {"slow", "quick"})])
 def test_the_chart_names_the_process_and_shows_the_time_itself(member, shown, tmp_path):
-    samples = [
-        {
-            "labels": f'{{consumergroup="orders", instance="{each}-pod", callback="revoked"}}',
-            "value": SECONDS[each],
-        }
-        for each in shown
-    ]
+    samples = {
+        f'{{consumergroup="orders", instance="{each}-pod", callback="revoked"}}': SECONDS[each] for each in shown
+    }
     assert objections("Slowest callbacks", member, samples, tmp_path) == ""

@@ -34,8 +34,15 @@ def picture(board: dict[str, Any], shown: dict[str, Frames]) -> str:
         _text(GAP + 4, 26, board["title"], 16, INK, bold=True),
     ]
     span = _span([frame for frames in shown.values() for frame in frames])
-    parts += [_panel(panel, shown[panel["title"]], span) for panel in board["panels"]]
+    parts += [
+        _heading(panel) if panel["type"] == "row" else _panel(panel, shown[panel["title"]], span)
+        for panel in board["panels"]
+    ]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _heading(row: dict[str, Any]) -> str:
+    return _text(GAP + 4, 38 + row["gridPos"]["y"] * UNIT + 18, row["title"], 14, INK, bold=True)
 
 
 def _panel(panel: dict[str, Any], frames: Frames, span: tuple[float, float]) -> str:

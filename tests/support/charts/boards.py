@@ -31,6 +31,11 @@ def boards() -> dict[str, dict[str, Any]]:
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
 
 
+def panels(board: dict[str, Any]) -> list[dict[str, Any]]:
+    """The panels of a board, without its headings."""
+    return [panel for panel in board["panels"] if panel["type"] != "row"]
+
+
 def variables_in(text: str) -> set[str]:
     """The names of all variables of a board."""
     return {braced or bare for braced, bare in VARIABLE.findall(text)}
@@ -53,7 +58,7 @@ class Question:
 
 def questions(uid: str, board: dict[str, Any]) -> Iterator[Question]:
     """All queries of all panels."""
-    for panel in board["panels"]:
+    for panel in panels(board):
         interval = panel.get("interval", "0s")
         step = float(interval[:-1]) * INTERVAL[interval[-1]]
         for target in panel["targets"]:
