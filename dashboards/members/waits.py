@@ -23,7 +23,7 @@ CALLBACKS = Panel(
     "member; lost runs after the member was removed from the group.",
     (
         Query(
-            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback', only=reporting('$__rate_interval'))} {MOST_TIME}",
+            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')} {MOST_TIME}",
             "{{consumergroup}} {{callback}} {{instance}}",
         ),
     ),

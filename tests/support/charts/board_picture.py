@@ -195,11 +195,10 @@ def _drawn(style: str, points: list[tuple[float, float, float]], colour: str, ro
     if style == "points":
         return "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.5' fill='{colour}'/>" for x, y, _ in points)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
-    area = ""
     if stacked and points:
         back = " ".join(f"{x:.1f},{base:.1f}" for x, _, base in reversed(points))
-        area = f"<polygon points='{path} {back}' fill='{colour}' fill-opacity='.35'/>"
-    return f"{area}<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.3'/>"
+        return f"<polygon points='{path} {back}' fill='{colour}' fill-opacity='.8'/>"
+    return f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.3'/>"
 
 
 def _legend(names: list[tuple[str, str]], width: float, height: float) -> list[str]:
