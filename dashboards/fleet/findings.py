@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from dashboards.fleet.queries import BY_PARTITIONS, COMPLETED, RUNNING, SKEW, TIMEOUT
-from dashboards.parts.goals import MARGIN, SHARES, STORM, STORM_MIN, STORM_PER_MEMBER, TIMEOUT_UNKNOWN
+from dashboards.parts.goals import (
+    ABORTED,
+    ASSIGN_ERRORS,
+    MARGIN,
+    SHARES,
+    STORM,
+    STORM_MIN,
+    STORM_PER_MEMBER,
+    TIMEOUT_UNKNOWN,
+)
 from dashboards.parts.query import GROUP, count_in, gauge, times_in
 
 __all__ = ["FINDINGS", "GRAVEST", "STORMINESS", "STUCK"]
@@ -18,11 +27,16 @@ STORMINESS = (
 )
 """Rebalances divided by those that are a storm; no value during a deploy."""
 
+
+def _failed(reason: str) -> str:
+    return times_in("kafka_rebalance_failed_total", f'{GROUP}, reason="{reason}"')
+
+
 FINDINGS = {
     "stuck": f"{STUCK} > {MARGIN}",
     "no members": f"{gauge('kafka_rebalance_group_empty_seconds', GROUP)} > 0",
     "storm": f"({STORMINESS}) > 1",
-    "failed": f"{times_in('kafka_rebalance_failed_total', GROUP)} > 0",
+    "failed": f"{_failed('aborted')} >= {ABORTED} or {_failed('assign_error')} >= {ASSIGN_ERRORS}",
     "flapping": f"{gauge('kafka_rebalance_flapping_members', GROUP)} > 0",
     "uneven": f"{gauge(SKEW, BY_PARTITIONS)} >= {SHARES[1][0]}",
     "idle members": f"{gauge('kafka_rebalance_idle_members', GROUP)} > 0",
