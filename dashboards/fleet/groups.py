@@ -23,7 +23,7 @@ __all__ = ["RUN", "WHICH"]
 
 MOSTLY = (
     f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
-    f"+ on (trigger) group_left () ({GRAVITY}))"
+    f"* on (trigger) group_left () ({GRAVITY}))"
 )
 """The most frequent trigger of each group; of about equally frequent ones the gravest."""
 

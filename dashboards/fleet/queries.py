@@ -37,10 +37,10 @@ BY_PARTITIONS = GROUP + ', weight="partitions"'
 TIMEOUT = gauge("kafka_rebalance_timeout_seconds", GROUP)
 NAME = "{{cluster}} {{consumergroup}}"
 GRAVITY = " or ".join(
-    f'label_replace(vector({2 - 2 * at / len(TRIGGER_PRECEDENCE):.2f}), "trigger", "{trigger}", "", "")'
+    f'label_replace(vector({2 - at / len(TRIGGER_PRECEDENCE):.2f}), "trigger", "{trigger}", "", "")'
     for at, trigger in enumerate(TRIGGER_PRECEDENCE)
 )
-"""For each trigger what its count may be lower and still be the most frequent: up to 2 for the gravest."""
+"""For each trigger a factor for its count, between 1 and 2: the highest for the gravest."""
 
 RUNS = ("group_type", "assignor", "rebalance_protocol", "source")
 RUNNING = gauge("kafka_rebalance_in_progress_seconds", GROUP)
