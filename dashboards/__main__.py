@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboards.boards import BOARDS, FOLDER
-from dashboards.normalise import text
+from dashboards.grafana.normalise import text
 from dashboards.pages import PAGES, page
 
 FOLDER.mkdir(exist_ok=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dashboards.agent import AGENT
-from dashboards.fleet import FLEET
-from dashboards.group import ONE
-from dashboards.members import MEMBERS
+from dashboards.agent.board import AGENT
+from dashboards.fleet.board import FLEET
+from dashboards.group.board import ONE
+from dashboards.members.board import MEMBERS
 
 __all__ = ["BOARDS", "FOLDER"]
 

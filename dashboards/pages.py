@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dashboards.board import Board
+from dashboards.parts.board import Board
 
 __all__ = ["MARK", "PAGES", "page"]
 

@@ -34,12 +34,12 @@ const processors = {
   links: grafana.dataLinksOverrideProcessor,
   color: grafana.identityOverrideProcessor,
 };
-const custom = ['cellOptions', 'width'];
+const custom = ['cellOptions', 'width', 'drawStyle', 'pointSize', 'stacking'];
 const options = new grafana.FieldConfigOptionsRegistry(() => [
   ...Object.entries(processors).map(([path, process]) => option(path, path, process, false)),
   ...custom.map((path) => option(`custom.${path}`, path, grafana.identityOverrideProcessor, true)),
 ]);
-const theme = grafana.createTheme();
+const theme = grafana.createTheme({ colors: { mode: 'light' } }); // pictures are on white paper
 
 function option(id, path, process, isCustom) {
   return { id, path, name: id, process, isCustom, shouldApply: () => true, settings: {}, override: () => null, editor: () => null };
@@ -52,7 +52,7 @@ grafana.standardTransformersRegistry.setInit(() =>
 
 for (const [uid, board] of Object.entries(boards)) {
   shown[uid] = {};
-  for (const panel of board.panels) {
+  for (const panel of board.panels.filter(({ type }) => type !== 'row')) {
     const where = `${uid}: ${panel.title}`;
     const known = (unit) => units.has(unit) || problems.push(`${where}: no such unit: ${unit}`);
     known(panel.fieldConfig.defaults.unit);
@@ -92,7 +92,8 @@ async function panelled(panel, frames) {
       name: grafana.getFieldDisplayName(field, frame, data),
       unit: field.config.unit,
       type: field.type,
-      fixed: field.config.color?.fixedColor,
+      fixed: field.config.color?.fixedColor && theme.visualization.getColorByName(field.config.color.fixedColor),
+      drawStyle: field.config.custom?.drawStyle,
       numbers: field.type === 'string' ? [] : [...field.values],
       values: field.values.map((value) => {
         const { text, color, suffix = '', prefix = '' } = field.display(value);

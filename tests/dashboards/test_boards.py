@@ -6,22 +6,23 @@ import re
 from itertools import combinations
 
 import pytest
-from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
 from dashboards.boards import BOARDS
-from dashboards.grid import Row, lay
-from dashboards.normalise import text
+from dashboards.grafana.normalise import text
 from dashboards.pages import PAGES, page
-from dashboards.panel import Panel
+from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
+from dashboards.parts.grid import Row, lay
+from dashboards.parts.panel import Panel
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.metric import MetricType
-from support.charts.boards import BUILT_IN, FOLDER, boards, questions, variables_in
+from support.charts.boards import BUILT_IN, FOLDER, boards, panels, questions, variables_in
 
 COMMITTED = boards()
 ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))
 
-PROMETHEUS_OWN = {"up": {"job", "instance"}}
-"""What Prometheus makes of every target."""
+_OF_ALERTS = {"alertname", "alertstate", "severity", "cluster", "consumergroup"}
+PROMETHEUS_OWN = {"up": {"job", "instance"}, "ALERTS": _OF_ALERTS, "ALERTS_FOR_STATE": _OF_ALERTS}
+"""What Prometheus makes of every target and of every alert."""
 
 ADDED = {"job", "instance", "cluster"}
 """Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
@@ -36,7 +37,7 @@ STALLS = re.compile(r"kafka_rebalance_stall(ed_partition)?(_upper)?_seconds")
 """Metrics that are bounds of stalls."""
 
 PARTS = re.compile(r"_(bucket|sum|count)$")
-SELECTOR = re.compile(r"\b(up|kafka_rebalance_\w+|rebalance_agent_\w+)\b(?:\{([^}]*)\})?")
+SELECTOR = re.compile(r"\b(up|ALERTS(?:_FOR_STATE)?|kafka_rebalance_\w+|rebalance_agent_\w+)\b(?:\{([^}]*)\})?")
 MATCHER = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"")
 GROUPING = re.compile(r"\b(?:by|on|without|ignoring)\s*\(([^)]*)\)")
 
@@ -88,36 +89,48 @@ def test_a_board_is_what_every_grafana_from_11_on_reads(uid):
     assert board["description"]
     assert "kafka-rebalance" in board["tags"]
     assert not any("placement" in each for each in (*board["links"], *board["annotations"]["list"]))
-    assert len(board["panels"]) <= 25
+    assert len(panels(board)) <= 25
 
 
 @ALL
 def test_panels_have_ids_and_titles_of_their_own_and_a_place_where_no_other_is(uid):
-    panels = COMMITTED[uid]["panels"]
-    assert len({panel["id"] for panel in panels}) == len(panels)
-    assert len({panel["title"] for panel in panels}) == len(panels)
-    for panel in panels:
+    placed = COMMITTED[uid]["panels"]
+    assert len({panel["id"] for panel in placed}) == len(placed)
+    assert len({panel["title"] for panel in placed}) == len(placed)
+    for panel in placed:
         place = panel["gridPos"]
         assert place["w"] > 0
         assert place["h"] > 0
         assert 0 <= place["x"] <= place["x"] + place["w"] <= 24
-    for one, other in combinations((panel["gridPos"] for panel in panels), 2):
+    for one, other in combinations((panel["gridPos"] for panel in placed), 2):
         beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
         over = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
         assert beside or over, (one, other)
 
 
+@ALL
+def test_numbers_are_on_top_and_the_rest_stands_under_headings(uid):
+    placed = COMMITTED[uid]["panels"]
+    headings = [at for at, panel in enumerate(placed) if panel["type"] == "row"]
+    assert len(headings) >= 3
+    assert {panel["type"] for panel in placed[: headings[0]]} <= {"stat", "table", "state-timeline"}
+    assert not any(panel["type"] == "stat" for panel in placed[headings[0] :])
+    for at in headings:
+        assert not placed[at]["collapsed"]
+        assert placed[at]["gridPos"]["w"] == 24
+
+
 def test_a_row_that_is_too_wide_or_has_a_gap_is_refused():
     panel = Panel(1, "t", "q?", (), width=12)
     assert [spot.x for _, spot in lay([Row(4, (panel, panel))])] == [0, 12]
-    for panels in ((panel,), (panel,) * 3):
+    for each in ((panel,), (panel,) * 3):
         with pytest.raises(ValueError, match="wide"):
-            list(lay([Row(4, panels)]))
+            list(lay([Row(4, each)]))
 
 
 @ALL
 def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         title, reported = panel["title"], panel["description"]
         assert re.match(r"[A-Z][^.]*\?", reported), f"{title}: a description begins with its question"
         defaults = panel["fieldConfig"]["defaults"]
@@ -136,15 +149,15 @@ def test_the_chosen_datasource_is_asked_everywhere(uid):
     board = COMMITTED[uid]
     chosen = {"type": "prometheus", "uid": "${datasource}"}
     assert [variable["type"] for variable in board["templating"]["list"]].index("datasource") == 0
-    asked = [*board["panels"], *board["annotations"]["list"]]
-    asked += [target for panel in board["panels"] for target in panel["targets"]]
+    asked = [*panels(board), *board["annotations"]["list"]]
+    asked += [target for panel in panels(board) for target in panel["targets"]]
     asked += [variable for variable in board["templating"]["list"] if variable["type"] == "query"]
     assert {str(each["datasource"]) for each in asked} == {str(chosen)}
 
 
 @ALL
 def test_no_target_is_empty_and_lines_have_names(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         assert panel["targets"], panel["title"]
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
         for target in panel["targets"]:
@@ -160,7 +173,7 @@ def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid
     known = set()
     for variable in board["templating"]["list"]:
         if variable["type"] == "query":
-            assert variables_in(variable["query"]["query"]) <= known, variable["name"]
+            assert variables_in(variable["query"]["query"]) - BUILT_IN <= known, variable["name"]
             assert variable["refresh"] == 2, "anew when the time range changes"
         assert not any(key.startswith("auto") for key in variable)
         known.add(variable["name"])
@@ -178,13 +191,30 @@ def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid
 def test_every_query_asks_only_the_chosen_agents(uid):
     for question in questions(uid, COMMITTED[uid]):
         for name, matchers in SELECTOR.findall(question.expression):
-            wanted = {"job", "instance"} | (set() if name == "up" else {"cluster"})
+            # Rules leave out the process that saw it, so alerts have no instance.
+            wanted = {"job", "instance"} if not name.startswith("ALERTS") else set()
+            wanted |= {"cluster"} if name != "up" else set()
             assert wanted <= set(MATCHER.findall(matchers)), f"{question}: {name}"
+
+
+def test_every_panel_of_the_board_members_shows_the_selected_members():
+    for question in questions(MEMBERS_UID, COMMITTED[MEMBERS_UID]):
+        assert 'client_id=~"$client_id"' in question.expression, question
+
+
+def test_the_board_group_opens_with_the_group_that_lost_most():
+    (chosen,) = (each for each in COMMITTED[GROUP_UID]["templating"]["list"] if each["name"] == "consumergroup")
+    assert chosen["query"]["query"].startswith("query_result(sort_desc(")
+    assert chosen["sort"] == 0, "in the query's order"
+    assert "current" not in chosen, "so Grafana takes the first one"
+    # As Grafana writes a series of an answer, before its value and its time.
+    regex = re.compile(chosen["regex"].strip("/"))
+    assert regex.search('{consumergroup="orders "a" {b}"} 12.5 1700000000000')[1] == 'orders "a" {b}'
 
 
 def links(board):
     """Links of panels and of columns."""
-    for panel in board["panels"]:
+    for panel in panels(board):
         yield from panel["fieldConfig"]["defaults"].get("links", [])
         for override in panel["fieldConfig"]["overrides"]:
             for looks in override["properties"]:
@@ -200,7 +230,7 @@ def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
     for link in board["links"]:
         assert link["keepTime"]
     for link in links(board):
-        assert "from=${__from}&to=${__to}" in link["url"]
+        assert "&${__url_time_range}" in link["url"], "of the last 15 minutes, not of two moments"
     for link in [*board["links"], *links(board)]:
         target = link["url"].split("?")[0].removeprefix("/d/")
         there = {variable["name"] for variable in COMMITTED[target]["templating"]["list"]}
@@ -223,7 +253,7 @@ def test_clicks_lead_from_the_fleet_to_a_group_and_from_there_to_a_member():
 def test_counters_are_asked_only_for_how_much_they_went_up(uid):
     for where, expression in expressions(COMMITTED[uid]):
         for found in SELECTOR.finditer(expression):
-            if found[1] == "up" or where.startswith("variable"):
+            if found[1] in PROMETHEUS_OWN or where.startswith("variable"):
                 continue
             _, counts = rows_of(found[1])
             before, after = expression[: found.start()], expression[found.end() :]
@@ -250,7 +280,7 @@ def test_metrics_are_in_the_catalogue_and_have_these_labels(uid):
 
 @ALL
 def test_legends_and_columns_name_labels_that_the_answer_has(uid):
-    for panel in COMMITTED[uid]["panels"]:
+    for panel in panels(COMMITTED[uid]):
         for target in panel["targets"]:
             named = set(re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))
             kept = {label.strip() for group in GROUPING.findall(target["expr"]) for label in group.split(",")}
@@ -269,7 +299,7 @@ def test_every_metric_is_on_a_board_or_there_is_a_reason():
 def test_every_panel_of_stalls_names_its_bound():
     named = 0
     for board in COMMITTED.values():
-        for panel in board["panels"]:
+        for panel in panels(board):
             metrics = {found for target in panel["targets"] for found in STALLS.findall(target["expr"])}
             for upper in {upper for _, upper in metrics}:
                 bound = "upper bound" if upper else "lower bound"

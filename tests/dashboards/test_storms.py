@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
-import yaml
 from alerts.rebalances import ROLLOUT
 
 from support.charts.boards import boards, filled, questions
-from support.charts.promtool import PROMTOOL
+from support.charts.promtool import PROMTOOL, Answer, unlike
 
 FLEET = "rebalance-fleet"
 (STORMS,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Storms")
@@ -29,23 +26,8 @@ def shown(at, expected, folder):
             ("kafka_rebalance_rollout_in_progress", "", rollout),
         )
     }
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": [
-            {
-                "expr": filled(STORMS.expression, 1_200, 60),
-                "eval_time": f"{at}m",
-                "exp_samples": [
-                    {"labels": f'{{consumergroup="{group}"}}', "value": value} for group, value in expected.items()
-                ],
-            }
-        ],
-    }
-    path = folder / "storms.yaml"
-    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
-    done = subprocess.run([PROMTOOL, "test", "rules", path], capture_output=True, check=False, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+    samples = {f'{{consumergroup="{group}"}}': value for group, value in expected.items()}
+    return unlike(series, [Answer(filled(STORMS.expression, 1_200, 60), f"{at}m", samples)], folder)
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")

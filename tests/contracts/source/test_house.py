@@ -250,6 +250,14 @@ def test_no_folder_of_the_tests_has_more_files_than_one_can_overlook():
     assert crowded([path.relative_to(tests) for path in tests.rglob("*.py")]) == {}
 
 
+def test_the_boards_have_short_files_in_small_folders():
+    boards = ROOT.parents[1] / "dashboards"
+    files = {PurePosixPath(path.relative_to(boards)): path.read_text() for path in boards.rglob("*.py")}
+    assert files
+    assert crowded(files) == {}
+    assert long_files(files) == {}
+
+
 def test_no_file_is_long_unless_it_is_a_table():
     assert long_files(FILES) == {}
 

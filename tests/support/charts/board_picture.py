@@ -18,7 +18,6 @@ NAMES_MAX = 6
 
 PAPER, PANEL, EDGE, INK, FAINT = "#f4f5f5", "#ffffff", "#e0e2e5", "#24292e", "#6b7785"
 COLOURS = ("#3d8b40", "#c69300", "#3274d9", "#e0752d", "#705da0", "#5195ce", "#bf1b00", "#962d82", "#0a9396", "#7d6608")
-NAMED = {"green": "#3d8b40", "orange": "#e0752d", "red": "#d43f3a", "blue": "#3274d9", "purple": "#705da0"}
 
 Frames = list[dict[str, Any]]
 
@@ -35,8 +34,15 @@ def picture(board: dict[str, Any], shown: dict[str, Frames]) -> str:
         _text(GAP + 4, 26, board["title"], 16, INK, bold=True),
     ]
     span = _span([frame for frames in shown.values() for frame in frames])
-    parts += [_panel(panel, shown[panel["title"]], span) for panel in board["panels"]]
+    parts += [
+        _heading(panel) if panel["type"] == "row" else _panel(panel, shown[panel["title"]], span)
+        for panel in board["panels"]
+    ]
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _heading(row: dict[str, Any]) -> str:
+    return _text(GAP + 4, 38 + row["gridPos"]["y"] * UNIT + 18, row["title"], 14, INK, bold=True)
 
 
 def _panel(panel: dict[str, Any], frames: Frames, span: tuple[float, float]) -> str:
@@ -52,7 +58,7 @@ def _panel(panel: dict[str, Any], frames: Frames, span: tuple[float, float]) -> 
         parts.append(_text(width / 2, height / 2 + 8, panel["fieldConfig"]["defaults"]["noValue"], 12, FAINT, "middle"))
     elif panel["type"] == "stat":
         cell = _values(frames[0])[0]["values"][-1]
-        parts.append(_text(width / 2, height / 2 + 20, cell["text"], 26, _readable(cell["color"]), "middle"))
+        parts.append(_text(width / 2, height / 2 + 20, cell["text"], 26, cell["color"], "middle"))
     elif panel["type"] == "table":
         parts += _table(frames[0], width, height)
     elif panel["type"] == "state-timeline":
@@ -77,7 +83,7 @@ def _table(frame: dict[str, Any], width: float, height: float) -> list[str]:
         parts.append(_text(x, 40, _cut(field["name"], share - 4, 10), 10, FAINT))
         for line, at in enumerate(order):
             cell = _cell(field, at)
-            colour = _readable(cell["color"]) if field["type"] == "number" else INK
+            colour = cell["color"] if field["type"] == "number" else INK
             parts.append(_text(x, 60 + 20 * line, _cut(cell["text"], share - 4, 11), 11, colour))
         x += share
     return parts
@@ -109,7 +115,7 @@ def _timeline(frames: Frames, span: tuple[float, float], width: float, height: f
         for at, cell in enumerate(states["values"]):
             begin = (times[at] - first) / (last - first)
             end = (times[at + 1] - first) / (last - first) if at + 1 < len(times) else 1
-            seen[cell["text"]] = _readable(cell["color"])
+            seen[cell["text"]] = cell["color"]
             parts.append(
                 f"<rect x='{8 + begin * (width - 16):.1f}' y='{28 + row * band:.1f}' height='{max(band - 2, 1):.1f}' "
                 f"width='{max((end - begin) * (width - 16), 0.5):.1f}' fill='{seen[cell['text']]}'/>"
@@ -120,14 +126,22 @@ def _timeline(frames: Frames, span: tuple[float, float], width: float, height: f
 def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], width: float, height: float) -> list[str]:
     first, last = span
     drawn = [
-        (field, frame["fields"][0]["numbers"], NAMED.get(field.get("fixed") or "", COLOURS[at % len(COLOURS)]))
+        (field, frame["fields"][0]["numbers"], field.get("fixed") or COLOURS[at % len(COLOURS)])
         for at, (frame, field) in enumerate((frame, field) for frame in frames for field in _values(frame))
     ]
     names = [(field["name"], colour) for field, _, colour in drawn]
     foot = height - 18 - 14 * min(NAMES_MAX, len(names))
     custom = panel["fieldConfig"]["defaults"]["custom"]
     stacked = custom.get("stacking", {}).get("mode") == "normal"
-    tops = _tops(drawn) if stacked else [number for field, _, _ in drawn for number in field["numbers"] if number]
+    piled = [stacked and field.get("drawStyle") in (None, custom["drawStyle"]) for field, _, _ in drawn]
+    tops = _tops([each for each, pile in zip(drawn, piled, strict=True) if pile])
+    tops += [
+        number
+        for (field, _, _), pile in zip(drawn, piled, strict=True)
+        if not pile
+        for number in field["numbers"]
+        if number
+    ]
     least = panel["fieldConfig"]["defaults"].get("min") or 0
     top = max([number - least for number in tops], default=0) or 1
     top_text = max(
@@ -148,16 +162,17 @@ def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], wid
     room = (width - 64) * min(apart / (last - first), 0.1)
     edge = room / 2 if custom["drawStyle"] == "bars" else 0
     below: dict[float, float] = {}
-    for field, times, colour in drawn:
-        points = []
+    for (field, times, colour), pile in zip(drawn, piled, strict=True):
+        points, style = [], field.get("drawStyle") or custom["drawStyle"]
         for at, number in zip(times, field["numbers"], strict=True):
             if number is None:
                 continue
-            base = below.get(at, 0.0) if stacked else 0.0
-            below[at] = base + number
+            base = below.get(at, 0.0) if pile else 0.0
+            if pile:
+                below[at] = base + number
             x = 50 + edge + (at - first) / (last - first) * (width - 64 - 2 * edge)
             points.append((x, *(foot - (value - least) / top * (foot - 32) for value in (base + number, base))))
-        parts.append(_drawn(custom["drawStyle"], points, colour, room, stacked))
+        parts.append(_drawn(style, points, colour, room, stacked))
     return [*parts, *_legend(names, width, height)]
 
 
@@ -180,11 +195,10 @@ def _drawn(style: str, points: list[tuple[float, float, float]], colour: str, ro
     if style == "points":
         return "".join(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.5' fill='{colour}'/>" for x, y, _ in points)
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
-    area = ""
     if stacked and points:
         back = " ".join(f"{x:.1f},{base:.1f}" for x, _, base in reversed(points))
-        area = f"<polygon points='{path} {back}' fill='{colour}' fill-opacity='.35'/>"
-    return f"{area}<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.3'/>"
+        return f"<polygon points='{path} {back}' fill='{colour}' fill-opacity='.8'/>"
+    return f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.3'/>"
 
 
 def _legend(names: list[tuple[str, str]], width: float, height: float) -> list[str]:
@@ -199,16 +213,6 @@ def _legend(names: list[tuple[str, str]], width: float, height: float) -> list[s
         parts.append(_text(x + 14, y, _cut(name, width - 24, 10), 10, INK))
         x += 26 + 6 * len(name) if wide else 0
     return parts
-
-
-def _readable(colour: str) -> str:
-    """Grafana's colours are for its dark paper: the same ones, for white."""
-    return {
-        "#73BF69": NAMED["green"],
-        "#FF9830": NAMED["orange"],
-        "#F2495C": NAMED["red"],
-        "#5794F2": NAMED["blue"],
-    }.get(colour, NAMED["purple"] if colour.startswith("#B") else colour)
 
 
 def _cut(text: str, width: float, size: int) -> str:

@@ -13,7 +13,15 @@ from typing import Any
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "dashboards" / "json"
 
-BUILT_IN = {"__range", "__rate_interval", "__from", "__to", "__data", "__field"}
+BUILT_IN = {
+    "__range",
+    "__interval_ms",
+    "__rate_interval",
+    "__rate_interval_ms",
+    "__url_time_range",
+    "__data",
+    "__field",
+}
 VARIABLE = re.compile(r"\$(?:\{(\w+)(?:[.:][\w.:]+)*\}|(\w+))")
 INTERVAL = {"s": 1, "m": 60}
 
@@ -21,6 +29,11 @@ INTERVAL = {"s": 1, "m": 60}
 def boards() -> dict[str, dict[str, Any]]:
     """Uid -> committed board."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def panels(board: dict[str, Any]) -> list[dict[str, Any]]:
+    """The panels of a board, without its headings."""
+    return [panel for panel in board["panels"] if panel["type"] != "row"]
 
 
 def variables_in(text: str) -> set[str]:
@@ -45,7 +58,7 @@ class Question:
 
 def questions(uid: str, board: dict[str, Any]) -> Iterator[Question]:
     """All queries of all panels."""
-    for panel in board["panels"]:
+    for panel in panels(board):
         interval = panel.get("interval", "0s")
         step = float(interval[:-1]) * INTERVAL[interval[-1]]
         for target in panel["targets"]:
@@ -57,11 +70,15 @@ def put_in(expression: str, values: dict[str, str]) -> str:
     return VARIABLE.sub(lambda found: values[found[1] or found[2]], expression)
 
 
-def filled(expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum") -> str:
+def filled(
+    expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum", scrape: float = 2
+) -> str:
     """The query for Prometheus: All for every variable, the whole range, Grafana's interval for rates.
 
-    Grafana asks for windows of at least four scrapes (here of 2 s), and of one scrape more than the points' distance.
+    Grafana asks for windows of at least four scrapes, and of one scrape more than the points' distance.
     """
+    step = max(step, scrape)
+    window = math.ceil(max(step + scrape, 4 * scrape))
     return put_in(
         expression,
         {
@@ -72,6 +89,8 @@ def filled(expression: str, seconds: float, step: float, group: str = ".+", acro
             "client_id": ".*",
             "across": across,
             "__range": f"{math.ceil(seconds)}s",
-            "__rate_interval": f"{math.ceil(max(step + 2, 8))}s",
+            "__interval_ms": f"{step * 1000:.0f}",
+            "__rate_interval": f"{window}s",
+            "__rate_interval_ms": f"{window * 1000}",
         },
     )

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from support.charts.boards import filled
+from support.charts.boards import filled, panels
 from support.charts.live_prometheus import Live, Series
 
 PICTURE_STEP = 6.0
@@ -17,7 +17,7 @@ def answers(live: Live, board: dict[str, Any], group: str) -> dict[str, list[dic
     """Panel id -> frames of all its targets."""
     return {
         str(panel["id"]): [frame for target in panel["targets"] for frame in _frames(live, panel, target, group)]
-        for panel in board["panels"]
+        for panel in panels(board)
     }
 
 

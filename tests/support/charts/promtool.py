@@ -1,4 +1,4 @@
-"""Runs rules with ``promtool test rules``: test cases in YAML, many in one call."""
+"""Runs rules and queries with ``promtool test rules``: test cases in YAML, many in one call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +18,35 @@ from alerts.values import Values
 PROMTOOL = os.environ.get("REBALANCE_AGENT_PROMTOOL") or shutil.which("promtool")
 
 CASES = Path(__file__).parents[2] / "alerts" / "cases"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A query and its expected answer at a time: labels of each series (``{a="b"}``) -> value."""
+
+    expression: str
+    at: str
+    expected: dict[str, float]
+
+
+def unlike(series: dict[str, str], answers: Iterable[Answer], folder: Path, interval: str = "1m") -> str:
+    """promtool's errors if queries of these series have other answers; empty if they have exactly these."""
+    test = {
+        "interval": interval,
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [
+            {
+                "expr": each.expression,
+                "eval_time": each.at,
+                "exp_samples": [{"labels": labels, "value": value} for labels, value in each.expected.items()],
+            }
+            for each in answers
+        ],
+    }
+    path = folder / "queries.yaml"
+    path.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}), encoding="utf-8")
+    done = subprocess.run([PROMTOOL or "promtool", "test", "rules", path], capture_output=True, check=False, text=True)
+    return done.stdout + done.stderr if done.returncode else ""
 
 
 @dataclass(frozen=True)

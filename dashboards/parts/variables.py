@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.board import Variable
+from dashboards.parts.board import Variable
 
 __all__ = ["ACROSS", "cluster", "instance", "job", "one_group", "some_groups", "some_members"]
 
@@ -64,13 +64,16 @@ def some_groups(metric: str) -> Variable:
     )
 
 
-def one_group(metric: str) -> Variable:
-    """Return a choice of one group."""
+def one_group(metric: str, ranking: str) -> Variable:
+    """Return a choice of one group; first the one whose counter ``ranking`` increased most in the time range."""
+    selected = '{cluster=~"$cluster", job=~"$job"}'
     return Variable(
         "consumergroup",
         "Group",
-        "The consumer group.",
-        f'label_values({metric}{{cluster=~"$cluster", job=~"$job"}}, consumergroup)',
+        "The consumer group; those with the highest loss are first.",
+        f"query_result(sort_desc(sum by (consumergroup) (increase({ranking}{selected}[$__range])) "
+        f"or 0 * max by (consumergroup) ({metric}{selected})))",
+        r'/^\{consumergroup="(.*)"\} /',
     )
 
 
@@ -79,7 +82,8 @@ def some_members(metric: str) -> Variable:
     return Variable(
         "client_id",
         "Member",
-        "Only these members, by client id, on panels with members; other panels show whole groups.",
+        "Only these members, by client id. Histograms have no member: they are of the processes that report these "
+        "members.",
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job", consumergroup=~"$consumergroup"}}, client_id)',
         all_value=".*",
         multi=True,

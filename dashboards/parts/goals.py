@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from alerts.values import Value, load
 
-from dashboards.panel import above, below
+from dashboards.parts.panel import above, below
 
 __all__ = [
+    "ABORTED",
+    "ASSIGN_ERRORS",
     "AVAILABILITY",
     "DURATION",
     "GOAL",
@@ -21,6 +23,7 @@ __all__ = [
 
 _VALUES = load()
 _STUCK = _VALUES.alerts["KafkaGroupRebalanceStuck"]
+_FAILED = _VALUES.alerts["KafkaGroupRebalanceFailed"]
 _STORM = _VALUES.alerts["KafkaGroupRebalanceStorm"]
 
 
@@ -40,6 +43,9 @@ MARGIN, TIMEOUT_UNKNOWN = _STUCK["margin_seconds"], _STUCK["timeout_seconds"]
 """A rebalance is stuck from the rebalance timeout plus this margin in seconds; the timeout to use if it is unknown."""
 
 STORM, STORM_PER_MEMBER, STORM_MIN = str(_STORM["window"]), _STORM["per_member"], _STORM["rebalances"]
+
+ABORTED, ASSIGN_ERRORS = _FAILED["aborted"], _FAILED["assign_errors"]
+"""Failed rebalances, by reason, that are too many; a single one is normal if a member joins late."""
 
 AVAILABILITY = below(0.99, _SLO)
 SHARES = above(_number(_VALUES.alerts["KafkaGroupAssignmentSkewed"]["ratio"]), 3)

@@ -7,8 +7,8 @@ from typing import Any
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from dashboards.board import Board
-from dashboards.render import render
+from dashboards.grafana.render import render
+from dashboards.parts.board import Board
 
 __all__ = ["SCHEMA_VERSION", "document", "text"]
 

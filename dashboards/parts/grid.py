@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dashboards.panel import Panel
+from dashboards.parts.panel import Panel
 
 __all__ = ["WIDTH", "Row", "Spot", "lay"]
 
@@ -15,10 +15,14 @@ WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of panels. ``height`` is in units of Grafana's grid (30 pixels with margin)."""
+    """One row of panels. ``height`` is in units of Grafana's grid (30 pixels with margin).
+
+    ``heading``: the title over this row and those after it, up to the next heading. A click on it folds them.
+    """
 
     height: int
     panels: tuple[Panel, ...]
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +35,17 @@ class Spot:
     height: int
 
 
-def lay(rows: Sequence[Row]) -> Iterator[tuple[Panel, Spot]]:
-    """Yield each panel with its position.
+def lay(rows: Sequence[Row]) -> Iterator[tuple[Panel | str, Spot]]:
+    """Yield each heading and each panel with its position.
 
     Raises:
         ValueError: the widths of a row's panels do not add up to the grid's width.
     """
     y = 0
     for row in rows:
+        if row.heading:
+            yield row.heading, Spot(0, y, WIDTH, 1)
+            y += 1
         x = 0
         for panel in row.panels:
             yield panel, Spot(x, y, panel.width, row.height)

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from rebalance_agent.metrics.catalogue import BY_NAME
 
 __all__ = [
+    "BAR",
     "GROUP",
     "ONE_GROUP",
     "ROLE",
     "Query",
+    "bars_of",
     "count_in",
     "gauge",
+    "mean_of",
     "quantile",
     "rate_of",
     "times_in",
@@ -29,6 +32,10 @@ GROUP = ROLE + ', consumergroup=~"$consumergroup"'
 
 ONE_GROUP = ROLE + ', consumergroup="$consumergroup"'
 """The same for boards of one group."""
+
+
+BAR = "3m"
+"""The minimum distance between points that count: three scrapes at a scrape interval of 60 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +57,44 @@ def gauge(metric: str, matchers: str, *by: str) -> str:
     return f"max by ({_labels(by)}) ({metric}{{{matchers}}})"
 
 
-def count_in(metric: str, matchers: str, *by: str, window: str = "$__range", across: str = "$across") -> str:
+def count_in(
+    metric: str, matchers: str, *by: str, window: str = "$__range", across: str = "$across", only: str = ""
+) -> str:
     """Return the increase of a counter in a window: ``increase`` of each series, then combined.
 
     ``across``: how counters of several observers are combined (sum or max); members' counters are always summed.
+    ``only``: an operator with its right side that selects from the series, before they are combined.
     """
-    return _across(f"increase({metric}{{{matchers}}}[{window}])", metric, by, across)
+    return _across(f"increase({metric}{{{matchers}}}[{window}]){_after(only)}", metric, by, across)
 
 
-def times_in(counter: str, matchers: str, *by: str, window: str = "$__range", across: str = "$across") -> str:
-    """Return the same as an integer: ``increase`` extrapolates beyond the samples and gives fractions."""
-    return f"round({count_in(counter, matchers, *by, window=window, across=across)})"
+def times_in(counter: str, matchers: str, *by: str, across: str = "$across", only: str = "") -> str:
+    """Return the increase in the time range as an integer: ``increase`` extrapolates and gives fractions."""
+    return f"round({count_in(counter, matchers, *by, across=across, only=only)})"
+
+
+def bars_of(counter: str, matchers: str, *by: str, across: str = "$across", only: str = "") -> str:
+    """Return the increase since the previous point, as an integer: the points add up to the counter.
+
+    The window of a point is one scrape longer than the distance between points. Two windows so share one sample, and no
+    increase between two samples is lost or counted twice. ``increase`` extrapolates to the whole window, hence the
+    ratio. It holds if points are at least three scrapes apart (`BAR`); otherwise Grafana makes the window longer.
+    """
+    counted = count_in(counter, matchers, *by, window="$__rate_interval", across=across, only=only)
+    return f"round({counted} * $__interval_ms / $__rate_interval_ms)"
+
+
+def mean_of(metric: str, matchers: str, *by: str, only: str = "") -> str:
+    """Return the mean of a histogram's observations since the previous point; no point without any.
+
+    Unlike a quantile, it does not depend on buckets, and is the value itself where there was one observation.
+    """
+    labels = ", ".join(_split(by))
+    total, number = (
+        f"sum by ({labels}) (rate({metric}_{part}{{{matchers}}}[$__rate_interval]){_after(only)})"
+        for part in ("sum", "count")
+    )
+    return f"{total} / ({number} > 0)"
 
 
 def rate_of(metric: str, matchers: str, *by: str, across: str = "sum") -> str:
@@ -95,6 +129,10 @@ def _across(each: str, metric: str, by: tuple[str, ...], across: str) -> str:
     inner = [label for label in row.labels if label not in _split(by)] if row else []
     own = f"sum without ({', '.join(inner)}) ({each})" if inner and across != "sum" else each
     return f"{across} by ({_labels(by)}) ({own})"
+
+
+def _after(only: str) -> str:
+    return f" {only}" if only else ""
 
 
 def _labels(by: tuple[str, ...]) -> str:

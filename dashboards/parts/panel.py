@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dashboards.query import Query
+from dashboards.parts.query import Query
 
-__all__ = ["BAD", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", "Steps", "above", "below"]
+__all__ = ["BAD", "COUNT", "GOOD", "NEUTRAL", "WARN", "Column", "Link", "Look", "Panel", "Steps", "above", "below"]
 
 GOOD, WARN, BAD, NEUTRAL = "green", "orange", "red", "blue"
 
 Steps = tuple[tuple[float | None, str], ...]
 """Thresholds: (lowest value, colour); the first one has no value."""
+
+COUNT = "locale"
+"""Grafana's unit of whole numbers with separators; with "short" 1,049 is shown as 1 K."""
 
 PLAIN: Steps = ((None, NEUTRAL),)
 """No value is good or bad. Without its own thresholds a panel gets Grafana's default: red from 80 on."""
@@ -37,7 +40,6 @@ class Look(StrEnum):
     COUNTS = "timeseries/bars"
     AREAS = "timeseries/areas"
     DOTS = "timeseries/dots"
-    BARS = "bargauge"
     STATES = "state-timeline"
     TABLE = "table"
 
@@ -67,8 +69,7 @@ class Column:
 class Panel:
     """A panel. ``number`` is its permanent id, for links and bookmarks. ``question``: its question, and how to read it.
 
-    ``empty``: the text without data, which is often the good case. ``step``: the minimum interval of points, for
-    counts, whose windows would overlap otherwise.
+    ``empty``: the text without data, which is often the good case.
     """
 
     number: int
@@ -76,21 +77,23 @@ class Panel:
     question: str
     queries: tuple[Query, ...]
     look: Look = Look.LINES
-    unit: str = "short"
+    unit: str = COUNT
     width: int = 8
     thresholds: Steps = PLAIN
     empty: str = "No data"
     decimals: int | None = None
     least: float | None = 0
     most: float | None = None
-    step: str = ""
     mappings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Value -> text and colour."""
 
     columns: tuple[Column, ...] = ()
-    sort_by: str = ""
-    """The heading of the column by which a table is sorted, highest first."""
+    sort_by: tuple[str, ...] = ()
+    """The headings of the columns by which a table is sorted, highest first."""
 
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     """Name in the legend -> colour, if the colour has a meaning."""
+
+    dots: tuple[str, ...] = ()
+    """Names of series that are dots between the bars, and are not stacked with them."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dashboards.grid import Row
-from dashboards.panel import Link
+from dashboards.parts.grid import Row
+from dashboards.parts.panel import Link
 
 __all__ = ["AGENT_UID", "FLEET_UID", "GROUP_UID", "MEMBERS_UID", "Annotation", "Board", "Variable", "leads_to"]
 
@@ -20,12 +20,14 @@ class Variable:
     """A selection at the top of a board. ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value.
 
     ``all_value``: the regular expression of All; empty: there is no All. ``hidden``: only for links and linters.
+    ``taken``: the regular expression of a value in a result of ``query_result(...)``, whose order is kept.
     """
 
     name: str
     label: str
     description: str
     query: str = ""
+    taken: str = ""
     all_value: str = ""
     multi: bool = False
     hidden: bool = False

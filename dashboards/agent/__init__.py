@@ -1,0 +1,1 @@
+"""The board Agent: state of observers, sidecars and gateways."""

@@ -1,0 +1,52 @@
+"""Events, and what agents skip and refuse."""
+
+from __future__ import annotations
+
+from dashboards.agent.queries import counted
+from dashboards.parts.panel import Look, Panel
+
+__all__ = ["EVENTS", "REFUSED", "UNREAD"]
+
+EVENTS = Panel(
+    14,
+    "Events",
+    "Are events received and published? received: from members; published: to each sink; dropped: lost events by "
+    "place.",
+    (
+        counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
+        counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
+        counted("rebalance_agent_events_dropped_total", "dropped {{where}}", "where"),
+    ),
+    Look.COUNTS,
+    empty="no agent answers",
+)
+UNREAD = Panel(
+    15,
+    "Not understood",
+    "Which records and events did the agent skip, because they are unknown or broken? Unknown versions and tagged "
+    "fields come from a newer Kafka: upgrade the agent.",
+    (
+        counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
+        counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),
+        counted("rebalance_agent_unknown_tagged_fields_total", "unknown tagged fields"),
+        counted("rebalance_agent_events_malformed_total", "events malformed"),
+        counted("rebalance_agent_baselines_malformed_total", "baselines malformed"),
+        counted("rebalance_agent_over_budget_records_total", "over budget, {{outcome}}", "outcome"),
+    ),
+    Look.COUNTS,
+    empty="no observer reads the topic",
+)
+REFUSED = Panel(
+    16,
+    "Refused and cut",
+    "Do agents reject requests or close connections? Rejected posts by HTTP status (401: a wrong token; 413, 429: too "
+    "much), connections that the agent closed, and those that a gateway closed. unreachable: no broker accepted the "
+    "connection; tls: the handshake failed; other reasons: clients that do not use Kafka's protocol, or too many.",
+    (
+        counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
+        counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
+        counted("rebalance_agent_gateway_refused_total", "gateway: {{reason}}", "reason"),
+    ),
+    Look.COUNTS,
+    empty="none counted",
+)

@@ -1,0 +1,84 @@
+"""Gateways: connections, delays, strategies, seats."""
+
+from __future__ import annotations
+
+from dashboards.agent.queries import counted, highest, rate
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import ROLE, Query, quantile
+
+__all__ = ["CONNECTIONS", "COST", "DELAY", "FRAMES", "SEATS", "VACANT"]
+
+CONNECTIONS = Panel(
+    20,
+    "Gateways: connections",
+    "How many connections do gateways have, and are they stable? If many are opened per second, a client reconnects "
+    "repeatedly. Clients cannot reach a shut broker through the gateway.",
+    (
+        Query(f"sum(rebalance_agent_gateway_connections{{{ROLE}}})", "open"),
+        rate("rebalance_agent_gateway_connections_opened_total", "opened per second"),
+        Query(f"max(rebalance_agent_gateway_brokers{{{ROLE}}})", "brokers"),
+        Query(f"sum(rebalance_agent_gateway_brokers_shut{{{ROLE}}})", "brokers shut"),
+    ),
+    empty="no gateway is scraped",
+    colours={"brokers shut": "red"},
+)
+DELAY = Panel(
+    21,
+    "Gateways: delay p99",
+    "How much latency do gateways add? pass: frames that are forwarded unread; read: frames that are parsed, by API.",
+    (
+        Query(
+            f"{quantile(0.99, 'rebalance_agent_gateway_pass_seconds', ROLE, 'direction')} >= 0", "pass {{direction}}"
+        ),
+        Query(f"{quantile(0.99, 'rebalance_agent_gateway_read_seconds', ROLE, 'api')} >= 0", "read {{api}}"),
+    ),
+    unit="s",
+    thresholds=above(0.01, 0.1),
+    empty="no gateway is scraped",
+)
+FRAMES = Panel(
+    23,
+    "Gateways: what became of strategies",
+    "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
+    "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
+    (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
+    Look.COUNTS,
+    empty="none counted in this time",
+    colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
+)
+SEATS = Panel(
+    22,
+    "Gateways: seats",
+    "What do gateways do about seats, and how many rebalances does it spare (at least)? predicted and observe: on "
+    "would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log. docs/seats.md "
+    "explains each act.",
+    (
+        counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
+        counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
+    ),
+    Look.COUNTS,
+    empty="no group has seats",
+    colours={"rebalances spared, on": "green"},
+)
+COST = Panel(
+    24,
+    "Gateways: time of vacant seats",
+    "For how long do partitions stand still because their seat is vacant? At most so many seconds times partitions, "
+    "counted when the seat is taken or given up. In mode observe: what on would have cost.",
+    (counted("rebalance_agent_gateway_seats_partition_seconds_total", "{{mode}}", "mode"),),
+    Look.COUNTS,
+    "s",
+    empty="no group has seats",
+)
+VACANT = Panel(
+    25,
+    "Gateways: waiting",
+    "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
+    "wait for a predecessor.",
+    (
+        Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
+        Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),
+    ),
+    decimals=0,
+    empty="no group has seats",
+)

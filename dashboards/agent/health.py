@@ -1,0 +1,73 @@
+"""Which agents there are, and which of their parts work."""
+
+from __future__ import annotations
+
+from dashboards.agent.queries import highest
+from dashboards.parts.panel import BAD, GOOD, Column, Look, Panel
+from dashboards.parts.query import ROLE, Query
+
+__all__ = ["BUILDS", "DEGRADED", "NO", "READY", "SHARE"]
+
+NO = {"0": ("no", BAD), "1": ("yes", GOOD)}
+READY = Panel(
+    7,
+    "Parts that work",
+    "Which part of which agent was ready at which time? Red means not ready; /readyz of the agent shows the cause.",
+    (Query(f"min by (instance, part) (rebalance_agent_ready{{{ROLE}}})", "{{instance}} {{part}}"),),
+    Look.STATES,
+    "bool_yes_no",
+    width=10,
+    least=None,
+    mappings=NO,
+    empty="no agent answers",
+)
+BUILDS = Panel(
+    8,
+    "Agents",
+    "Which versions run, and are they configured? Configured no: the agent is idle, because it has no bootstrap "
+    "servers.",
+    (
+        Query(
+            f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",
+            rows=True,
+        ),
+        Query(f"max by (job, instance) (rebalance_agent_configured{{{ROLE}}})", rows=True),
+    ),
+    Look.TABLE,
+    width=14,
+    empty="no agent answers",
+    columns=(
+        Column("role", "Role", width=85),
+        Column("job", "Job"),
+        Column("instance", "Instance"),
+        Column("version", "Version", width=80),
+        Column("python", "Python", width=70),
+        Column("Value #B", "Configured", "bool_yes_no", None, ((None, BAD), (1, GOOD)), width=100),
+    ),
+)
+DEGRADED = Panel(
+    9,
+    "Which modes",
+    "Which degraded modes are active because of missing rights, and since when? A line at 1 is an active mode.",
+    (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
+    width=12,
+    empty="no degraded mode",
+    decimals=0,
+)
+SHARE = Panel(
+    19,
+    "Bounds and shares",
+    "Does an agent reach its limits? Owned offsets partitions (each needs an owner), series that are folded into "
+    "others, names that are too long for labels, groups without series because the page is full, and partitions "
+    "without lag because there are too many.",
+    (
+        Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
+        Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),
+        Query(highest("rebalance_agent_names_shortened"), "{{instance}} names shortened"),
+        Query(highest("rebalance_agent_groups_left_out"), "{{instance}} groups without series"),
+        Query(highest("rebalance_agent_loads_left_out_partitions"), "{{instance}} without lag"),
+    ),
+    decimals=0,
+    width=12,
+    empty="no agent answers",
+)

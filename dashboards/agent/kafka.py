@@ -1,0 +1,94 @@
+"""What agents read from Kafka, and problems with it."""
+
+from __future__ import annotations
+
+from dashboards.agent.queries import counted, highest, rate
+from dashboards.parts.goals import SNAPSHOT_AGE
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import ROLE, Query, quantile
+
+__all__ = ["BYTES", "LAG", "POLLS", "PROBLEMS", "READ", "SNAPSHOTS"]
+
+LAG = Panel(
+    10,
+    "Tail of the offsets topic",
+    "Is the observer behind the end of the topic, and does it catch up? A peak after a start is normal, because it "
+    "reads old records. A group that causes more work than its share is named: its records wait.",
+    (
+        Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),
+        Query(f"{highest('rebalance_agent_group_over_budget', 'consumergroup')}", "{{consumergroup}} waits"),
+    ),
+    thresholds=above(1_000, 100_000),
+    decimals=0,
+    empty="no observer reads the topic",
+)
+READ = Panel(
+    11,
+    "Read from Kafka",
+    "How many records does the observer read? Most of them are offset commits, which it skips. replayed: records "
+    "that it read again after a start or a takeover.",
+    (
+        rate("rebalance_agent_read_records_total", "records"),
+        rate("rebalance_agent_replayed_records_total", "replayed"),
+    ),
+    unit="cps",
+    empty="no observer reads the topic",
+)
+BYTES = Panel(
+    12,
+    "Bytes",
+    "How many bytes do agents read and write? Read from the offsets topic, written as snapshots, and forwarded by "
+    "gateways.",
+    (
+        rate("rebalance_agent_read_bytes_total", "read"),
+        rate("rebalance_agent_snapshot_written_bytes_total", "snapshots"),
+        rate("rebalance_agent_gateway_bytes_total", "gateways' {{direction}}", "direction"),
+    ),
+    unit="Bps",
+    empty="no agent answers",
+)
+POLLS = Panel(
+    13,
+    "Polls",
+    "How long do the observer's polls of Kafka take, and when did each last succeed? p95 at each point, and the time "
+    "since the last success. If that time grows, the poll fails.",
+    (
+        Query(f"{quantile(0.95, 'rebalance_agent_poll_duration_seconds', ROLE, 'poll')} >= 0", "p95 {{poll}}"),
+        Query(
+            f"time() - max by (poll) (rebalance_agent_last_poll_timestamp_seconds{{{ROLE}}})",
+            "age {{poll}}",
+        ),
+        Query(highest("rebalance_agent_observation_age_seconds"), "oldest observation {{instance}}"),
+    ),
+    unit="s",
+    thresholds=above(60, 300),
+    empty="no observer polls",
+)
+SNAPSHOTS = Panel(
+    17,
+    "Snapshots",
+    "How many records would a restart read again? The age of the newest snapshot of any partition. With snapshot "
+    "problems, the next start reads the topic from its beginning.",
+    (
+        Query(
+            f"time() - max by (instance) (rebalance_agent_last_snapshot_timestamp_seconds{{{ROLE}}} > 0)",
+            "age {{instance}}",
+        ),
+    ),
+    unit="s",
+    thresholds=SNAPSHOT_AGE,
+    empty="no snapshot",
+)
+PROBLEMS = Panel(
+    18,
+    "Trouble with Kafka",
+    "Were there problems with connections, snapshots or ownership? reconnects: connections to the cluster that were "
+    "lost and established again; changes of ownership: replicas that started or stopped.",
+    (
+        counted("rebalance_agent_reconnects_total", "reconnects"),
+        counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),
+        counted("rebalance_agent_ownership_changes_total", "ownership changes"),
+    ),
+    Look.COUNTS,
+    empty="no agent answers",
+)

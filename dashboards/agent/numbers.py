@@ -1,0 +1,78 @@
+"""The numbers on top of the board Agent."""
+
+from __future__ import annotations
+
+from dashboards.agent.queries import TARGET, in_all
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import ROLE, Query
+
+__all__ = ["NUMBERS"]
+
+NUMBERS = (
+    Panel(
+        1,
+        "Agents down",
+        "How many agents do not answer Prometheus? Their groups are missing on the other boards.",
+        (Query(f"sum(up{{{TARGET}}} == bool 0)", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no agent is a target",
+    ),
+    Panel(
+        2,
+        "Not ready",
+        "How many parts of agents are not ready? The chart of parts below shows which ones.",
+        (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no agent answers",
+    ),
+    Panel(
+        3,
+        "Degraded",
+        "How many degraded modes are active because of missing rights? The chart of modes shows which ones; "
+        "docs/security.md has the commands that grant the rights.",
+        (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(1),
+        empty="no agent answers",
+    ),
+    Panel(
+        4,
+        "Tail lag",
+        "Does the observer keep up with the offsets topic? The number of records that it has not read yet; their "
+        "changes are missing on the boards.",
+        (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(1_000, 100_000),
+        decimals=0,
+        empty="no observer reads the topic",
+    ),
+    Panel(
+        5,
+        "Events lost",
+        "Were events lost in the time range? The history then has gaps; the metrics do not.",
+        (Query(in_all("rebalance_agent_events_dropped_total"), now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        decimals=0,
+        empty="no agent answers",
+    ),
+    Panel(
+        6,
+        "Not decoded",
+        "How many records could not be decoded in the time range? Report one, with the output of rebalance-agent "
+        "decode.",
+        (Query(in_all("rebalance_agent_decode_errors_total"), now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        decimals=0,
+        empty="no observer reads the topic",
+    ),
+)

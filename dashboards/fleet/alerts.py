@@ -1,0 +1,39 @@
+"""Firing alerts on the board Fleet."""
+
+from __future__ import annotations
+
+from dashboards.fleet.queries import TO_GROUP
+from dashboards.parts.panel import Column, Look, Panel
+from dashboards.parts.query import Query
+
+__all__ = ["ALERTS"]
+
+_LABELS = "cluster, consumergroup, alertname, severity"
+_OF_GROUPS = 'alertname=~"KafkaGroup.+", cluster=~"$cluster", consumergroup=~"$consumergroup"'
+_OF_AGENTS = 'alertname=~"RebalanceAgent.+", cluster=~"$cluster"'
+
+ALERTS = Panel(
+    23,
+    "Firing alerts",
+    "Which alerts of this project fire now, and for how long has their condition held? A click on a group opens its "
+    "board; docs/alerts.md has the first action for each. Only if this Prometheus evaluates the rules.",
+    (
+        Query(
+            f"time() - max by ({_LABELS}) (ALERTS_FOR_STATE{{{_OF_GROUPS}}} or ALERTS_FOR_STATE{{{_OF_AGENTS}}}) "
+            f'and on ({_LABELS}) (ALERTS{{alertstate="firing", {_OF_GROUPS}}} '
+            f'or ALERTS{{alertstate="firing", {_OF_AGENTS}}})',
+            rows=True,
+        ),
+    ),
+    Look.TABLE,
+    width=12,
+    empty="no alert fires, or this Prometheus has no rules",
+    sort_by=("For",),
+    columns=(
+        Column("cluster", "Cluster", width=75),
+        Column("consumergroup", "Group", link=TO_GROUP),
+        Column("alertname", "Alert", width=225),
+        Column("severity", "Severity", width=78),
+        Column("Value", "For", "s", 0, width=76),
+    ),
+)

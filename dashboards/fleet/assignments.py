@@ -1,0 +1,60 @@
+"""Assignments and members on the board Fleet."""
+
+from __future__ import annotations
+
+from dashboards.fleet.queries import BY_PARTITIONS, LINE_TO_GROUP, NAME, SKEW, lately
+from dashboards.parts import colours
+from dashboards.parts.goals import SHARES
+from dashboards.parts.panel import Look, Panel
+from dashboards.parts.query import GROUP, Query, gauge, was_highest, worst
+
+__all__ = ["MEMBERS", "MOVES", "SKEWS"]
+
+SKEWS = Panel(
+    13,
+    "Skew by group",
+    "Which groups have an uneven assignment? The highest load of a member divided by the load that its strategy "
+    "promises: 1 is best, 2 means that a member has twice its share. The ten highest.",
+    (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
+    thresholds=SHARES,
+    decimals=2,
+    least=1,
+    empty="no group is watched",
+    links=(LINE_TO_GROUP,),
+)
+MOVES = Panel(
+    14,
+    "Moved partitions",
+    "How many partitions changed owner, and how many of them unnecessarily? needless: moves above the minimum for "
+    "the new balance; a sticky strategy has nearly none.",
+    (
+        Query(
+            f"sum({lately('kafka_rebalance_partitions_moved_total')}) "
+            f"- sum({lately('kafka_rebalance_partitions_moved_excess_total')})",
+            "needed",
+        ),
+        Query(
+            f"sum({lately('kafka_rebalance_partitions_moved_excess_total')})",
+            "needless",
+        ),
+    ),
+    Look.COUNTS,
+    empty="no group is watched",
+    colours=colours.MOVES,
+)
+MEMBERS = Panel(
+    17,
+    "Members",
+    "How many members are there, and how many are idle? idle: members without a partition that should have one by "
+    "their strategy, because of more members than partitions or an uneven assignor. static: members with a "
+    "group.instance.id.",
+    (
+        Query(f"sum({gauge('kafka_rebalance_members', GROUP)})", "members"),
+        Query(f"sum({gauge('kafka_rebalance_static_members', GROUP)})", "static"),
+        Query(f"sum({gauge('kafka_rebalance_idle_members', GROUP)})", "idle"),
+    ),
+    decimals=0,
+    width=12,
+    empty="no group is watched",
+    colours={"idle": "orange"},
+)

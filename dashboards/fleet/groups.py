@@ -1,0 +1,101 @@
+"""The tables of the board Fleet: which groups hurt, and what groups run."""
+
+from __future__ import annotations
+
+from dashboards.fleet.findings import GRAVEST
+from dashboards.fleet.queries import (
+    COMPLETED,
+    GRAVITY,
+    NOT_THE_FIRST,
+    RUNNING,
+    RUNS,
+    STALLED,
+    STALLED_UPPER,
+    TO_GROUP,
+    TRIGGER,
+    WHOLE,
+)
+from dashboards.parts.goals import AVAILABILITY, DURATION
+from dashboards.parts.panel import COUNT, Column, Look, Panel
+from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in
+
+__all__ = ["RUN", "WHICH"]
+
+MOSTLY = (
+    f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
+    f"* on (trigger) group_left () ({GRAVITY}))"
+)
+"""The most frequent trigger of each group; of about equally frequent ones the gravest."""
+
+WHICH = Panel(
+    7,
+    "Which groups hurt, and why",
+    "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
+    "(ten partitions for a minute are 10 min), lower bound; of a killed member that does not report, the time until "
+    "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "
+    "about equally frequent ones the gravest, because a member that fails also joins again. Mean stall: of the longest "
+    "stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how long. "
+    "Running: age of a running rebalance. Also: the gravest of stuck, no members, storm, failed rebalances, flapping "
+    "members, uneven assignment, idle members, needless moves. A click on a group opens its board.",
+    (
+        Query(count_in(STALLED, GROUP), rows=True),
+        Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
+        Query(f"{times_in(COMPLETED, GROUP)}", rows=True),
+        Query(MOSTLY, rows=True),
+        Query(
+            f"{count_in('kafka_rebalance_stall_seconds_sum', GROUP, across='sum')} "
+            f"/ ({count_in('kafka_rebalance_stall_seconds_count', GROUP, across='sum')} > 0)",
+            rows=True,
+        ),
+        Query(
+            "topk by (cluster, consumergroup) (1, max by (cluster, consumergroup, client_id) "
+            f"(max_over_time(kafka_rebalance_slowest_member_seconds{{{GROUP}}}[$__range])))",
+            rows=True,
+        ),
+        Query(count_in(STALLED_UPPER, GROUP), rows=True),
+        Query(RUNNING, rows=True),
+        Query(GRAVEST, rows=True),
+    ),
+    Look.TABLE,
+    width=24,
+    empty="no group is watched",
+    sort_by=("Lost",),
+    columns=(
+        Column("cluster", "Cluster", width=75),
+        Column("consumergroup", "Group", link=TO_GROUP),
+        Column("Value #A", "Lost", "s", 1, width=80),
+        Column("Value #G", "At most", "s", 1, width=80),
+        Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=108),
+        Column("Value #C", "Rebalances", decimals=0, unit=COUNT, width=92),
+        Column("trigger", "Mostly", width=156),
+        Column("Value #E", "Mean stall", "s", 1, width=92),
+        Column("client_id", "Slowest member", width=126),
+        Column("Value #F", "It took", "s", 1, width=70),
+        Column("Value #H", "Running", "s", 0, DURATION, width=75),
+        Column("finding", "Also", width=120),
+    ),
+)
+RUN = Panel(
+    18,
+    "What groups run",
+    "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: "
+    "the observer has no right to read the offsets topic, so stalls and causes are unknown.",
+    (
+        Query(
+            f"count by ({', '.join(RUNS)}) "
+            f"({gauge('kafka_rebalance_group_info', GROUP, 'cluster', 'consumergroup', *RUNS)})",
+            rows=True,
+        ),
+    ),
+    Look.TABLE,
+    width=12,
+    empty="no group is watched",
+    sort_by=("Groups",),
+    columns=(
+        Column("assignor", "Assignor"),
+        Column("rebalance_protocol", "Protocol", width=110),
+        Column("group_type", "Type", width=90),
+        Column("source", "Known by", width=90),
+        Column("Value", "Groups", COUNT, 0, width=80),
+    ),
+)

@@ -1,0 +1,60 @@
+"""Lag, and groups without members, on the board Fleet."""
+
+from __future__ import annotations
+
+from dashboards.fleet.queries import LINE_TO_GROUP, NAME
+from dashboards.parts.panel import Panel, above
+from dashboards.parts.query import GROUP, Query, gauge, was_highest, worst
+
+__all__ = ["CATCHING", "CATCHING_UP", "EMPTY", "EMPTY_AGE", "GROUP_LAG", "LAGS", "TOPIC_LAGS"]
+
+EMPTY_AGE = "kafka_rebalance_group_empty_seconds"
+EMPTY = Panel(
+    19,
+    "Groups without members",
+    "Which groups lost all their members, and when? A line that climbs is such a group; the ten oldest. "
+    "Groups of empty_groups_allow are left out.",
+    (Query(worst(10, f"({gauge(EMPTY_AGE, GROUP)} > 0)", was_highest(EMPTY_AGE, GROUP)), NAME),),
+    unit="s",
+    width=6,
+    thresholds=above(60, 300),
+    empty="no group lost all its members",
+    links=(LINE_TO_GROUP,),
+)
+GROUP_LAG = "kafka_rebalance_group_lag_offsets"
+LAGS = Panel(
+    20,
+    "Lag by group",
+    "Which groups are behind, by how many offsets? The ten with the most, of the groups that lag_groups names.",
+    (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
+    width=6,
+    decimals=0,
+    empty="lag_groups names no group",
+    links=(LINE_TO_GROUP,),
+)
+TOPIC_LAGS = Panel(
+    21,
+    "Lag by topic",
+    "In which topics does the lag lie, over all groups? _folded stands for the topics beyond max_lag_topics.",
+    (
+        Query(
+            f"topk(10, sum by (topic) ({gauge('kafka_rebalance_topic_lag_offsets', GROUP, 'consumergroup', 'topic')}))",
+            "{{topic}}",
+        ),
+    ),
+    width=6,
+    decimals=0,
+    empty="lag_groups names no group",
+)
+CATCHING = "kafka_rebalance_catching_up_partitions"
+CATCHING_UP = Panel(
+    22,
+    "Partitions catching up",
+    "In which groups have moved partitions still to read what was appended until they moved, and how many? The ten "
+    "groups with the most, of those that lag_groups names. A line that stays up after a rebalance is its cost, too.",
+    (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
+    width=6,
+    decimals=0,
+    empty="lag_groups names no group",
+    links=(LINE_TO_GROUP,),
+)

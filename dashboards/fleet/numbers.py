@@ -1,0 +1,94 @@
+"""The numbers on top of the board Fleet."""
+
+from __future__ import annotations
+
+from dashboards.fleet.findings import STUCK
+from dashboards.fleet.queries import COMPLETED, RUNNING, STALLED, WHOLE
+from dashboards.parts.goals import AVAILABILITY, GOAL, MARGIN
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in
+
+__all__ = ["NUMBERS"]
+
+NUMBERS = (
+    Panel(
+        1,
+        "Groups",
+        "How many consumer groups does the agent watch? 0: no observer is scraped; see the board Agent.",
+        (Query(f"count({gauge('kafka_rebalance_group_info', GROUP)})", now=True),),
+        Look.NUMBER,
+        width=4,
+        empty="no observer is scraped",
+    ),
+    Panel(
+        2,
+        "Availability",
+        "What share of the possible service time was without a stall? 1 minus stalled partition-seconds (lower bound) "
+        f"divided by all partition-seconds, for the time range and all groups. The alerts' objective is {GOAL}.",
+        (
+            Query(
+                f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",
+                now=True,
+            ),
+        ),
+        Look.NUMBER,
+        unit="percentunit",
+        width=4,
+        thresholds=AVAILABILITY,
+        decimals=2,
+        most=1,
+        empty="no partition is watched",
+    ),
+    Panel(
+        3,
+        "Stuck now",
+        f"How many rebalances have run for longer than their members' rebalance timeout plus {MARGIN} s? They do not "
+        "end without action. The table below shows the groups.",
+        (
+            Query(
+                f"sum({STUCK} > bool {MARGIN})",
+                now=True,
+            ),
+        ),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no group is watched",
+    ),
+    Panel(
+        4,
+        "Rebalancing",
+        "How many groups are rebalancing now? A few are normal if there are many groups.",
+        (Query(f"sum({RUNNING} > bool 0)", now=True),),
+        Look.NUMBER,
+        width=4,
+        empty="no group is watched",
+    ),
+    Panel(
+        5,
+        "Rebalances",
+        "How many rebalances ended in the time range? A cooperative rebalance with its follow-ups counts once.",
+        (Query(f"sum({times_in(COMPLETED, GROUP)})", now=True),),
+        Look.NUMBER,
+        width=4,
+        decimals=0,
+        empty="no group is watched",
+    ),
+    Panel(
+        6,
+        "No owner",
+        "How many subscribed partitions have no owner now? Some are normal during a rebalance; without a rebalance "
+        "they are not consumed. Groups without members do not count.",
+        (
+            Query(
+                f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "
+                f"and {gauge('kafka_rebalance_members', GROUP)} > 0 or 0 * {RUNNING})",
+                now=True,
+            ),
+        ),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no group is watched",
+    ),
+)

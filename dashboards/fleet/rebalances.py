@@ -1,0 +1,123 @@
+"""Stalls, rebalances and their causes on the board Fleet."""
+
+from __future__ import annotations
+
+from dashboards.fleet.findings import STORMINESS
+from dashboards.fleet.queries import COMPLETED, LINE_TO_GROUP, NAME, RUNNING, STALLED, TRIGGER, lately
+from dashboards.parts import colours
+from dashboards.parts.goals import DURATION, STORM_MIN
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import GROUP, ROLE, Query, mean_of, was_highest, went_up, worst
+
+__all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"]
+
+STANDING = Panel(
+    8,
+    "Partitions standing still",
+    "How many partitions stood still at the same time, and of which groups? Stalled partition-seconds (lower bound) "
+    "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range.",
+    (
+        Query(
+            worst(
+                10,
+                f"$across by (cluster, consumergroup) (rate({STALLED}{{{GROUP}}}[$__rate_interval]))",
+                went_up(STALLED, GROUP),
+            ),
+            NAME,
+        ),
+    ),
+    Look.AREAS,
+    width=12,
+    empty="no stalls in this time",
+    links=(LINE_TO_GROUP,),
+)
+TRIGGERS = Panel(
+    9,
+    "Rebalances by trigger",
+    "What causes rebalances, and when? Each bar counts the rebalances that ended since the previous bar. If a "
+    "rebalance has several causes, the trigger is the gravest one. Check member_failed and rejoin; "
+    "member_joined and member_left are usually deploys.",
+    (
+        Query(
+            f"sum by (trigger) ({lately(COMPLETED, *TRIGGER)}) > 0",
+            "{{trigger}}",
+        ),
+    ),
+    Look.COUNTS,
+    width=12,
+    empty="no rebalance in this time",
+    colours=colours.TRIGGERS,
+)
+STALL = Panel(
+    10,
+    "Stall by group",
+    "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean of the "
+    "rebalances that ended since the previous point, so of a single one it is its stall. The ten groups with the "
+    "highest loss in the time range.",
+    (Query(worst(10, mean_of("kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="no rebalance in this time",
+    links=(LINE_TO_GROUP,),
+)
+AGES = Panel(
+    11,
+    "Running rebalances",
+    "Which rebalances take long or do not end? A rising line is a running rebalance. The ten groups with the longest "
+    "ones.",
+    (Query(worst(10, RUNNING, was_highest("kafka_rebalance_in_progress_seconds", GROUP)), NAME),),
+    unit="s",
+    thresholds=DURATION,
+    empty="no group is watched",
+    links=(LINE_TO_GROUP,),
+)
+STORMS = Panel(
+    12,
+    "Storms",
+    "Does a group rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
+    f"least {STORM_MIN}): above 1 is a storm. A deploy is none, so a group has no line while its members are replaced "
+    "one by one and 15 minutes longer, unless something fails.",
+    (
+        Query(
+            worst(10, f"({STORMINESS})", went_up(COMPLETED, GROUP)),
+            NAME,
+        ),
+    ),
+    thresholds=above(bad=1),
+    decimals=2,
+    width=12,
+    empty="no group is watched",
+    links=(LINE_TO_GROUP,),
+)
+PHASES = Panel(
+    15,
+    "Where the time goes",
+    "Which phase of rebalances takes how long? join: the wait for the slowest member; sync: the leader's assign() "
+    "and its network time; reconcile: the same for groups whose coordinator assigns. Mean of the rebalances of all "
+    "groups of the selected observers since the previous point.",
+    tuple(
+        Query(mean_of(f"kafka_rebalance_{phase}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}")
+        for phase in ("join", "sync", "reconcile")
+    ),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="no rebalance in this time",
+)
+FAILED = Panel(
+    16,
+    "Rebalances for nothing",
+    "Do rebalances fail, or change nothing? aborted: started and not completed; assign_error: an exception in the "
+    "leader's assign(); no-op: all partitions kept their owners.",
+    (
+        Query(
+            f"sum by (reason) ({lately('kafka_rebalance_failed_total', 'cluster', 'consumergroup', 'reason')})",
+            "{{reason}}",
+        ),
+        Query(f"sum({lately('kafka_rebalance_noop_total')})", "no-op"),
+    ),
+    Look.COUNTS,
+    empty="no group is watched",
+    colours=colours.REASONS,
+)

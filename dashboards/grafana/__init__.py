@@ -1,0 +1,1 @@
+"""Grafana's JSON of boards, made with Grafana's own builders."""

@@ -1,0 +1,86 @@
+"""The assignment of the group."""
+
+from __future__ import annotations
+
+from dashboards.group.queries import LINE_TO_MEMBER, SKEW, TO_MEMBER, of
+from dashboards.parts.goals import SHARES
+from dashboards.parts.panel import COUNT, Column, Look, Panel, above, below
+from dashboards.parts.query import ONE_GROUP, Query, gauge
+
+__all__ = ["LOADS", "OWNERS", "SKEWS", "TOPICS", "UNEVEN"]
+
+LOADS = Panel(
+    17,
+    "Partitions by member",
+    "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
+    "is flapping. For members with the same client id and host, the highest count is shown. A click on a member "
+    "opens the board Members.",
+    (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
+    Look.AREAS,
+    width=12,
+    empty="no member",
+    links=(LINE_TO_MEMBER,),
+)
+OWNERS = Panel(
+    18,
+    "Owners now",
+    "How many partitions does each member have now? Members is the number of members with the same client id and "
+    "host; their row shows the highest count. _folded is the sum of members beyond the agent's limit. A click on a "
+    "client opens the board Members, if the client reports.",
+    (
+        Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
+        Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
+    ),
+    Look.TABLE,
+    width=12,
+    empty="no member",
+    sort_by=("Partitions",),
+    columns=(
+        Column("client_id", "Client", link=TO_MEMBER),
+        Column("host", "Host"),
+        Column("Value #A", "Partitions", COUNT, 0, width=110),
+        Column("Value #B", "Members", COUNT, 0, width=110),
+    ),
+)
+SKEWS = Panel(
+    19,
+    "Skew by weight",
+    "Is the load of members even? By partitions: load divided by the load that the strategy promises. By lag and by "
+    "rate (only groups in lag_groups): load divided by a lower bound, so values slightly above 1 can be optimal.",
+    (of(SKEW, "by {{weight}}", "weight"),),
+    thresholds=SHARES,
+    decimals=2,
+    least=1,
+    empty="unknown",
+)
+UNEVEN = Panel(
+    20,
+    "What is wrong with the assignment",
+    "By how many partitions is the assignment not optimal? imbalance: partitions above the target of the most loaded "
+    "member, 0 is optimal; without owner; co-partition breaks: partition numbers whose topics have different owners, "
+    "although they are configured as co-partitioned.",
+    (
+        of("kafka_rebalance_assignment_imbalance_partitions", "imbalance"),
+        of("kafka_rebalance_partitions_unassigned", "without owner"),
+        of("kafka_rebalance_copartition_breaks", "co-partition breaks"),
+    ),
+    thresholds=above(1),
+    decimals=0,
+    empty="unknown",
+)
+TOPICS = Panel(
+    24,
+    "Topics on few members",
+    "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
+    "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
+    "slow. hosts: the same of hosts, mean over all topics; not on one host: share of the topics that are on several.",
+    (
+        of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
+        of("kafka_rebalance_host_spread_ratio", "hosts"),
+        Query(f"1 - {gauge('kafka_rebalance_topics_on_one_host_ratio', ONE_GROUP)}", "not on one host"),
+    ),
+    unit="percentunit",
+    thresholds=below(0.3, 0.7),
+    most=1,
+    empty="every topic is on all possible members",
+)

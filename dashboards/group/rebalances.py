@@ -1,0 +1,152 @@
+"""The rebalances of the group: causes, stalls, phases, moves."""
+
+from __future__ import annotations
+
+from dashboards.group.queries import (
+    COMPLETED,
+    GROUP_STALLED,
+    LINE_TO_MEMBER,
+    MOVED,
+    MOVED_NEEDLESSLY,
+    STALL,
+    STALL_UPPER,
+    STALLED,
+    STALLED_UPPER,
+    counted,
+    of,
+)
+from dashboards.parts import colours
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import ONE_GROUP, Query, bars_of, mean_of
+
+__all__ = ["FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "STANDING", "TRIGGERS"]
+
+TRIGGERS = Panel(
+    11,
+    "Rebalances by trigger",
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. Of "
+    "several causes the trigger is the gravest. member_failed: removed by the coordinator; member_gone: it is unknown "
+    "whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
+    (
+        Query(
+            f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",
+            "{{trigger}}",
+        ),
+    ),
+    Look.COUNTS,
+    empty="no rebalance in this time",
+    colours=colours.TRIGGERS,
+)
+STALLS = Panel(
+    12,
+    "Stall of each rebalance",
+    "How long was the longest stall of a partition, and is that normal at this hour? Mean of the rebalances since the "
+    "previous point, so of a single one its stall. exact: measured by members; bound: the lower bound; at most: the "
+    "upper bound of both, without rebalances that have none. normal: the group's baseline of lower bounds, from the "
+    "pipeline. whole group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached "
+    "this limit.",
+    (
+        Query(mean_of(STALL, ONE_GROUP, "basis"), "mean, {{basis}}"),
+        Query(mean_of(STALL_UPPER, ONE_GROUP), "mean, at most"),
+        of("kafka_rebalance_stall_baseline_seconds", "normal {{percentile}}", "percentile"),
+        Query(f"{bars_of(GROUP_STALLED, ONE_GROUP, 'limit')} > 0", "whole group, {{limit}}"),
+    ),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="no rebalance in this time",
+)
+PHASES = Panel(
+    13,
+    "Phases of the last rebalance",
+    "Which phase of the last rebalance took how long? join: the wait for the slowest member; sync: the leader's "
+    "assign(); reconcile: until all members had the assignment of the coordinator (consumer, share and streams "
+    "groups).",
+    tuple(of(f"kafka_rebalance_last_{phase}_seconds", phase) for phase in ("join", "sync", "reconcile")),
+    unit="s",
+    thresholds=above(10, 60),
+    empty="no rebalance seen",
+)
+MOVES = Panel(
+    14,
+    "Partitions that moved",
+    "How did rebalances change the assignment? Bars are partitions with a new owner, needed or needless: moves above "
+    "the minimum for the balance. Dots: revoked are partitions that members gave up (in eager groups all), assigned "
+    "those that they got, lost those of members that surely failed.",
+    (
+        Query(
+            f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_NEEDLESSLY, ONE_GROUP)}",
+            "needed",
+        ),
+        counted(MOVED_NEEDLESSLY, "needless"),
+        Query(f"{bars_of('kafka_rebalance_partitions_revoked_total', ONE_GROUP)} > 0", "revoked"),
+        Query(f"{bars_of('kafka_rebalance_partitions_assigned_total', ONE_GROUP)} > 0", "assigned"),
+        Query(f"{bars_of('kafka_rebalance_partitions_lost_total', ONE_GROUP)} > 0", "lost"),
+    ),
+    Look.COUNTS,
+    empty="no rebalance in this time",
+    colours=colours.MOVES,
+    dots=("revoked", "assigned", "lost"),
+)
+SLOWEST = Panel(
+    15,
+    "Slowest member",
+    "Which member of the new generation did the others surely wait for, and how long? It is exported for an hour after "
+    "each rebalance, if reports or commits show it. If it is always the same member, check its callbacks on the board "
+    "Members, or its host. A member that was removed because it was slow is not in the new generation.",
+    (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="nothing known: no rebalance in the last hour, or no evidence",
+    links=(LINE_TO_MEMBER,),
+)
+STANDING = Panel(
+    16,
+    "Partitions standing still",
+    "How many partitions stood still at the same time? Stalled partition-seconds per second. standing: the lower "
+    "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
+    "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
+    "assigned. two owners: a removed member still held them; it shows when that ends, all at once. catching up: moved "
+    "partitions with an owner that has not read what was appended meanwhile (lower bound; only groups in lag_groups).",
+    (
+        Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
+        Query(
+            f"$across by (cluster, consumergroup) (rate({STALLED_UPPER}{{{ONE_GROUP}}}[$__rate_interval]))", "at most"
+        ),
+        Query(
+            "$across by (cluster, consumergroup, reason) "
+            f"(rate(kafka_rebalance_unowned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
+            "no owner, {{reason}}",
+        ),
+        Query(
+            "$across by (cluster, consumergroup) "
+            f"(rate(kafka_rebalance_doubly_owned_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval])) > 0",
+            "two owners",
+        ),
+        Query(
+            "$across by (cluster, consumergroup) "
+            f"(rate(kafka_rebalance_catch_up_partition_seconds_total{{{ONE_GROUP}}}[$__rate_interval]))",
+            "catching up",
+        ),
+        of("kafka_rebalance_partitions", "subscribed"),
+    ),
+    empty="unknown",
+    colours={"standing": "red", "at most": "orange", "subscribed": "blue", "two owners": "purple"},
+)
+FOR_NOTHING = Panel(
+    23,
+    "Rebalances for nothing",
+    "Do rebalances fail, repeat, or change nothing? aborted: started and not completed; assign_error: the leader's "
+    "assign() raised; no-op: all members kept their partitions; follow-up: second generation of a cooperative "
+    "rebalance; polled: changes of a group that is only visible in polls.",
+    (
+        counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
+        counted("kafka_rebalance_noop_total", "no-op"),
+        counted("kafka_rebalance_followups_total", "follow-up"),
+        counted("rebalance_agent_polled_changes_total", "polled"),
+    ),
+    Look.COUNTS,
+    empty="unknown",
+    colours=colours.REASONS,
+)

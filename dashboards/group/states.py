@@ -1,0 +1,90 @@
+"""States, membership and generations of the group."""
+
+from __future__ import annotations
+
+from dashboards.group.queries import of
+from dashboards.parts.panel import BAD, GOOD, NEUTRAL, WARN, Column, Look, Panel
+from dashboards.parts.query import ONE_GROUP, Query, gauge
+
+__all__ = ["GENERATIONS", "MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
+
+STATES = (
+    ("Stable", GOOD),
+    ("PreparingRebalance", BAD),
+    ("CompletingRebalance", WARN),
+    ("Assigning", BAD),
+    ("Reconciling", WARN),
+    ("NotReady", "purple"),
+    ("Empty", NEUTRAL),
+)
+"""The states in the broker's spelling. The number of a state on the board is its position here, from 1."""
+
+STATE = " or ".join(
+    f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
+    for number, (state, _) in enumerate(STATES, 1)
+)
+TIMELINE = Panel(
+    9,
+    "State",
+    "In which state was the group at which time? Red (members rejoin) and orange (members wait for the assignment) "
+    "mean that consumption stops; cooperative members continue with the partitions that they keep.",
+    (Query(STATE, "state"),),
+    Look.STATES,
+    width=12,
+    thresholds=((None, NEUTRAL),),
+    least=None,
+    empty="no data of the group in this time",
+    mappings={str(number): state for number, state in enumerate(STATES, 1)},
+)
+RUNS = Panel(
+    10,
+    "What it runs",
+    "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
+    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown.",
+    (
+        Query(
+            gauge(
+                "kafka_rebalance_group_info",
+                ONE_GROUP,
+                *("cluster", "group_type", "assignor", "rebalance_protocol", "source"),
+            ),
+            rows=True,
+        ),
+    ),
+    Look.TABLE,
+    width=12,
+    empty="no data of the group",
+    columns=(
+        Column("assignor", "Assignor"),
+        Column("rebalance_protocol", "Protocol", width=110),
+        Column("group_type", "Type", width=90),
+        Column("source", "Known by", width=100),
+        Column("cluster", "Cluster", width=100),
+    ),
+)
+MEMBERS = Panel(
+    21,
+    "Membership",
+    "How did the membership change? idle: members without a partition that should have one; flapping: members that "
+    "leave and return repeatedly; deploy: 1 while members are being replaced one by one, and 15 minutes longer.",
+    (
+        of("kafka_rebalance_members", "members"),
+        of("kafka_rebalance_static_members", "static"),
+        of("kafka_rebalance_idle_members", "idle"),
+        of("kafka_rebalance_flapping_members", "flapping"),
+        of("kafka_rebalance_rollout_in_progress", "deploy"),
+    ),
+    decimals=0,
+    empty="unknown",
+    colours={"idle": "orange", "flapping": "red"},
+)
+GENERATIONS = Panel(
+    22,
+    "Generation",
+    "How fast does the generation increase? One step for each rebalance, more for cooperative ones. It starts again "
+    "at 1 when a group was deleted and created again.",
+    (of("kafka_rebalance_generation", "generation"),),
+    decimals=0,
+    least=None,
+    empty="unknown",
+)

@@ -1,0 +1,1 @@
+"""The board Members: reports of consumers from sidecars and gateways."""

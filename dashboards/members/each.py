@@ -1,0 +1,98 @@
+"""Members compared with each other."""
+
+from __future__ import annotations
+
+from dashboards.members.queries import CLIENT, MEMBER, NAME, NEWEST, counted, total
+from dashboards.parts.panel import COUNT, Column, Look, Panel, above
+from dashboards.parts.query import Query, gauge
+
+__all__ = ["AGAIN", "COUNTS", "EACH", "GENERATION", "PARTITIONS"]
+
+EACH = Panel(
+    10,
+    "Members",
+    "Which member differs from the others? Behind: number of generations behind the newest member of its group. "
+    "Above 0, the member has left the group or has not received the new generation. The counts are for the time "
+    "range.",
+    (
+        Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
+        Query(
+            f"{NEWEST} - on (cluster, consumergroup) group_right "
+            f"{gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)}",
+            rows=True,
+        ),
+        Query(f"sum by (cluster, consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", rows=True),
+        *(
+            Query(total(metric, *CLIENT), rows=True)
+            for metric in (
+                "kafka_rebalance_member_revoked_total",
+                "kafka_rebalance_member_assigned_total",
+                "kafka_rebalance_member_lost_total",
+                "kafka_rebalance_member_reprocessed_records_total",
+                "kafka_rebalance_member_rejected_commits_total",
+            )
+        ),
+    ),
+    Look.TABLE,
+    width=24,
+    empty="no sidecar or gateway is scraped",
+    sort_by=("Behind", "Lost"),
+    columns=(
+        Column("cluster", "Cluster", width=80),
+        Column("consumergroup", "Group"),
+        Column("client_id", "Client id"),
+        Column("Value #A", "Generation", COUNT, 0, width=92),
+        Column("Value #B", "Behind", COUNT, 0, above(1), width=70),
+        Column("Value #C", "Partitions", COUNT, 0, width=92),
+        Column("Value #D", "Revoked", COUNT, 0, width=80),
+        Column("Value #E", "Assigned", COUNT, 0, width=80),
+        Column("Value #F", "Lost", COUNT, 0, above(bad=1), width=70),
+        Column("Value #G", "Read twice", COUNT, 0, above(1), width=92),
+        Column("Value #H", "Commits refused", COUNT, 0, above(1), width=130),
+    ),
+)
+PARTITIONS = Panel(
+    11,
+    "Partitions by member",
+    "How many partitions does each member have? Members with the same client id are added up.",
+    (Query(f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", NAME),),
+    Look.AREAS,
+    empty="no member reports",
+)
+COUNTS = Panel(
+    12,
+    "Given up, received, lost",
+    "How many partitions are revoked, assigned and lost? A cooperative member gives up a few partitions; an eager "
+    "member gives up all of them in every rebalance.",
+    (
+        counted("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
+        counted("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
+        counted("kafka_rebalance_member_lost_total", "{{consumergroup}} lost", "consumergroup"),
+    ),
+    Look.COUNTS,
+    width=12,
+    empty="no member reports",
+)
+AGAIN = Panel(
+    13,
+    "Work done again",
+    "When were records read twice because of rebalances, and when were commits rejected? Commit in the revoked "
+    "callback to reduce both.",
+    (
+        counted("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", "consumergroup", "client_id"),
+        counted("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", "consumergroup", "client_id"),
+    ),
+    Look.COUNTS,
+    width=12,
+    empty="none counted",
+)
+GENERATION = Panel(
+    17,
+    "Generation by member",
+    "Is a member behind its group? The lines of one group run together; a line that stays below has missed a "
+    "rebalance.",
+    (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
+    decimals=0,
+    least=None,
+    empty="no member reports",
+)

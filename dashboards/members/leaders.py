@@ -1,0 +1,58 @@
+"""What leaders report: assign() and its result."""
+
+from __future__ import annotations
+
+from dashboards.members.queries import MEMBER, NAME, counted, mean
+from dashboards.parts.goals import SHARES
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import Query, gauge
+
+__all__ = ["ASSIGN", "ERRORS", "SKEW"]
+
+ASSIGN = Panel(
+    14,
+    "Time of assign()",
+    "How long does the leader's assign() take? Mean since the previous point. The group waits for it in the sync "
+    "phase. Seconds mean many topics or a slow assignor.",
+    (mean("kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"),),
+    Look.DOTS,
+    "s",
+    thresholds=above(0.5, 5),
+    empty="no assign() in this time",
+)
+ERRORS = Panel(
+    15,
+    "assign() in trouble",
+    "Does the assignor fail, or cannot decode members' user data? Each member with unreadable user data counts: "
+    "different versions, or a wrong setting. It is treated as a member without user data. Missing standbys: the group "
+    "has too few members or processes for the copies that its setting asks for.",
+    (
+        counted(
+            "kafka_rebalance_member_assign_failures_total",
+            "{{consumergroup}} {{assignor}} failed",
+            *("consumergroup", "assignor"),
+        ),
+        counted(
+            "kafka_rebalance_member_user_data_errors_total",
+            "{{consumergroup}} {{assignor}} user data",
+            *("consumergroup", "assignor"),
+        ),
+        Query(
+            f"{gauge('kafka_rebalance_member_missing_standbys', MEMBER, 'consumergroup')} > 0",
+            "{{consumergroup}} missing standbys",
+        ),
+    ),
+    Look.COUNTS,
+    empty="none counted",
+)
+SKEW = Panel(
+    16,
+    "Skew of what leaders assigned",
+    "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
+    "Only members that were a leader are shown.",
+    (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", MEMBER, "consumergroup", "client_id"), NAME),),
+    thresholds=SHARES,
+    decimals=2,
+    least=1,
+    empty="no leader reports",
+)

@@ -1,0 +1,68 @@
+"""Where members wait, and how often: callbacks and phases."""
+
+from __future__ import annotations
+
+from dashboards.members.queries import CALLBACK, counted, mean, reporting
+from dashboards.parts.panel import Look, Panel, above
+from dashboards.parts.query import GROUP, Query, mean_of
+
+__all__ = ["CALLBACKS", "CALLS", "PHASES", "STALLS"]
+
+PROCESS = ("consumergroup", "instance")
+MOST_TIME = (
+    "and on (consumergroup, instance) topk(10, sum by (consumergroup, instance) "
+    f"(increase({CALLBACK}_sum{{{GROUP}}}[$__range] @ end()) {reporting('$__range', '@ end()')}))"
+)
+"""Of the ten processes with the most time in callbacks, in the whole time range."""
+
+CALLBACKS = Panel(
+    7,
+    "Slowest callbacks",
+    "How long do the application's rebalance callbacks take, and in which process? Mean since the previous point, of "
+    "the ten processes with the most time in callbacks. revoked delays the whole group; assigned delays only its own "
+    "member; lost runs after the member was removed from the group.",
+    (
+        Query(
+            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')} {MOST_TIME}",
+            "{{consumergroup}} {{callback}} {{instance}}",
+        ),
+    ),
+    Look.DOTS,
+    "s",
+    thresholds=above(1, 5),
+    empty="no callback in this time",
+)
+STALLS = Panel(
+    8,
+    "Standstill of members",
+    "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
+    "to the end of its next assigned callback. Mean of its group's members since the previous point.",
+    (mean("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="no rebalance in this time",
+)
+PHASES = Panel(
+    9,
+    "Stop, join, sync",
+    "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
+    "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
+    "leader's assign(). Mean of the group's members since the previous point.",
+    tuple(
+        mean(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
+        for phase in ("stop", "join", "sync")
+    ),
+    Look.DOTS,
+    "s",
+    thresholds=above(10, 60),
+    empty="no rebalance in this time",
+)
+CALLS = Panel(
+    18,
+    "Callbacks",
+    "How often does each callback run? Many lost callbacks mean that members are removed from their group.",
+    (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
+    Look.COUNTS,
+    empty="no member reports",
+)

@@ -1,0 +1,1 @@
+"""The parts of boards as plain values: panels, queries, rows, variables."""

@@ -1,0 +1,106 @@
+"""Why groups hurt, on the board Fleet: the columns Mostly and Also, and firing alerts, evaluated by promtool."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.charts.boards import boards, filled, questions
+from support.charts.promtool import PROMTOOL, Answer, unlike
+
+FLEET = "rebalance-fleet"
+TABLE = {each.target: each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Which groups hurt, and why"}
+(MOSTLY,) = (each for each in TABLE.values() if "on (trigger)" in each.expression)
+(FIRING,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Firing alerts")
+(ALSO,) = (each for each in TABLE.values() if '"finding"' in each.expression)
+
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
+
+
+def objections(question, series, labels, value, folder):
+    """What promtool objects to, if this is the only row after twenty minutes of these series."""
+    named = {
+        f'{name}{{job="a", instance="b", consumergroup="orders"{more}}}': values
+        for (name, more), values in series.items()
+    }
+    samples = {f'{{consumergroup="orders"{labels}}}': value} if labels else {}
+    return unlike(named, [Answer(filled(question.expression, 1_200, 60, scrape=60), "20m", samples)], folder)
+
+
+@pytest.mark.parametrize(
+    ("counts", "trigger"),
+    [
+        ({"member_failed": 1, "member_joined": 1}, "member_failed"),
+        ({"member_gone": 20, "member_joined": 21}, "member_gone"),
+        ({"member_gone": 1, "member_joined": 1, "rejoin": 1}, "member_gone"),
+        ({"member_failed": 10, "member_joined": 20}, "member_joined"),
+        ({"group_started": 60, "rejoin": 20}, "rejoin"),
+    ],
+)
+def test_of_about_equally_frequent_triggers_the_gravest_is_named(counts, trigger, tmp_path):
+    """A killed member fails and joins again, as often; what began it is the first."""
+    series = {
+        ("kafka_rebalance_completed_total", f', trigger="{name}"'): f"0 {count}x19" for name, count in counts.items()
+    }
+    weight = float(MOSTLY.expression.partition(f'"trigger", "{trigger}"')[0].rpartition("vector(")[2].partition(")")[0])
+    value = counts[trigger] * weight
+    assert objections(MOSTLY, series, f', trigger="{trigger}"', value, tmp_path) == ""
+
+
+QUIET = {
+    ("kafka_rebalance_in_progress_seconds", ""): "0x20",
+    ("kafka_rebalance_members", ""): "3x20",
+    ("kafka_rebalance_rollout_in_progress", ""): "0x20",
+    ("kafka_rebalance_group_empty_seconds", ""): "0x20",
+    ("kafka_rebalance_flapping_members", ""): "0x20",
+    ("kafka_rebalance_idle_members", ""): "0x20",
+    ("kafka_rebalance_completed_total", ', trigger="rejoin"'): "0x20",
+    ("kafka_rebalance_failed_total", ', reason="aborted"'): "0x10 1x10",
+    ("kafka_rebalance_partitions_moved_excess_total", ""): "0x20",
+    ("kafka_rebalance_assignment_skew_ratio", ', weight="partitions"'): "1x20",
+}
+"""A group without a finding: one aborted rebalance is normal."""
+
+PLANTED = {
+    "needless moves": {("kafka_rebalance_partitions_moved_excess_total", ""): "0+1x20"},
+    "idle members": {("kafka_rebalance_idle_members", ""): "2x20"},
+    "uneven": {("kafka_rebalance_assignment_skew_ratio", ', weight="partitions"'): "2x20"},
+    "flapping": {("kafka_rebalance_flapping_members", ""): "1x20"},
+    "failed": {("kafka_rebalance_failed_total", ', reason="aborted"'): "0+1x20"},
+    "storm": {("kafka_rebalance_completed_total", ', trigger="rejoin"'): "0+1x20"},
+    "no members": {("kafka_rebalance_group_empty_seconds", ""): "0+60x20"},
+    "stuck": {("kafka_rebalance_in_progress_seconds", ""): "0+60x20"},
+}
+"""Finding -> what shows it, the least grave first."""
+
+
+@pytest.mark.parametrize("finding", PLANTED)
+def test_the_gravest_finding_of_a_group_is_named(finding, tmp_path):
+    series = dict(QUIET)
+    for rank, (name, shows) in enumerate(PLANTED.items(), 1):
+        series |= shows
+        if name == finding:
+            assert objections(ALSO, series, f', finding="{finding}"', rank, tmp_path) == ""
+
+
+def test_a_group_without_a_finding_has_none(tmp_path):
+    assert objections(ALSO, QUIET, "", 0, tmp_path) == ""
+
+
+def test_firing_alerts_are_listed_with_their_age_and_pending_ones_are_not(tmp_path):
+    series = {}
+    for alert, state, more in (
+        ("KafkaGroupRebalanceStorm", "firing", ', consumergroup="orders"'),
+        ("KafkaGroupEmpty", "pending", ', consumergroup="orders"'),
+        ("KafkaGroupStalled", "firing", ', consumergroup="payments"'),
+        ("RebalanceAgentDown", "firing", ', instance="b"'),
+        ("NodeDown", "firing", ', consumergroup="orders"'),
+    ):
+        labels = f'alertname="{alert}", severity="warning"{more}'
+        series[f'ALERTS{{alertstate="{state}", {labels}}}'] = "1x20"
+        series[f"ALERTS_FOR_STATE{{{labels}}}"] = "300x20"
+    rows = {
+        '{alertname="KafkaGroupRebalanceStorm", consumergroup="orders", severity="warning"}': 900,
+        '{alertname="RebalanceAgentDown", severity="warning"}': 900,
+    }
+    expression = filled(FIRING.expression, 1_200, 60, "orders")
+    assert unlike(series, [Answer(expression, "20m", rows)], tmp_path) == ""

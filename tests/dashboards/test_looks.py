@@ -1,0 +1,155 @@
+"""What fits on the screen, and what people read there: widths, titles, units, legends, states, colours, marks."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.metrics.catalogue import BY_NAME
+from support.charts.boards import boards, panels
+
+COMMITTED = boards()
+ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))
+
+BOARD_PIXELS = 1240
+"""Width of a board in a window of 1600 pixels, beside Grafana's menu."""
+
+EDGES_PIXELS = 16
+"""Of a panel, left and right of its content."""
+
+CHARACTER_PIXELS = 7.6
+"""Mean width of a character of titles and headings, rounded up."""
+
+BESIDE_TITLE_PIXELS = 112
+"""What Grafana keeps free beside a title: the mark of the description, the menu, and edges."""
+
+BESIDE_HEADING_PIXELS = 16
+AUTOMATIC_PIXELS = 150
+"""The least width that Grafana gives a column without a width."""
+
+
+def width(panel):
+    """Pixels of a panel."""
+    return BOARD_PIXELS * panel["gridPos"]["w"] / 24
+
+
+def columns(panel):
+    """Heading -> width in pixels, or none."""
+    found = dict.fromkeys(panel["transformations"][-1]["options"]["renameByName"].values())
+    for override in panel["fieldConfig"]["overrides"]:
+        for looks in override["properties"]:
+            if looks["id"] == "custom.width":
+                found[override["matcher"]["options"]] = looks["value"]
+    return found
+
+
+def tables():
+    """All tables of all boards."""
+    return [panel for board in COMMITTED.values() for panel in panels(board) if panel["type"] == "table"]
+
+
+@pytest.mark.parametrize("panel", tables(), ids=lambda panel: panel["title"])
+def test_a_table_fits_beside_the_menu(panel):
+    assert sum(each or AUTOMATIC_PIXELS for each in columns(panel).values()) <= width(panel) - EDGES_PIXELS
+
+
+@pytest.mark.parametrize("panel", tables(), ids=lambda panel: panel["title"])
+def test_headings_fit_their_columns(panel):
+    assert not panel["fieldConfig"]["defaults"].get("custom", {}).get("filterable"), "a filter takes the heading's room"
+    for heading, given in columns(panel).items():
+        assert len(heading) * CHARACTER_PIXELS + BESIDE_HEADING_PIXELS <= (given or AUTOMATIC_PIXELS), heading
+
+
+@ALL
+def test_titles_fit_their_panels(uid):
+    for panel in panels(COMMITTED[uid]):
+        assert len(panel["title"]) * CHARACTER_PIXELS <= width(panel) - BESIDE_TITLE_PIXELS, panel["title"]
+
+
+@ALL
+def test_counts_are_not_rounded_to_thousands(uid):
+    for panel in panels(COMMITTED[uid]):
+        config = panel["fieldConfig"]
+        units = [config["defaults"]["unit"]]
+        units += [
+            looks["value"]
+            for override in config["overrides"]
+            for looks in override["properties"]
+            if looks["id"] == "unit"
+        ]
+        assert "short" not in units, f"{panel['title']}: 1,049 would be 1 K"
+
+
+@ALL
+def test_legends_with_few_visible_rows_begin_with_the_highest(uid):
+    for panel in panels(COMMITTED[uid]):
+        legend = panel["options"].get("legend", {})
+        if legend.get("displayMode") == "table":
+            assert "max" in legend["calcs"], panel["title"]
+            assert (legend["sortBy"], legend["sortDesc"]) == ("Max", True), panel["title"]
+
+
+@ALL
+def test_timelines_show_the_text_of_each_value(uid):
+    """Grafana joins values by threshold, and asks no mapping, if colours come from thresholds."""
+    for panel in panels(COMMITTED[uid]):
+        if panel["type"] == "state-timeline":
+            defaults = panel["fieldConfig"]["defaults"]
+            assert panel["options"]["mergeValues"]
+            assert defaults["color"]["mode"] == "palette-classic", panel["title"]
+            (mapping,) = defaults["mappings"]
+            assert all(each["text"] and each["color"] for each in mapping["options"].values())
+
+
+def colours(panel):
+    """Name in the legend -> fixed colour."""
+    return {
+        override["matcher"]["options"]: looks["value"]["fixedColor"]
+        for override in panel["fieldConfig"]["overrides"]
+        for looks in override["properties"]
+        if looks["id"] == "color" and "fixedColor" in looks["value"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "metric"), [("trigger", "kafka_rebalance_completed_total"), ("reason", "kafka_rebalance_failed_total")]
+)
+def test_each_value_of_a_closed_label_has_a_colour_of_its_own(label, metric):
+    """Without one it gets a colour of Grafana's palette, which other values have."""
+    shown = 0
+    for board in COMMITTED.values():
+        for panel in panels(board):
+            legends = {target.get("legendFormat") for target in panel["targets"] if metric in target["expr"]}
+            if f"{{{{{label}}}}}" in legends:
+                fixed = colours(panel)
+                assert set(BY_NAME[metric].values[label]) <= set(fixed), panel["title"]
+                assert len(set(fixed.values())) == len(fixed), panel["title"]
+                shown += 1
+    assert shown == 2, "on the boards Fleet and Group"
+
+
+def test_a_name_has_the_same_colour_on_all_boards():
+    everywhere = {}
+    for uid, board in COMMITTED.items():
+        for panel in panels(board):
+            for name, colour in colours(panel).items():
+                assert everywhere.setdefault(name, colour) == colour, f"{uid}: {panel['title']}: {name}"
+    assert everywhere["member_failed"] != everywhere["member_left"]
+
+
+def test_stacked_areas_have_no_outline():
+    """The outline of a stack has the colour of its last series, and spikes are nothing but outline."""
+    areas = 0
+    for board in COMMITTED.values():
+        for panel in panels(board):
+            custom = panel["fieldConfig"]["defaults"].get("custom", {})
+            if custom.get("stacking", {}).get("mode") == "normal" and custom["drawStyle"] == "line":
+                assert (custom["lineWidth"], custom["fillOpacity"]) == (0, 80), panel["title"]
+                areas += 1
+    assert areas >= 3
+
+
+@ALL
+def test_marks_of_each_rebalance_are_off_at_first(uid):
+    """A group that rebalances all the time would be all marks, on every panel."""
+    for annotation in COMMITTED[uid]["annotations"]["list"]:
+        assert not (annotation["enable"] and annotation["useValueForTime"]), annotation["name"]
