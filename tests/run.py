@@ -146,8 +146,8 @@ TIERS = (
         (
             # Tests that follow a schedule or a model.
             pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
-            # Each process has a broker of its own.
-            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
+            # Each process has a broker of its own. They need longest of all, so they do not count as well.
+            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2, coverage=False),
         ),
     ),
 )
