@@ -46,13 +46,16 @@ class MemberLeaves:
 
         If only a newcomer at another gateway could be the successor, the group is described first.
         """
-        until = kept_until(self._facts.settings, now, epoch_seconds)
+        settings = self._facts.settings
+        until = kept_until(settings, now, epoch_seconds)
+        if not forecast.worth_keeping:
+            until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._successor(seat, now))
         if refusal is None:
             return self._keep(seat, until, now)
         if refusal is not GiveUpReason.NO_SUCCESSOR:
             return self._send(seat, refusal, now)
-        asked = self._asked[seat.member_id] = _Asked(now + self._facts.settings.answer_seconds, until)
+        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until)
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:

@@ -27,7 +27,7 @@ class LockLoss(StrEnum):
     UNSUPPORTED = "unsupported"
     """The cluster has no groups of KIP-848: ``group.version`` is below 1."""
     FORBIDDEN = "forbidden"
-    """The gateway's user has no Read on the helper group."""
+    """The user of the client whose connection was used has no Read on the helper group."""
     REFUSED = "refused"
     """Another error."""
 
