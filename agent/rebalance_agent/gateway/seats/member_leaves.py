@@ -44,13 +44,14 @@ class MemberLeaves:
     ) -> list[SeatAct]:
         """A LeaveGroup arrived, and all earlier requests of that connection were answered.
 
-        If only a newcomer at another gateway could be the successor, the group is described first.
+        If only a newcomer at another gateway could be the successor, the group is described first: what was known
+        before may have got a seat meanwhile.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
         if not forecast.worth_keeping:
             until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
-        refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._successor(seat, now))
+        refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         if refusal is None:
             return self._keep(seat, until, now)
         if refusal is not GiveUpReason.NO_SUCCESSOR:
