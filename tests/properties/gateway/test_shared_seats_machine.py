@@ -12,7 +12,7 @@ from hypothesis.stateful import initialize, multiple
 from properties.gateway.test_seats_machine import Seats
 from support.examples import examples
 from support.seats.sharing_gateway import SharingGateway
-from support.seats.world import FORECASTS, SETTINGS, World
+from support.seats.world import FORECASTS, SETTINGS, TICK, World
 
 CHEAP, DEAR = FORECASTS
 SHARED = replace(SETTINGS, hold_seconds=12.0, roster_seconds=0.5)
@@ -24,9 +24,9 @@ class Blind(SharingGateway):
     sees_others = False
 
 
-def shared(kind=SharingGateway, members=4, forecast=DEAR, **more):
+def shared(kind=SharingGateway, members=4, forecast=DEAR, **limits):
     """A stable group, whose members are behind both gateways in turn."""
-    world = World(settings=SHARED, kind=kind, **more)
+    world = World(settings=replace(SHARED, **limits), kind=kind)
     world.forecast = forecast
     clients = [world.start(number % 2) for number in range(members)]
     world.advance(20.0)
@@ -96,6 +96,22 @@ def test_a_newcomer_takes_no_seat_of_a_member_that_lives_though_its_lock_is_rele
     world.advance(8.0)
     assert [one.member_id for one in newcomers] == ["", ""]
     assert {client.member_id for client in clients} == before
+
+
+def test_a_newcomer_does_not_take_a_seat_of_its_own_gateway_that_another_one_has_taken_just_now():
+    """Its gateway learns that by its next heartbeat for the vacant seat."""
+    world, (first, second) = shared(members=2, keeper_seconds=3.0)
+    before = world.coordinator.rebalances
+    taker = world.start(1)
+    world.advance(2.0)
+    world.stop(first)
+    while not taker.member_id:
+        world.advance(TICK)
+    members = {taker.member_id, second.member_id}
+    newcomer = world.start(0)
+    world.advance(4.0)
+    assert (newcomer.member_id, world.coordinator.rebalances) == ("", before)
+    assert set(world.coordinator.members) == members
 
 
 class SharedSeats(Seats):

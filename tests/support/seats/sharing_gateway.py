@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.gateway.seats.locks import LockChange, SeatLocks
+from rebalance_agent.gateway.seats.locks import LockChange, MemberCheck, SeatLocks
 from rebalance_agent.gateway.seats.locks.lock_notes import offer_note
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ClaimLock, DescribeSeats, ReleaseLock
+from support.seats.coordinator import NONE, UNKNOWN
 from support.seats.gateway import ModelGateway
 
 
@@ -65,5 +66,14 @@ class SharingGateway(ModelGateway):
             if isinstance(act, LockChange):
                 self._do(self.seats.lock_answered(act.instance_id, granted=act.granted, now=self.world.now))
                 continue
+            if isinstance(act, MemberCheck):
+                error = self.world.coordinator.heartbeat(self.world.now, act.member_id, -1)
+                self.put(lambda check=act, error=error: self._checked(check, error))
+                continue
             answer = None if self.cut_off else self.world.helper.beat(act, self.world.now)
             self.put(lambda beat=act, answer=answer: self._tell(self.locks.answered(beat, answer, self.world.now)))
+
+    def _checked(self, check, error):
+        now = self.world.now
+        self._do(self.seats.kept(check.instance_id, check.member_id, error if error == UNKNOWN else NONE, now))
+        self._tell(self.locks.checked(check.instance_id, error, now))

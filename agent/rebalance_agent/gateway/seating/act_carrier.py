@@ -60,21 +60,18 @@ class ActCarrier:
         """Carry out ``acts`` and what follows from them; none waits for an answer of the coordinator."""
         waiting = deque(acts)
         if waiting:
-            self._carry_out(waiting)
+            while waiting:
+                waiting.extend(self._done(waiting.popleft()))
             self.share()
 
     def share(self) -> None:
-        """Tell other gateways which newcomers wait."""
-        self._carry_out(deque(self.sharing.waits()))
+        """What other gateways are to know may have changed."""
+        self.sharing.look()
         self._shared.changed()
 
     def stop(self) -> None:
         """Give no seats any more, keep none, and share none."""
         self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
-
-    def _carry_out(self, waiting: deque[SeatAct]) -> None:
-        while waiting:
-            waiting.extend(self._done(waiting.popleft()))
 
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do

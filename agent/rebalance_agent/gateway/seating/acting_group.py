@@ -177,7 +177,6 @@ class ActingGroup:
         self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
         self._carrier.run(self._seats.due(now))
-        self._carrier.share()
         self._vacancies.settle()
         if self._topics.due(now):
             self._shared.start(self._look_at_topics(), Act.HANDOVER, self.group)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
-from rebalance_agent.gateway.seats.locks import LockBeat, LockChange, SeatLocks
+from rebalance_agent.gateway.seats.locks import LockBeat, LockChange, MemberCheck, SeatLocks
 from rebalance_agent.gateway.seats.locks.lock_acts import LockAct, LockLoss
 from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.locks.lock_notes import offer_note
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import SeatAct
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 __all__ = ["SeatSharing"]
+
+NO_GENERATION = -1
+"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION, and begins no session anew."""
 
 
 class SeatSharing:
@@ -47,6 +54,7 @@ class SeatSharing:
         self._locks = SeatLocks(seats.settings, _member_ids(), shared.token, on=self._requests is not None)
         self._claimed: set[str] = set()
         self._said: set[LockLoss] = set()
+        self._look = False
 
     def fresh(self, now: float) -> bool:
         """See `SeatLocks`."""
@@ -70,19 +78,20 @@ class SeatSharing:
         """A newcomer has the seat."""
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
-    def waits(self) -> list[SeatAct]:
-        """Tell other gateways which newcomers wait; to be called whenever that may have changed."""
-        now = self._clock.monotonic()
-        return self._done(self._locks.waits(self._seats.held.waiting(now), now))
+    def look(self) -> None:
+        """Which newcomers wait may have changed: `due` tells other gateways, once for all changes until then."""
+        self._look = self._requests is not None
 
     def due(self) -> list[SeatAct]:
         """Do what is due by now."""
+        now, self._look = self._clock.monotonic(), False
         vacant = {seat.instance_id for seat in self._seats.table if seat.state is SeatState.VACANT}
-        return self._done(self._locks.due(self._clock.monotonic(), vacant))
+        acts = self._locks.due(now, vacant)
+        return self._done([*acts, *self._locks.waits(self._seats.held.waiting(now), now)])
 
     def next_due(self) -> float | None:
         """When `due` is to be called; None: not before something happens."""
-        return self._locks.next_due()
+        return -math.inf if self._look else self._locks.next_due()
 
     def stop(self) -> list[SeatAct]:
         """Share nothing any more."""
@@ -104,9 +113,19 @@ class SeatSharing:
         for act in acts:
             if isinstance(act, LockChange):
                 follows += self._changed(act)
+            elif isinstance(act, MemberCheck):
+                self._shared.start(self._check(act), Act.CLAIM, self._group)
             elif self._requests is not None:
                 self._shared.start(self._send(self._requests, act), Act.CLAIM, self._group)
         return follows
+
+    async def _check(self, check: MemberCheck) -> None:
+        """Ask by a heartbeat of no generation, which changes nothing, whether a member is still in its seat."""
+        names = NO_GENERATION, check.member_id, check.instance_id
+        error = await self._connections.ask(lambda ask: heartbeat(ask, self._group, *names), check.instance_id)
+        now = self._clock.monotonic()
+        self._run(self._seats.kept(check.instance_id, check.member_id, error if error in FENCED else NO_ERROR, now))
+        self._run(self._done(self._locks.checked(check.instance_id, error, now)))
 
     async def _send(self, requests: LockRequests, beat: LockBeat) -> None:
         """Send a request once: a claim that was done and sent again would be refused as those of others are."""

@@ -54,10 +54,8 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         how = rule.strategy.protocol.value
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
-        need = (
-            f"; their user needs Read on a group that begins with {SEAT_LOCKS_PREFIX}" if seats.between_gateways else ""
-        )
-        yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{need}")
+        others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*" if seats.between_gateways else ""
+        yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{others}")
     if not list(rules):
         yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]

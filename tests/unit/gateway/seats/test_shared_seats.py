@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
-from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat, LockChange, SeatLocks
+from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat, LockChange, MemberCheck, SeatLocks
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
 from rebalance_agent.gateway.seats.locks.lock_frames import LockHolder
 from rebalance_agent.gateway.seats.locks.lock_notes import (
@@ -24,6 +24,7 @@ from support.gateway.seats import profile
 
 SEAT = Seat("s", profile(), SeatState.VACANT, member_id="s-1 a", leads=True)
 NOTE = offer_note(SEAT)
+CHECK, STILL_THERE = [MemberCheck("s", "s-1 a")], 22
 OK, RELEASED = LockAnswer(0, 1), LockAnswer(0, -2)
 ONE = WaitingElsewhere(profile().fingerprint, 5)
 OTHER = WaitingElsewhere(profile(topics=("u",)).fingerprint, 9)
@@ -108,7 +109,8 @@ def test_a_vacant_seat_is_offered_and_its_own_gateway_has_to_ask_for_it_then():
     assert (claim.member_id, claim.epoch, claim.note) == ("id-2", 0, NOTE)
     assert locks.answered(claim, LockAnswer(111), 1.1) == [LockChange("s", LockLoss.TAKEN, 111)]
     (claim,) = locks.claim("s", 2.0)
-    assert locks.answered(claim, OK, 2.1) == [LockChange("s")]
+    assert locks.answered(claim, OK, 2.1) == CHECK
+    assert locks.checked("s", STILL_THERE, 2.1) == [LockChange("s")]
     assert [beat.epoch for beat in locks.taken("s", 2.2)] == [-2]
     assert locks.due(30.0, {"s"})[0].epoch == -2  # only the release, which was not answered
 
@@ -117,7 +119,22 @@ def test_a_newcomer_that_comes_while_the_seat_is_offered_gets_it_first():
     locks = new()
     (claim,) = locks.release("s", 0.0, NOTE)
     assert locks.claim("s", 0.1) == []
-    assert locks.answered(claim, OK, 0.2) == [LockChange("s")]
+    assert locks.answered(claim, OK, 0.2) == CHECK
+    assert locks.checked("s", STILL_THERE, 0.3) == [LockChange("s")]
+
+
+@pytest.mark.parametrize("error", [25, 82, None, 16])
+def test_a_seat_that_has_another_member_is_not_taken_though_its_lock_is_granted(error):
+    locks = offered()
+    (claim,) = locks.claim("s", 1.0)
+    assert locks.answered(claim, OK, 1.1) == CHECK
+    assert locks.answered(LockBeat("s", "id-2", 1, 1.2), OK, 1.2) == []
+    release, change = locks.checked("s", error, 1.3)
+    assert (release.instance_id, release.epoch) == ("s", -2)
+    assert change == LockChange("s", LockLoss.TAKEN, error or 0)
+    assert locks.checked("s", error, 1.4) == []
+    again = locks.due(60.0, {"s"})
+    assert (0 in {beat.epoch for beat in again}) is (error in (None, 16)), "it is offered again if it may be vacant"
 
 
 @pytest.mark.parametrize("answer", [LockAnswer(30), LockAnswer(35), LockAnswer(42), None])
@@ -170,7 +187,8 @@ def test_a_seat_of_another_gateway_is_claimed_and_released_once_its_newcomer_has
     elsewhere(locks)
     (claim,) = locks.claim("s", 0.0)
     assert claim.note == NOTE  # it is offered again if the newcomer does not take it
-    assert locks.answered(claim, OK, 0.1) == [LockChange("s")]
+    assert locks.answered(claim, OK, 0.1) == CHECK
+    assert locks.checked("s", STILL_THERE, 0.1) == [LockChange("s")]
     assert (locks.fresh(10.0), locks.fresh(9.9)) == (False, True)
     assert [beat.epoch for beat in locks.taken("s", 0.2)] == [-2]
     assert locks.fresh(20.0)
@@ -180,7 +198,8 @@ def test_a_claim_that_nobody_waits_for_any_more_is_released():
     locks = new()
     elsewhere(locks)
     (claim,) = locks.claim("s", 0.0)
-    assert locks.answered(claim, OK, 0.1) == [LockChange("s")]
+    assert locks.answered(claim, OK, 0.1) == CHECK
+    assert locks.checked("s", STILL_THERE, 0.1) == [LockChange("s")]
     assert [beat.epoch for beat in locks.release("s", 0.2, None)] == [-2]
 
 

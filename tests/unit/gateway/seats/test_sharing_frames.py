@@ -33,6 +33,7 @@ async def test_a_newcomer_takes_the_seat_of_a_member_that_leaves_behind_another_
     first, second = gateways()
     old = await member(first, second)
     new, joining = await waiting(second)
+    await second.advance(1)
     assert await old.leave() == 0
     await ended(old)
     await second.advance(1)
@@ -70,6 +71,28 @@ async def test_a_seat_goes_from_gateway_to_gateway_and_back():
         assert one.generation == generation
         await second.advance(4)
     assert sum(each.acts.done("handover") for each in (first, second)) == 4
+
+
+@run
+async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhere():
+    """It learns at its next heartbeat for the vacant seat that another member has it."""
+    first, second = gateways()
+    old = await member(first, second)
+    new, joining = await waiting(second)
+    await second.advance(1)
+    assert await old.leave() == 0
+    await ended(old)
+    while not joining.done():
+        second.seats.step()
+        second.clock.advance(10)
+        await settle()
+    last = SeatClient(first, "last")
+    task = asyncio.create_task(last.enter())
+    await settle()
+    assert first.acts.done("claim") == first.acts.counted["claim", "refused"] - 1 == 0
+    assert await new.heartbeat() == 0
+    assert not task.done()
+    task.cancel()
 
 
 @run

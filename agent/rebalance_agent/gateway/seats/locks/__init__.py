@@ -23,7 +23,7 @@ A lock has a *note* for other gateways, its member's rack id: rack ids mean noth
 | --- | --- |
 | it keeps a vacant seat | it *offers* it: claims the lock with a note of the seat's last member, and releases it |
 | it has newcomers that wait | it has a lock of its own, whose note tells how many of which kind |
-| a newcomer takes a seat that is offered | it claims the lock, sends JoinGroup with the instance id, and releases it |
+| a newcomer takes a seat that is offered | it claims the lock, asks if the seat is still free, joins, and releases it |
 
 Only an offered seat may be taken by another gateway, and only while the member that the note names is in the group.
 A lock that has expired offers nothing: its gateway may be gone, and the member live. No lock is needed for a seat that
@@ -48,7 +48,7 @@ Pure, as all of `gateway.seats`: requests are values to be sent, answers values 
 from __future__ import annotations
 
 from rebalance_agent.gateway.seats.locks.group_locks import GroupLocks
-from rebalance_agent.gateway.seats.locks.lock_acts import LockAnswer, LockBeat, LockChange
+from rebalance_agent.gateway.seats.locks.lock_acts import LockAnswer, LockBeat, LockChange, MemberCheck
 from rebalance_agent.gateway.seats.locks.seat_locks import SeatLocks
 
-__all__ = ["GroupLocks", "LockAnswer", "LockBeat", "LockChange", "SeatLocks"]
+__all__ = ["GroupLocks", "LockAnswer", "LockBeat", "LockChange", "MemberCheck", "SeatLocks"]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["CLAIM", "RELEASE", "LockAct", "LockAnswer", "LockBeat", "LockChange", "LockLoss", "SavedLock"]
+__all__ = [
+    "CLAIM",
+    "RELEASE",
+    "LockAct",
+    "LockAnswer",
+    "LockBeat",
+    "LockChange",
+    "LockLoss",
+    "MemberCheck",
+    "SavedLock",
+]
 
 CLAIM = 0
 """Member epoch of a member that joins (KIP-848)."""
@@ -74,6 +84,17 @@ class LockChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberCheck:
+    """A seat whose lock was granted: ask the coordinator whether it still has this member.
+
+    Another gateway may have taken it, and released the lock since the seat was looked at.
+    """
+
+    instance_id: str
+    member_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class SavedLock:
     """A granted lock, for the next run of the same gateway: instance id, member id, member epoch."""
 
@@ -82,4 +103,4 @@ class SavedLock:
     epoch: int
 
 
-LockAct = LockBeat | LockChange
+LockAct = LockBeat | LockChange | MemberCheck

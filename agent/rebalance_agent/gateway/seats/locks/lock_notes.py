@@ -13,7 +13,7 @@ from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.locks.lock_frames import NOTE_CHARACTERS_MAX, LockHolder
 from rebalance_agent.gateway.seats.seat import Seat
 
-__all__ = ["WAITING_PREFIX", "offer_note", "offered_seats", "waiting_elsewhere", "waiting_note"]
+__all__ = ["WAITING_PREFIX", "offer_note", "offered_member", "offered_seats", "waiting_elsewhere", "waiting_note"]
 
 WAITING_PREFIX = "rebalance-agent-waiting-"
 """Begins the instance id of a lock that is no seat's: its note tells which newcomers wait at its gateway."""
@@ -31,6 +31,12 @@ def offer_note(seat: Seat) -> str | None:
         return None
     note = f"1 {seat.profile.fingerprint} {seat.leads:d} {seat.member_id}"
     return note if len(note) <= NOTE_CHARACTERS_MAX else None
+
+
+def offered_member(note: str) -> str:
+    """The member id in a note of `offer_note`; empty where it is none."""
+    found = _OFFER.fullmatch(note)
+    return "" if found is None else found["member_id"]
 
 
 def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:

@@ -1,8 +1,9 @@
 """The locks of one group's seats, as `GroupSeats` asks for them and gives them back.
 
 A lock is only needed for a seat that changes from one gateway to another. A vacant seat is *offered*: its lock is
-claimed and released at once, and then described with its note. A newcomer's gateway claims it, takes the seat, and
-releases it. The lock of a seat that was never offered needs no claim: no other gateway may take that.
+claimed and released at once, and then described with its note. A newcomer's gateway claims it, looks whether the seat
+still has the member of the note, takes the seat, and releases the lock. The lock of a seat that was never offered needs
+no claim: no other gateway may take that.
 """
 
 from __future__ import annotations
@@ -13,15 +14,25 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.locks.group_locks import SESSION_SECONDS, GroupLocks
-from rebalance_agent.gateway.seats.locks.lock_acts import LockAct, LockAnswer, LockBeat, LockChange, LockLoss
+from rebalance_agent.gateway.seats.locks.lock_acts import (
+    LockAct,
+    LockAnswer,
+    LockBeat,
+    LockChange,
+    LockLoss,
+    MemberCheck,
+)
 from rebalance_agent.gateway.seats.locks.lock_frames import LockHolder
 from rebalance_agent.gateway.seats.locks.lock_notes import (
     WAITING_PREFIX,
+    offered_member,
     offered_seats,
     waiting_elsewhere,
     waiting_note,
 )
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
@@ -46,12 +57,21 @@ class _Offer:
     sent: bool = False
 
 
+@dataclass(slots=True)
+class _Asked:
+    """A seat that a newcomer asks for; ``member_id``: its last member, by the note. ``checked``: whether it has it."""
+
+    member_id: str
+    asks: bool = False
+    checked: bool = False
+
+
 class SeatLocks:
     """The locks of one group, and what other gateways are told. Times as in `GroupLocks`.
 
-    Acts are `LockBeat` to be sent, and `LockChange` of locks that a newcomer of this gateway asked for, or that say why
-    the cluster has no locks. ``on`` is False where this gateway has no locks: then it offers nothing, and no lock is
-    asked for.
+    Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` of locks that a newcomer of this gateway asked for,
+    or that say why the cluster has no locks. ``on`` is False where this gateway has no locks: then it offers nothing,
+    and no lock is asked for.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
@@ -62,7 +82,7 @@ class SeatLocks:
         self._waiting_note: str | None = None
         self._waiting_at = -math.inf
         self._offers: dict[str, _Offer] = {}
-        self._asked: set[str] = set()
+        self._asked: dict[str, _Asked] = {}
         self._elsewhere: dict[str, str] = {}
 
     def usable(self, now: float) -> bool:
@@ -83,12 +103,12 @@ class SeatLocks:
             note = offer.note
         if note is None:
             return [LockChange(instance_id)]
-        self._asked.add(instance_id)
+        self._asked.setdefault(instance_id, _Asked(offered_member(note)))
         return self._sorted(self._locks.claim(instance_id, now, note), now)
 
     def release(self, instance_id: str, now: float, note: str | None) -> list[LockAct]:
         """A newcomer does not take the seat, or its consumer has left (`ReleaseLock`); ``note``: of a vacant seat."""
-        self._asked.discard(instance_id)
+        self._asked.pop(instance_id, None)
         if note is None:
             self._offers.pop(instance_id, None)
             return list(self._locks.release(instance_id, now))
@@ -118,6 +138,19 @@ class SeatLocks:
     def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
         """As `GroupLocks.answered`."""
         return self._sorted(self._locks.answered(beat, answer, now), now)
+
+    def checked(self, instance_id: str, error: int | None, now: float) -> list[LockAct]:
+        """A `MemberCheck` was answered with this error; None: not answered."""
+        asked = self._asked.get(instance_id)
+        if asked is None or not asked.asks:
+            return []
+        if error is not None and error not in FENCED and error not in COORDINATOR_MOVED:
+            asked.asks, asked.checked = False, True
+            return [LockChange(instance_id)]
+        del self._asked[instance_id]
+        if error in FENCED:
+            self._offers.pop(instance_id, None)
+        return [*self._locks.release(instance_id, now), LockChange(instance_id, LockLoss.TAKEN, error or 0)]
 
     def described(
         self, locks: Collection[LockHolder], members: Mapping[str, str]
@@ -173,11 +206,16 @@ class SeatLocks:
         offer = self._offers.get(name)
         if name == self._waiting:
             return [] if change.loss not in _UNUSABLE else [change]
-        if name in self._asked:
-            if not change.granted:
-                self._asked.discard(name)
-                if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
-                    return [LockChange(name)]  # nobody else knows that it is vacant
+        asked = self._asked.get(name)
+        if asked is not None and change.granted:
+            if asked.checked:
+                return [change]
+            repeated, asked.asks = asked.asks, True
+            return [] if repeated else [MemberCheck(name, asked.member_id)]
+        if asked is not None:
+            del self._asked[name]
+            if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
+                return [LockChange(name)]  # nobody else knows that it is vacant
             return [change]
         if offer is None or not change.granted:
             passed: list[LockAct] = [change] if change.loss in _UNUSABLE else []
