@@ -100,7 +100,7 @@ def _described(kafka, group, wanted):
 @pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
 def test_a_rolling_restart_with_surge_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own):
     with (
-        two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=20,{BETWEEN}") as gateways,
+        two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=10,{BETWEEN}") as gateways,
         Load(kafka, topic, PARTITIONS) as load,
     ):
         group = SpreadGroup(joined, gateways, topic, kind, own)
@@ -155,10 +155,10 @@ def seat_of_a_killed_gateway(kafka, topic, joined):
         Load(kafka, topic, PARTITIONS) as load,
     ):
         group = SpreadGroup(joined, [living], topic, LibrdkafkaMember, "range")
-        group.members.append(group.start())
-        eventually(group.whole, waiting_for=group.state)
         leaver = joined(LibrdkafkaMember, killed.bootstrap, group.name, topic, "leaver", "range")
         group.everybody.append(leaver)
+        eventually(lambda: shares(leaver) == [PARTITIONS])
+        group.members.append(group.start())
         eventually(lambda: all(shares(*group.members, leaver)) and sum(shares(*group.members, leaver)) == PARTITIONS)
         leaver.close()
         offered(kafka, group.name)
