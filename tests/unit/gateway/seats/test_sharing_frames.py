@@ -90,6 +90,8 @@ async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhe
     task = asyncio.create_task(last.enter())
     await settle()
     assert first.acts.done("claim") == first.acts.counted["claim", "refused"] - 1 == 0
+    first.seats.step()
+    assert first.acts.vacant == 0, "it knows now that its seat has another member"
     assert await new.heartbeat() == 0
     assert not task.done()
     task.cancel()
@@ -168,6 +170,24 @@ async def test_a_broker_that_does_not_know_the_requests_of_locks_never_gets_one(
     assert new.generation == old.generation
     assert first.coordinator.lock_frames == []
     assert first.acts.counted["claim", "failed"] == 1
+
+
+@run
+@pytest.mark.parametrize("damaged", [b"", bytes(5), b"\xff" * 64, bytes(200)])
+async def test_answers_that_cannot_be_read_leave_each_gateway_alone(damaged):
+    first, second = gateways(KEPT)
+    first.coordinator.locks = lambda _frame: damaged
+    old = await member(first, second)
+    assert await old.leave() == 0
+    await ended(old)
+    await second.advance(1)
+    _, joining = await waiting(second)
+    new = await SeatClient(first, "new").enter()
+    assert new.generation == old.generation
+    await second.advance(5)
+    assert not joining.done()
+    assert second.acts.done("claim") == 0
+    joining.cancel()
 
 
 @run
