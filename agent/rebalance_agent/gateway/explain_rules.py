@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
+from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
@@ -45,7 +46,7 @@ def explain(
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
     lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
-    lines += _seat_entries(seat_rule, now)
+    lines += _seat_entries(group, seat_rule, now)
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
 
@@ -93,7 +94,7 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
     )
 
 
-def _seat_entries(rule: SeatRule | None, now: DescribedGroup | None) -> Iterator[str]:
+def _seat_entries(group: str, rule: SeatRule | None, now: DescribedGroup | None) -> Iterator[str]:
     if rule is None:
         return
     yield ""
@@ -104,6 +105,12 @@ def _seat_entries(rule: SeatRule | None, now: DescribedGroup | None) -> Iterator
     kept = f"its seat is kept for {rule.keep_seconds:g} s" if rule.keep_seconds else "it leaves"
     hold = f"It is held for {rule.hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
     yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
+    if rule.between_gateways and rule.mode is SeatMode.ON:
+        text = (
+            "It may take the seat of a consumer behind another gateway with such a rule. The consumers' user needs "
+            f"Read on the group {_printable(helper_group(group))}, and the cluster group.version 1 or higher."
+        )
+        yield from _entry("", text)
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:

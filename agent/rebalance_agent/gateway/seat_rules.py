@@ -13,7 +13,7 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
-__all__ = ["HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
+__all__ = ["BETWEEN", "HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
 
 FIELD = "gateway_seats"
 """The setting that errors name."""
@@ -23,6 +23,9 @@ HOLD = "seats.hold.seconds"
 
 KEEP = "seats.keep.seconds"
 """How long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
+
+BETWEEN = "seats.between.gateways"
+"""Whether a newcomer may take a seat of another gateway: true or false."""
 
 HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
@@ -34,29 +37,41 @@ ANSWER_SECONDS = 3.0
 """Longest wait for a description of the group, without which a newcomer joins as it is: a broker that has just started
 takes more than a second."""
 
+ROSTER_SECONDS = 0.5
+"""Seconds between two descriptions of a group with a newcomer that waits, where other gateways may offer it a seat: the
+longest part of such a handover."""
+
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
 _LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
+_SWITCH = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRule:
-    """Groups whose whole name matches ``pattern`` have seats by ``mode``. Seconds as in `HOLD` and `KEEP`."""
+    """Groups whose whole name matches ``pattern`` have seats by ``mode``.
+
+    Seconds as in `HOLD` and `KEEP`; ``between_gateways`` as in `BETWEEN`.
+    """
 
     pattern: re.Pattern[str]
     mode: SeatMode
     hold_seconds: float = SeatSettings().hold_seconds
     keep_seconds: float = 0.0
+    between_gateways: bool = False
 
     def __str__(self) -> str:
         """The rule as written in the setting, with the settings that are not defaults."""
         hold = f",{HOLD}={self.hold_seconds:g}" if self.hold_seconds != SeatSettings().hold_seconds else ""
         keep = f",{KEEP}={self.keep_seconds:g}" if self.keep_seconds else ""
-        return f"{self.pattern.pattern}={self.mode}{hold}{keep}"
+        between = f",{BETWEEN}=true" if self.between_gateways else ""
+        return f"{self.pattern.pattern}={self.mode}{hold}{keep}{between}"
 
     @property
     def settings(self) -> SeatSettings:
         """The limits of the seats of such a group."""
         usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
+        if self.between_gateways:
+            usual = replace(usual, roster_seconds=ROSTER_SECONDS)
         return replace(usual, vacant_seconds=self.keep_seconds) if self.keep_seconds else usual
 
     @property
@@ -75,7 +90,7 @@ class SeatRules(RuleList[SeatRule]):
 
 
 def parse_seat_rules(text: str) -> SeatRules:
-    r"""Parse ``PATTERN=MODE[,seats.KEY=SECONDS...]``; rules are separated as those of ``gateway_groups``.
+    r"""Parse ``PATTERN=MODE[,seats.KEY=VALUE...]``; rules are separated as those of ``gateway_groups``.
 
     Raises:
         InvalidInputError: a rule cannot be parsed, or its mode or a setting is unknown or out of its limits.
@@ -88,23 +103,35 @@ def _rule(text: str) -> SeatRule:
     mode, *settings = _SETTINGS.split(rest)
     try:
         if not (pattern and equals and mode.strip() in set(SeatMode)):
-            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=SECONDS...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
-        seconds = dict(map(_setting, settings))
+            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
+        values = [_setting(each) for each in settings]
+        seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
+        between = [_switch(name, value) for name, value in values if name == BETWEEN]
         hold = seconds.get(HOLD, SeatSettings().hold_seconds)
         compiled = re.compile(pattern.strip(), re.DOTALL)
-        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0))
+        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0), any(between[-1:]))
     except (ValueError, re.error, RecursionError) as error:
         raise InvalidInputError(FIELD, f"rule {text[:200]!r}: {error}") from None
 
 
-def _setting(text: str) -> tuple[str, float]:
+def _setting(text: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in text.partition("="))
-    if name not in _LIMITS:
-        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_LIMITS)}")
+    if name not in _LIMITS and name != BETWEEN:
+        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_LIMITS)}, {BETWEEN}")
+    return name, value
+
+
+def _seconds(name: str, value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
         raise ValueError(f"{name}: {value[:100]!r} is no number of seconds") from None
     if not 0 <= seconds <= _LIMITS[name]:
         raise ValueError(f"{name}: must be 0 to {_LIMITS[name]:g} seconds")
-    return name, seconds
+    return seconds
+
+
+def _switch(name: str, value: str) -> bool:
+    if value not in _SWITCH:
+        raise ValueError(f"{name}: must be true or false, not {value[:100]!r}")
+    return _SWITCH[value]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 
-__all__ = ["OFFSETS_TOPIC", "offsets_partition"]
+__all__ = ["OFFSETS_TOPIC", "offsets_partition", "with_the_coordinator_of"]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 """Kafka's internal topic of group records and committed offsets."""
@@ -14,6 +15,12 @@ CACHED_NAMES_MAX = 20_000
 """Group names in the cache: the groups of a large cluster, which every poll asks for again."""
 
 _SIGN = 1 << 31
+_HASHES = 1 << 32
+_FACTOR = 31
+"""Of Java's hash: each character counts 31 times as much as the next one."""
+_FIRST_LETTER, _LETTERS = ord("a"), 26
+_SUFFIX_LETTERS_MIN = 8
+"""With so many letters nearly 50 of the 26^8 suffixes have the wanted hash."""
 
 
 @functools.lru_cache(CACHED_NAMES_MAX)
@@ -23,10 +30,32 @@ def offsets_partition(group: str, partitions: int) -> int:
     It is Kafka's ``Utils.abs(groupId.hashCode()) % partitions``: Java hashes UTF-16 units, and Kafka takes 0 for the
     one number that has no positive counterpart.
     """
-    data = group.encode("utf-16-be", "surrogatepass")
-    code = 0
-    for unit in struct.unpack(f">{len(data) // 2}H", data):
-        code = (31 * code + unit) & 0xFFFF_FFFF
+    code = _java_hash(group)
     if code >= _SIGN:
         code = (2 * _SIGN - code) % _SIGN
     return code % partitions
+
+
+@functools.lru_cache(CACHED_NAMES_MAX)
+def with_the_coordinator_of(group: str, beginning: str) -> str:
+    """A group id that begins with ``beginning`` and has the same coordinator as ``group``.
+
+    It ends with a few letters, by which it has the hash of ``group``: of any number of partitions both are in the same.
+    """
+    for letters in itertools.count(_SUFFIX_LETTERS_MIN):
+        before = _java_hash(beginning) * _FACTOR**letters
+        smallest = sum(_FIRST_LETTER * _FACTOR**place for place in range(letters))
+        for number in range((_java_hash(group) - before - smallest) % _HASHES, _FACTOR**letters, _HASHES):
+            digits = [number // _FACTOR**place % _FACTOR for place in reversed(range(letters))]
+            if max(digits) < _LETTERS:
+                return beginning + "".join(chr(_FIRST_LETTER + digit) for digit in digits)
+    raise AssertionError("unreachable")
+
+
+def _java_hash(text: str) -> int:
+    """Java's ``String.hashCode``, as a number of 0 to 2^32 - 1."""
+    data = text.encode("utf-16-be", "surrogatepass")
+    code = 0
+    for unit in struct.unpack(f">{len(data) // 2}H", data):
+        code = (_FACTOR * code + unit) % _HASHES
+    return code

@@ -166,13 +166,13 @@ GATEWAY_ACTS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "What the gateway did about seats. hold: held the JoinGroup of a newcomer; seat: it joined with a seat of its own; "
-    "handover: it took the seat of its predecessor; pass_join: its JoinGroup was forwarded as it is; keep: answered a "
-    "LeaveGroup and kept the seat; give_up: removed the member of a seat without a consumer; pass_leave: the "
-    "LeaveGroup was forwarded as it is. done; failed: an error of the gateway, or no answer; refused: by the "
-    "coordinator; predicted: would have been done (mode observe).",
+    "handover: it took the seat of its predecessor; claim: asked for the lock of a seat that a gateway offers; "
+    "pass_join: its JoinGroup was forwarded as it is; keep: answered a LeaveGroup and kept the seat; give_up: removed "
+    "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is. done; failed: an "
+    "error of the gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe).",
     "acts",
     {
-        "act": ("give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "seat"),
+        "act": ("claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "seat"),
         "outcome": ("done", "failed", "predicted", "refused"),
     },
 )

@@ -8,6 +8,7 @@ import uuid
 import pytest
 
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
+from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.gateway.gateway_members import described, joining, read_everything, shares
@@ -36,7 +37,11 @@ def guarded():
 
 def allow(kafka, group, topic):
     """Grant the rights that Kafka's own tool grants consumers: Read and Describe on the topic, Read on the group."""
-    words = ["--add", "--allow-principal", "User:app", "--consumer", "--topic", topic, "--group", group]
+    grant(kafka, "--consumer", "--topic", topic, "--group", group)
+
+
+def grant(kafka, *rights):
+    words = ["--add", "--allow-principal", "User:app", *rights]
     done = kafka.run_tool("org.apache.kafka.tools.AclCommand", "--bootstrap-server", kafka.bootstrap_servers, *words)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -76,3 +81,24 @@ def test_a_consumers_usual_rights_are_enough_for_a_strategy_and_after_a_restart(
         FrameOutcome.CHOSEN,
         FrameOutcome.ASSIGNED,
     }
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_seat_goes_to_another_gateway_by_read_on_the_helper_group_alone(guarded, allowed):
+    topic = f"shared-{uuid.uuid4().hex[:8]}"
+    group, brokers = f"group-of-{topic}", guarded.address("USERS")
+    create_topic(guarded.bootstrap_servers, topic, 4)
+    allow(guarded, group, topic)
+    if allowed:
+        grant(guarded, "--operation", "Read", "--group", helper_group(group))
+    seats = f"{group}=on,seats.hold.seconds=1,seats.keep.seconds=5,seats.between.gateways=true"
+    with gateway(brokers, seats=seats) as first, gateway(brokers, seats=seats) as second, joining() as join:
+        one = join(LibrdkafkaMember, first.bootstrap, group, topic, "one", **LOGIN)
+        eventually(lambda: shares(one) == [4], waiting_for=first.acts.counted)
+        one.close()
+        eventually(lambda: first.acts.done("keep") == 1, waiting_for=first.acts.counted)
+        other = join(LibrdkafkaMember, second.bootstrap, group, topic, "other", **LOGIN)
+        eventually(lambda: shares(other) == [4], waiting_for=second.acts.counted)
+        assert second.acts.done("handover") == (1 if allowed else 0)
+        assert first.acts.counted["claim", "failed"] == (0 if allowed else 1)
+        other.close()

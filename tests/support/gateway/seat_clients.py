@@ -17,7 +17,7 @@ from kafka.protocol.consumer.group import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
@@ -31,6 +31,8 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from support.gateway.acts import RecordedActs
 from support.gateway.groups import RESPONSES
 from support.seats.coordinator import PARTITIONS, ModelCoordinator
+from support.seats.helper_group import HelperGroup
+from support.seats.lock_frames import answer, is_of_locks
 
 GROUP = "orders"
 STATES = {"empty": "Empty", "preparing": "PreparingRebalance", "completing": "CompletingRebalance", "stable": "Stable"}
@@ -38,9 +40,14 @@ SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 
 
 class FrameCoordinator:
-    """Answers frames by a `ModelCoordinator`. ``errors``: request class -> error code of the next answer to it."""
+    """Answers frames by a `ModelCoordinator`, and those of locks by a `HelperGroup`.
+
+    ``errors``: request class -> error code of the next answer to it; ``lock_error``: that of all requests for locks.
+    """
 
     def __init__(self, clock):
+        self.helper, self.lock_frames, self.lock_error = HelperGroup(), [], None
+        self.versions = {68: 1, 69: 1}
         self.model, self.clock, self.errors, self.came = ModelCoordinator(), clock, {}, []
         self.hidden = False  # described as a group that does not exist, as one of KIP-848 is
         self.partitions = len(PARTITIONS)
@@ -54,6 +61,7 @@ class FrameCoordinator:
             LeaveGroupRequest: self._leave,
             DescribeGroupsRequest: self._describe,
             MetadataRequest: self._metadata,
+            ApiVersionsRequest: self._versions,
         }
         return await kinds[type(message)](message)
 
@@ -122,6 +130,17 @@ class FrameCoordinator:
         described = group(version=version, error_code=0, group_id=request.groups[0], protocol_data="range", **facts)
         return DescribeGroupsResponse(version=version, groups=[described])
 
+    def locks(self, frame):
+        self.lock_frames.append(frame)
+        return answer(frame, self.helper, self.clock.monotonic(), self.lock_error)
+
+    async def _versions(self, request):
+        kind = ApiVersionsResponse.ApiVersion
+        keys = [
+            kind(version=0, api_key=key, min_version=0, max_version=newest) for key, newest in self.versions.items()
+        ]
+        return ApiVersionsResponse(version=request.version, error_code=0, api_keys=keys)
+
     async def _metadata(self, request):
         version, topic = request.version, MetadataResponse.MetadataResponseTopic
         part = topic.MetadataResponsePartition
@@ -136,11 +155,15 @@ class FrameCoordinator:
 
 
 class SeatGateway:
-    """The group code of one gateway with rules for seats, and its coordinator; time moves by `advance` alone."""
+    """The group code of one gateway with rules for seats, and its coordinator; time moves by `advance` alone.
 
-    def __init__(self, seats="orders=on", rules=""):
-        self.clock, self.acts = FakeClock(), RecordedActs()
-        self.coordinator = FrameCoordinator(self.clock)
+    ``beside``: another gateway before the same coordinator, for which time moves as well.
+    """
+
+    def __init__(self, seats="orders=on", rules="", beside=None):
+        self.clock, self.acts = FakeClock() if beside is None else beside.clock, RecordedActs()
+        self.coordinator = FrameCoordinator(self.clock) if beside is None else beside.coordinator
+        self.beside = beside
         self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts) if seats else None
         self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, seats=self.seats)
 
@@ -148,8 +171,9 @@ class SeatGateway:
         """Let time pass, and do what becomes due."""
         for _ in range(round(seconds / step)):
             self.clock.advance(round(step * 1000))
-            if self.seats is not None:
-                self.seats.step()
+            for one in (self, self.beside):
+                if one is not None and one.seats is not None:
+                    one.seats.step()
             await settle()
 
 
@@ -187,6 +211,8 @@ class SeatClient:
         return await self.gateway.coordinator(message)
 
     async def exchange(self, frame):
+        if self.closed:
+            raise ConnectionAbortedError("closed")
         return await self._broker(frame)
 
     # -- what the client does ------------------------------------------------------------------------------------
@@ -261,6 +287,8 @@ class SeatClient:
 
     async def _broker(self, frame):
         head = read_head(frame)
+        if is_of_locks(frame):
+            return self.gateway.coordinator.locks(frame)
         kinds = {kind.API_KEY: kind for kind in RESPONSES}
         kind = kinds[head.api_key]
         self.unanswered += 1

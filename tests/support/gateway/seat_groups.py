@@ -7,7 +7,7 @@ from support.gateway.running import gateway
 from support.members.threads import Load
 from support.observer.observing import eventually
 
-__all__ = ["MEMBERS", "PARTITIONS", "Group", "check_restarts", "check_surge", "roll_with_surge"]
+__all__ = ["MEMBERS", "PARTITIONS", "Group", "SpreadGroup", "check_restarts", "check_surge", "roll_with_surge"]
 
 PARTITIONS, MEMBERS = 12, 3
 
@@ -41,6 +41,42 @@ class Group:
 
     def state(self):
         return self.through.acts.counted, self.through.events
+
+
+class SpreadGroup(Group):
+    """A group whose members are behind several gateways in turn.
+
+    ``places``: the number of the gateway of each of ``members``.
+    """
+
+    def __init__(self, joined, gateways, topic, kind, own):
+        super().__init__(joined, gateways[0], topic, kind, own)
+        self.gateways, self.places = gateways, []
+
+    def start(self, **properties):
+        return self.start_at(len(self.everybody) % len(self.gateways), **properties)
+
+    def start_at(self, place, **properties):
+        self.through = self.gateways[place]
+        self.places.append(place)
+        return super().start(**properties)
+
+    def next_place(self):
+        """That of the oldest member's successor."""
+        return (self.places[0] + 1) % len(self.gateways)
+
+    def end_oldest(self):
+        self.places.pop(0)
+        self.members.pop(0).close()
+
+    def generation(self):
+        return max(each.generation(self.name) for each in self.gateways)
+
+    def done(self, act):
+        return sum(each.acts.done(act) for each in self.gateways)
+
+    def state(self):
+        return [each.acts.counted for each in self.gateways]
 
 
 def roll_with_surge(group):

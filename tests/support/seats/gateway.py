@@ -6,7 +6,7 @@ from functools import singledispatchmethod
 
 from rebalance_agent.gateway.seats import GatewaySeats
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster, WaitingElsewhere
-from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer
+from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat_acts import (
@@ -238,6 +238,9 @@ class ModelGateway:
             roster = self._roster()
             self.put(lambda: self._do(self.seats.described(roster, self.world.now)))
 
+    def _taken(self, instance_id):
+        """A newcomer has the seat; its lock is kept."""
+
     def _locked(self, instance_id, granted):
         self._do(self.seats.lock_answered(instance_id, granted=granted, now=self.world.now))
 
@@ -258,6 +261,8 @@ class ModelGateway:
                 assert joined.error in (NONE, NOT_COORDINATOR), "the error of a frame that was changed is shown"
                 self.joins.pop(join, None)
                 client.seated = joined.error == NONE
+                if client.seated:
+                    self._taken(instance_id)
             elif self.seats is not None:
                 leads = joined.leader == joined.member_id
                 acts, joined.error = self.seats.rejoin_answered(
@@ -284,7 +289,7 @@ class ModelGateway:
         world, coordinator = self.world, self.world.coordinator
         seated = [one for one in coordinator.members.values() if one.instance_id is not None]
         free = tuple(
-            FreeSeat(one.instance_id, LastMember(one.profile, one.member_id == coordinator.leader))
+            FreeSeat(one.instance_id, one.profile.fingerprint, leads=one.member_id == coordinator.leader)
             for one in seated
             if world.locks.free(one.instance_id, world.now)
         )

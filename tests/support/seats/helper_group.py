@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.locks import LockAnswer
 from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE
+from rebalance_agent.gateway.seats.locks.lock_frames import LockHolder
 
 SESSION = 45.0
 NOT_COORDINATOR, UNKNOWN_MEMBER_ID, NO_GROUP, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, UNRELEASED = (
@@ -28,6 +29,7 @@ class Member:
     epoch: int
     previous: int = 0
     released: bool = False
+    note: str | None = None
 
 
 class HelperGroup:
@@ -46,7 +48,8 @@ class HelperGroup:
         if request.epoch == CLAIM:
             if member is not None and not member.released:
                 return LockAnswer(UNRELEASED)
-            self.members[request.instance_id] = Member(request.member_id, now + SESSION, self.epoch)
+            new = Member(request.member_id, now + SESSION, self.epoch, note=request.note)
+            self.members[request.instance_id] = new
             return LockAnswer(0, self.epoch)
         if member is None:
             return LockAnswer(UNKNOWN_MEMBER_ID if self.members else NO_GROUP)
@@ -59,8 +62,14 @@ class HelperGroup:
             return LockAnswer(FENCED_MEMBER_EPOCH)
         if member.epoch != self.epoch:
             member.previous, member.epoch = member.epoch, self.epoch
-        member.session_ends = now + SESSION
+        member.session_ends, member.note = now + SESSION, request.note or member.note
         return LockAnswer(0, member.epoch)
+
+    def described(self, now):
+        """The locks, as `holders` reads them; None while the coordinator moves."""
+        self.expire(now)
+        known = self.members.items()
+        return None if self.down else tuple(LockHolder(name, m.member_id, m.released, m.note) for name, m in known)
 
     def expire(self, now):
         self.members = {name: one for name, one in self.members.items() if one.session_ends > now}

@@ -7,6 +7,7 @@ from support.gateway.seats import profile
 from support.seats.clients import KNOWN_ERRORS, ModelClient, double_owners
 from support.seats.coordinator import INCONSISTENT, PARTITIONS, ModelCoordinator
 from support.seats.gateway import CHEAP, DEAR, ModelGateway
+from support.seats.helper_group import HelperGroup
 from support.seats.locks import Locks
 
 TICK = 0.25
@@ -25,16 +26,16 @@ PROFILES = (profile(), profile(topics=("t", "u")), profile(names=("roundrobin",)
 class World:
     """Simulated time in ticks; every rule of the state machine is a method. ``checks``: names; None: all."""
 
-    def __init__(self, mode=SeatMode.ON, settings=SETTINGS, *, checks=None):
+    def __init__(self, mode=SeatMode.ON, settings=SETTINGS, *, checks=None, kind=ModelGateway):
         self.now, self.mode, self.settings = 0.0, mode, settings
         self.coordinator = ModelCoordinator()
-        self.locks = Locks()
+        self.locks, self.helper = Locks(), HelperGroup()
         self.clients, self.ended = [], {}
         self._planned = []
         self.forecast, self.checks = CHEAP, checks
         self.slow_acts = False
         self._number = 0
-        self.gateways = [ModelGateway(number, self) for number in (0, 1)]
+        self.gateways = [kind(number, self) for number in (0, 1)]
 
     def next_number(self):
         self._number += 1
@@ -76,6 +77,7 @@ class World:
     def expire_locks(self):
         """All locks expire, though gateways and members go on."""
         self.locks.held.clear()
+        self.helper.members.clear()
 
     def _end(self, client):
         client.alive = False
@@ -147,6 +149,7 @@ class World:
         """Another broker loads the group."""
         self.coordinator.available = False
         self.coordinator.fail_over(self.now)
+        self.helper.fail_over(self.now)
         self.later(seconds, lambda: setattr(self.coordinator, "available", True))
 
     def pause(self, client, seconds):

@@ -81,6 +81,14 @@ def test_control_characters_in_names_are_not_printed():
     assert "and 10 more" in text
 
 
+def test_the_right_that_seats_between_gateways_need_is_explained():
+    key = "seats.between.gateways"
+    rules = parse_seat_rules(f"orders=on,{key}=true; slow=observe,{key}=true; alone=on")
+    needs = "needs Read on the group rebalance-agent.seats.orders.bmydggyl"
+    assert needs in flat(explain(RULES, "orders", group(), seats=rules))
+    assert "needs Read" not in explain(RULES, "slow", None, seats=rules) + explain(RULES, "alone", None, seats=rules)
+
+
 def test_a_rule_for_seats_is_explained():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=5; slow=observe; none=off")
     text = flat(explain(RULES, "orders", group(), seats=rules))

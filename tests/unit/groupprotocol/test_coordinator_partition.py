@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition, with_the_coordinator_of
+from support.examples import examples
 
 INT_MAX = 2**31
 
@@ -28,3 +31,13 @@ def test_it_is_the_absolute_value_of_javas_hash(group, hashed):
 
 def test_half_a_character_does_no_harm():
     assert 0 <= offsets_partition("\ud800", 50) < 50
+
+
+@settings(max_examples=examples())
+@given(st.text(max_size=60), st.text(max_size=20), st.integers(1, 10_000))
+def test_two_groups_have_one_coordinator_of_any_number_of_partitions(group, beginning, partitions):
+    name = with_the_coordinator_of(group, beginning)
+    suffix = name.removeprefix(beginning)
+    assert (name, suffix.isascii(), suffix.islower(), suffix.isalpha()) == (beginning + suffix, True, True, True)
+    assert offsets_partition(name, partitions) == offsets_partition(group, partitions)
+    assert offsets_partition(name, INT_MAX) == offsets_partition(group, INT_MAX)

@@ -1,4 +1,4 @@
-"""Carries out what `gateway.seats` decides, on the connections of clients; one gateway alone, in classic groups.
+"""Carries out what `gateway.seats` decides, on the connections of clients, in classic groups.
 
 A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
 `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
@@ -11,6 +11,7 @@ A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) k
 - ``seating_groups``: all groups of the gateway; ``shared_parts``: what they share.
 - ``acting_group``: a group with mode ``on``; ``observed_group``: one with mode ``observe``; ``seated_group``: what both
   can do. ``act_carrier``: carries out the acts of one group; ``vacancies``: what kept seats cost and spare.
+- ``seat_sharing``: the seats of one group that other gateways offer, and those offered to them, by locks.
 - ``connections``: clients' connections, by which coordinators are asked.
 - ``act_report``: a log line and a metric for each act.
 """

@@ -10,6 +10,7 @@ from functools import singledispatchmethod
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.connections.coordinator_requests import describe, heartbeat, leave
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
+from rebalance_agent.gateway.seating.seat_sharing import SeatSharing
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
@@ -24,6 +25,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     GiveUpSeat,
     HoldJoin,
     KeepSeat,
+    ReleaseLock,
     SeatAct,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
@@ -32,42 +34,56 @@ __all__ = ["ActCarrier"]
 
 
 class ActCarrier:
-    """The acts of one group of one gateway: there are no locks, since no other gateway knows its seats.
+    """The acts of one group of one gateway.
 
     ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup.
-    ``changed`` is called after a step with acts.
+    ``sharing``: what other gateways do, and are told. ``changed`` is called after a step with acts.
     """
 
-    def __init__(self, group: str, seats: GroupSeats, shared: SharedParts) -> None:
-        """Nothing is under way."""
+    def __init__(self, group: str, seats: GroupSeats, shared: SharedParts, *, between_gateways: bool) -> None:
+        """Nothing is under way; ``between_gateways``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report = shared.clock, shared.report
         self.connections = GroupConnections(seats.table)
+        self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, asyncio.Future[bool]] = {}
 
     def now(self) -> float:
-        """The time of the next step. The locks count as confirmed: there is no other gateway that could have them."""
+        """The time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
         now = self._clock.monotonic()
-        self.seats.facts.lock_answered(now)
+        if self.sharing.fresh(now):
+            self.seats.facts.lock_answered(now)
         return now
 
     def run(self, acts: Iterable[SeatAct]) -> None:
         """Carry out ``acts`` and what follows from them; none waits for an answer of the coordinator."""
         waiting = deque(acts)
-        changed = bool(waiting)
-        while waiting:
-            waiting.extend(self._done(waiting.popleft()))
-        if changed:
-            self._shared.changed()
+        if waiting:
+            while waiting:
+                waiting.extend(self._done(waiting.popleft()))
+            self.share()
+
+    def share(self) -> None:
+        """What other gateways are to know may have changed."""
+        self.sharing.look()
+        self._shared.changed()
+
+    def stop(self) -> None:
+        """Give no seats any more, keep none, and share none."""
+        self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
 
     @singledispatchmethod
-    def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave and ReleaseLock: nothing to do
+    def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
         return []
 
     @_done.register
     def _(self, act: ClaimLock) -> list[SeatAct]:
-        return self.seats.lock_answered(act.instance_id, granted=True, now=self.now())
+        return self.sharing.claim(act.instance_id)
+
+    @_done.register
+    def _(self, act: ReleaseLock) -> list[SeatAct]:
+        return self.sharing.release(act.instance_id)
 
     @_done.register
     def _(self, act: HoldJoin) -> list[SeatAct]:
@@ -141,10 +157,14 @@ class ActCarrier:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
         # A group of the other protocol is described as if it did not exist.
         hidden = not described.exists and any(seat.member_id for seat in self.seats.table)
+        free, waiting = await self.sharing.elsewhere(described.seats)
         roster = SeatsRoster(
             phase=described.phase,
             members=len(described.members),
-            seated=described.seated,
+            seated=len(described.seats),
+            free=free,
+            waiting=waiting,
             mixed=hidden or not described.consumers,
         )
         self.run(self.seats.described(roster, self.now()))
+        self.share()

@@ -19,6 +19,8 @@ class Act(StrEnum):
     """A newcomer joined with a seat of its own."""
     HANDOVER = "handover"
     """A newcomer took the seat of its predecessor."""
+    CLAIM = "claim"
+    """The lock of a seat that a gateway offers was asked for, for a newcomer."""
     KEEP = "keep"
     """A LeaveGroup was answered by the gateway, and the member's seat kept."""
     GIVE_UP = "give_up"
@@ -90,6 +92,12 @@ class ActReport:
         """Count an act, and log it with ``facts``."""
         self.counts.act(act, outcome)
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:200], **facts)
+
+    def refused(self, group: str, problem: str) -> None:
+        """The cluster refuses the locks of a group: its seats are handed over behind this gateway alone."""
+        self.counts.act(Act.CLAIM, ActOutcome.FAILED)
+        text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
+        self._log.error("seats_claim", outcome="failed", group=group[:200], problem=problem, help=text)
 
     def failed(self, act: Act, group: str, error: Exception) -> None:
         """An error of the gateway: counted each time, and logged once for each kind."""

@@ -33,7 +33,7 @@ class ActingGroup:
         """Begin without members."""
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
-        self._carrier = ActCarrier(group, seats, shared)
+        self._carrier = ActCarrier(group, seats, shared, between_gateways=rule.between_gateways)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
@@ -80,6 +80,7 @@ class ActingGroup:
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
             self._vacancies.taken(sent.instance_id, spared=sent.returns and stable)
+            self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
         self._moved(error, connection)
         self._carrier.run(acts)
         return verdict is JoinAnswer.SHOW
@@ -146,7 +147,7 @@ class ActingGroup:
 
     def refuse_unfenced(self) -> None:
         """See `SeatedGroup`."""
-        self._carrier.run(self._seats.stop(self._carrier.now()))
+        self._carrier.stop()
 
     # -- connections -------------------------------------------------------------------------------------------
 
@@ -173,6 +174,7 @@ class ActingGroup:
 
     def due(self) -> None:
         """See `SeatedGroup`."""
+        self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
         self._carrier.run(self._seats.due(now))
         self._vacancies.settle()
@@ -181,12 +183,12 @@ class ActingGroup:
 
     def next_due(self) -> float | None:
         """See `SeatedGroup`."""
-        times = self._seats.next_due(), self._topics.next_due()
+        times = self._seats.next_due(), self._topics.next_due(), self._carrier.sharing.next_due()
         return min((time for time in times if time is not None), default=None)
 
     def stop(self) -> None:
         """See `SeatedGroup`."""
-        self._carrier.run(self._seats.stop(self._carrier.now()))
+        self._carrier.stop()
 
     @property
     def held(self) -> int:

@@ -46,10 +46,10 @@ class SeatingGroups:
         """Begin without groups."""
         self._wake = asyncio.Event()
         self._clock, self._report = clock, ActReport(counts or NoCounts())
-        self._shared = SharedParts(clock, self._report, self._wake.set)
+        token = secrets.token_hex(TOKEN_BYTES)
+        self._shared = SharedParts(clock, self._report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
         self._rules = rules
-        token = secrets.token_hex(TOKEN_BYTES)
         self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
         self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
         self._groups: dict[str, SeatedGroup] = {}

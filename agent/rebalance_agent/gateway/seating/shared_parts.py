@@ -16,11 +16,15 @@ __all__ = ["SharedParts"]
 
 @dataclass(eq=False)
 class SharedParts:
-    """``watch`` notices clients that are gone; ``changed`` is called when something else is due next."""
+    """``watch`` notices clients that are gone; ``changed`` is called when something else is due next.
+
+    ``token``: random, and new at each start of the gateway.
+    """
 
     clock: Clock
     report: ActReport
     changed: Callable[[], None]
+    token: str
     watch: DisconnectWatch = field(default_factory=DisconnectWatch)
 
     def __post_init__(self) -> None:

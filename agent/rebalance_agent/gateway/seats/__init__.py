@@ -5,8 +5,8 @@ JoinGroup is sent with one. When the consumer is restarted, its successor's Join
 and in a stable group it gets the assignment of its predecessor at once, and the group does not rebalance.
 
 Everything here is pure: no socket, no thread, no clock (times are arguments), no message of ``kafka``. `GroupSeats`
-takes what happens in one group and returns acts as values; the caller carries them out. The gateway's
-package ``seating`` does so for one gateway alone; the locks between gateways are not connected to it yet.
+takes what happens in one group and returns acts as values; the caller carries them out, as the gateway's package
+``seating`` does.
 
 What happens, and what is decided:
 
@@ -35,14 +35,14 @@ What happens, and what is decided:
 | seats are switched off | held JoinGroups are forwarded, vacant seats given up; members go on |
 
 A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
-A kept seat's lock is released, so that a newcomer of any gateway may take it.
+A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).
 
 *Give up* is a LeaveGroup with member id and instance id: the coordinator refuses it once a successor has the seat, so
 it can be sent at any time. The lock only keeps two newcomers from taking one seat in turn; it is no guard for commits.
 That is the coordinator alone: it refuses the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
-- ``locks``: the locks of seats between gateways, by a helper group; it needs its limits from ``rules`` only.
+- ``locks``: the locks of seats between gateways, by a helper group; ``SeatLocks`` answers the acts about locks.
 - ``rules``: which consumers may have a seat or take one over, waiting times, errors that clients get, limits.
 - ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
   sent with an instance id.

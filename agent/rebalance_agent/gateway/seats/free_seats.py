@@ -32,12 +32,8 @@ class FreeSeats:
                 if seat.state is SeatState.VACANT:
                     self.vacant.append(seat)
         for free in () if roster is None else roster.free:
-            if (
-                free.last.profile is not None
-                and table.get(free.instance_id) is None
-                and free.instance_id not in claimed
-            ):
-                self.elsewhere.setdefault(free.last.profile.fingerprint, {})[free.instance_id] = free
+            if table.get(free.instance_id) is None and free.instance_id not in claimed:
+                self.elsewhere.setdefault(free.fingerprint, {})[free.instance_id] = free
 
     def claim(self, fingerprint: str, instance_id: str) -> None:
         """A newcomer asks for this seat: no other one will."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, LastMember
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 
 __all__ = ["FreeSeat", "GroupFacts", "GroupPhase", "SeatsRoster", "WaitingElsewhere", "successor_waits"]
 
-ROSTER_PERIODS_MAX = 3
-"""Descriptions in a row that may fail before the last one is not believed any more."""
+ROSTER_SECONDS_MAX = 3.0
+"""Seconds after which a description is not believed any more: two in a row may fail or come late."""
 
 
 class GroupPhase(StrEnum):
@@ -29,10 +29,14 @@ class GroupPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FreeSeat:
-    """A seat that another gateway has released, or whose lock has expired; never one that only looks idle."""
+    """A seat that another gateway offers; never one that only looks idle.
+
+    ``fingerprint``: of its last member's profile; ``leads``: whether that member leads.
+    """
 
     instance_id: str
-    last: LastMember
+    fingerprint: str
+    leads: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,7 @@ class GroupFacts:
 
     def known_roster(self, now: float) -> SeatsRoster | None:
         """The last description, unless it is too old."""
-        age_max = ROSTER_PERIODS_MAX * self.settings.roster_seconds
-        return self.roster if now - self._roster_at <= age_max else None
+        return self.roster if now - self._roster_at <= ROSTER_SECONDS_MAX else None
 
     @property
     def joinable(self) -> bool:
@@ -93,7 +96,7 @@ class GroupFacts:
 
 
 def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
-    """Whether more equal newcomers wait at other gateways than equal seats of this one are vacant already."""
+    """Whether more equal newcomers wait at other gateways than equal seats are vacant already, of any gateway."""
     if roster is None or seat.profile is None:
         return False
     fingerprint = seat.profile.fingerprint
@@ -106,4 +109,5 @@ def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) ->
         other.state is SeatState.VACANT and other.profile is not None and other.profile.fingerprint == fingerprint
         for other in table
     )
-    return waiting > vacant
+    offered = sum(free.fingerprint == fingerprint and table.get(free.instance_id) is None for free in roster.free)
+    return waiting > vacant + offered

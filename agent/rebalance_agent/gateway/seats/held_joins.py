@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rebalance_agent.gateway.seats.free_seats import FreeSeats
-from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster
+from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster, WaitingElsewhere
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer, SeatRefusal, handover_refusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
@@ -143,6 +144,13 @@ class HeldJoins:
         """Whether a held newcomer without a seat may take this one."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
+    def waiting(self, now: float) -> Counter[WaitingElsewhere]:
+        """The newcomers that wait for a seat of any gateway, as others are to know them; none unless it is stable."""
+        if self._facts.phase is not GroupPhase.STABLE or self._facts.known_roster(now) is None:
+            return Counter()
+        undecided = (held for held in self._held.values() if held.instance_id is None)
+        return Counter(WaitingElsewhere(held.fingerprint, held.newcomer.version) for held in undecided)
+
     def _look(self, now: float) -> FreeSeats:
         return FreeSeats(self._table, self._facts.known_roster(now), self._claims) if self._held else _NOTHING_FREE
 
@@ -198,9 +206,10 @@ class HeldJoins:
                 return self._forward(held, PlainReason.NO_LOCK)
             return []
         for one in free.elsewhere.get(held.fingerprint, {}).values():
-            if self._takes(one.instance_id, one.last, held):
+            last = LastMember(held.newcomer.profile, one.leads)  # an equal one: its fingerprint is the same
+            if self._takes(one.instance_id, last, held):
                 free.claim(held.fingerprint, one.instance_id)
-                return self._ask(held, one.instance_id, now, one.last, granted=False)
+                return self._ask(held, one.instance_id, now, last, granted=False)
         acts, replaced = self._replace_different(held, now, free)
         free_to_join = replaced or self._facts.phase in (GroupPhase.PREPARING, GroupPhase.EMPTY) or not roster.members
         if free_to_join or now >= self._admitted_at(held, roster):

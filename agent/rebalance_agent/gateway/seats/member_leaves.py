@@ -44,15 +44,19 @@ class MemberLeaves:
     ) -> list[SeatAct]:
         """A LeaveGroup arrived, and all earlier requests of that connection were answered.
 
-        If only a newcomer at another gateway could be the successor, the group is described first.
+        If only a newcomer at another gateway could be the successor, the group is described first: what was known
+        before may have got a seat meanwhile.
         """
-        until = kept_until(self._facts.settings, now, epoch_seconds)
-        refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._successor(seat, now))
+        settings = self._facts.settings
+        until = kept_until(settings, now, epoch_seconds)
+        if not forecast.worth_keeping:
+            until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
+        refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         if refusal is None:
             return self._keep(seat, until, now)
         if refusal is not GiveUpReason.NO_SUCCESSOR:
             return self._send(seat, refusal, now)
-        asked = self._asked[seat.member_id] = _Asked(now + self._facts.settings.answer_seconds, until)
+        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until)
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:

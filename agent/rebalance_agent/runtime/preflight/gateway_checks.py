@@ -19,7 +19,7 @@ from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
-from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.group import SEAT_LOCKS_PREFIX, GroupState
 from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed, passed, skipped
 from rebalance_agent.runtime.preflight.local_checks import free_address
@@ -54,7 +54,8 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         how = rule.strategy.protocol.value
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
-        yield passed(f"seats {seats}", "for consumers of the classic protocol behind this gateway")
+        others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*" if seats.between_gateways else ""
+        yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{others}")
     if not list(rules):
         yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]

@@ -42,7 +42,7 @@ class GatewaySettings(SidecarSettings):
     gateway_seats: Annotated[str, checked(parse_seat_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
         description="groups whose restarted consumers take the seats of their predecessors: "
-        "PATTERN=MODE[,seats.KEY=SECONDS...]; ... (MODE: on, observe or off); empty: none",
+        "PATTERN=MODE[,seats.KEY=VALUE...]; ... (MODE: on, observe or off); empty: none",
     )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,

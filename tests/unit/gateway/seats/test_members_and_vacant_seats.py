@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.gateway.seats.group_facts import GroupPhase, SeatsRoster, WaitingElsewhere
+from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster, WaitingElsewhere
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
@@ -103,10 +103,45 @@ def test_one_waiting_newcomer_keeps_one_seat():
     seated(group, 2, member="m2")
     waiting = (WaitingElsewhere(profile().fingerprint, 9),)
     described = SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=waiting)
-    group.described(described, 0.0)
-    assert group.leave("m1", None, DEAR, 0.0, 0.0)[0] == AnswerLeave("m1")
+    group.leave("m1", None, DEAR, 0.0, 0.0)
     group.leave("m2", None, DEAR, 0.0, 0.0)
-    assert group.described(described, 0.1)[0] == ForwardLeave("m2", GiveUpReason.NO_SUCCESSOR)
+    acts = group.described(described, 0.1)
+    assert acts[0] == AnswerLeave("m1")
+    assert ForwardLeave("m2", GiveUpReason.NO_SUCCESSOR) in acts
+
+
+def test_what_was_known_before_of_newcomers_elsewhere_keeps_no_seat():
+    group = seats()
+    seated(group)
+    waiting = (WaitingElsewhere(profile().fingerprint, 9),)
+    group.described(SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=waiting), 0.0)
+    assert group.leave("m1", None, DEAR, 0.1, 0.0) == [HoldLeave("m1", 1.1), DescribeSeats()]
+
+
+def test_a_newcomer_is_not_counted_for_a_seat_that_another_gateway_offers_already():
+    group = seats()
+    seated(group)
+    equal = profile().fingerprint
+    facts = {"phase": GroupPhase.STABLE, "members": 2, "seated": 2, "free": (FreeSeat("s", equal, leads=False),)}
+    one = WaitingElsewhere(equal, 9)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    group.described(SeatsRoster(**facts, waiting=(one,)), 0.1)
+    assert group.table.of_member("m1") is None
+    seated(group)
+    group.leave("m1", None, DEAR, 0.0, 0.0)
+    assert AnswerLeave("m1") in group.described(SeatsRoster(**facts, waiting=(one, one)), 0.1)
+
+
+@pytest.mark.parametrize(("forecast", "seconds"), [(DEAR, 5.0), (CHEAP, 30.0)])
+def test_a_seat_that_is_kept_for_a_newcomer_elsewhere_only_is_given_up_soon(forecast, seconds):
+    group = seats()
+    instance_id = seated(group)
+    waiting = (WaitingElsewhere(profile().fingerprint, 9),)
+    acts = group.leave("m1", None, forecast, 0.0, 0.0)
+    acts += group.described(SeatsRoster(phase=GroupPhase.STABLE, members=2, seated=2, waiting=waiting), 0.0)
+    assert AnswerLeave("m1") in acts
+    assert only(group.due(seconds - 0.1), GiveUpSeat) == []
+    assert group.due(seconds) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
 
 
 def test_a_leaders_seat_is_not_kept_for_a_newcomer_that_could_not_lead():

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
-from rebalance_agent.gateway.seats.rules.eligibility import LastMember, SeatRefusal
+from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat import SeatState
@@ -22,7 +22,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 )
 from support.gateway.seats import CHEAP, DEAR, EMPTY, STABLE, newcomer, only, profile, seated, seats
 
-FREE = FreeSeat("elsewhere", LastMember(profile(), leads=False))
+FREE = FreeSeat("elsewhere", profile().fingerprint, leads=False)
 
 
 def with_free(phase=GroupPhase.STABLE, free=FREE):

@@ -12,8 +12,6 @@ from rebalance_agent.gateway.seats.locks import GroupLocks, LockAnswer, LockBeat
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss, SavedLock
 from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
 from rebalance_agent.gateway.seats.locks.lock_frames import (
-    LockHolder,
-    free_instances,
     heartbeat_frame,
     helper_group,
     holders,
@@ -214,7 +212,7 @@ def test_the_frames_of_a_lock():
     claim, beat, release = (
         decode_heartbeat(1, heartbeat_frame("g", LockBeat("s", "m", epoch, 0.0), 7, "gateway")) for epoch in (0, 4, -2)
     )
-    assert (claim["group_id"], claim["member_id"], claim["instance_id"]) == ("rebalance-agent.seats.g", "m", "s")
+    assert (claim["group_id"], claim["member_id"], claim["instance_id"]) == (helper_group("g"), "m", "s")
     assert (claim["member_epoch"], claim["subscribed_topic_names"], claim["topic_partitions"]) == (0, [], [])
     assert claim["rebalance_timeout_ms"] > 0
     assert (beat["member_epoch"], beat["subscribed_topic_names"], beat["topic_partitions"]) == (4, None, [])
@@ -235,6 +233,7 @@ def test_a_note_is_in_every_heartbeat_and_is_sent_at_once_when_it_changes():
     assert claim.note == "equal to abc"
     assert locks.note("s", "equal to abc, leads", 0.1) == []  # with the next heartbeat
     locks.answered(claim, OK, 0.2)
+    assert [each.note for each in locks.due(0.2)] == ["equal to abc, leads"]
     (beat,) = locks.note("s", "follows", 0.3)
     assert (beat.epoch, beat.note) == (1, "follows")
     assert locks.note("s", "follows", 0.4) == []
@@ -243,6 +242,9 @@ def test_a_note_is_in_every_heartbeat_and_is_sent_at_once_when_it_changes():
     assert locks.note("s", "gone", 4.2) == []
 
 
-def test_seats_are_free_whose_lock_was_released_or_has_expired():
-    known = [LockHolder("held", "m1", released=False), LockHolder("released", "m2", released=True)]
-    assert free_instances(["held", "released", "expired"], known) == {"released", "expired"}
+def test_a_note_that_changes_while_the_lock_is_claimed_is_sent_as_soon_as_it_is_granted():
+    locks = new_locks()
+    (claim,) = locks.claim("s", 0.0, "one waits")
+    assert locks.note("s", "two wait", 0.1) == []
+    locks.answered(claim, OK, 0.2)
+    assert [each.note for each in locks.due(0.2)] == ["two wait"]

@@ -36,6 +36,14 @@ def test_without_a_time_in_its_rule_a_seat_is_kept_for_newcomers_that_wait_alone
     assert (rule.settings.hold_seconds, str(rule)) == (60, "a=on")
 
 
+def test_seats_of_other_gateways_are_taken_only_where_the_rule_says_so():
+    key = "seats.between.gateways"
+    usual, between, not_between = parse_seat_rules(f"a=on; b=on,{key}=true; c=on,{key}=false")
+    assert [rule.between_gateways for rule in (usual, between, not_between)] == [False, True, False]
+    assert between.settings.roster_seconds < usual.settings.roster_seconds
+    assert (str(between), str(not_between)) == (f"b=on,{key}=true", "c=on")
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -47,6 +55,7 @@ def test_without_a_time_in_its_rule_a_seat_is_kept_for_newcomers_that_wait_alone
         ("a=on,seats.keep.seconds=soon", "'soon' is no number of seconds"),
         ("a=on,seats.keep.seconds=-1", "must be 0 to 300 seconds"),
         ("a=on,seats.hold.seconds=nan", "must be 0 to 600 seconds"),
+        ("a=on,seats.between.gateways=yes", "must be true or false, not 'yes'"),
         ("a=on; b=on; a=off", "rule 'a=off': never applies"),
         ("; ".join(f"g{number}=on" for number in range(RULES_MAX + 1)), "at most 100 rules"),
         ("x" * 70_000, "at most 65536 characters"),

@@ -185,11 +185,13 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
         group("n", "x"),
     )
     with broker() as port:
-        more = {"gateway_seats": "eager=observe"}
+        between = "kept=on,seats.between.gateways=true"
+        more = {"gateway_seats": f"eager=observe; {between}"}
         found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
-    assert found["seats eager=observe"][0] is OK
+    assert found["seats eager=observe"] == (OK, "for consumers of the classic protocol behind this gateway")
+    assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
     assert found["group 'eager'"] == (OK, "1 members, range")
     assert found["group 'kept'"][0] is FAILED
     assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]

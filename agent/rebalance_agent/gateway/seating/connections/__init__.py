@@ -2,6 +2,7 @@
 
 - ``client_connection``: what may be done with a client's connection, beside changing its frames.
 - ``group_connections``: the connections by which a group's coordinator can be asked.
+- ``lock_requests``: requests for locks.
 - ``coordinator_requests``: the gateway's own requests; ``topic_watch``: those for new partitions, for leaders that
   would not notice them.
 - ``open_clients``: which clients' connections are open; ``disconnect_watch``: clients that are gone while a request

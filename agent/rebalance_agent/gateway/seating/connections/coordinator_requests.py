@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,15 +46,15 @@ class Described:
     """A group as its coordinator describes it.
 
     A group of another protocol (KIP-848) is described like one that does not exist: both are not ``exists``.
-    ``consumers``: it is none of Connect or the like. ``members``: their ids. ``seated``: how many have a seat of a
-    gateway.
+    ``consumers``: it is none of Connect or the like. ``members``: their ids. ``seats``: instance id -> member id, of
+    members with a seat of a gateway.
     """
 
     phase: GroupPhase
     exists: bool
     consumers: bool
     members: frozenset[str]
-    seated: int
+    seats: Mapping[str, str]
 
 
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
@@ -87,10 +87,11 @@ async def describe(ask: Ask, group: str) -> Described | None:
     if one is None or one.group_state not in _PHASES:
         return None
     members = one.members or ()
-    seated = sum((member.group_instance_id or "").startswith(SEAT_PREFIX) for member in members)
+    by_instance = {member.group_instance_id or "": member.member_id for member in members}
+    seats = {name: member_id for name, member_id in by_instance.items() if name.startswith(SEAT_PREFIX)}
     consumers = one.protocol_type in ("", CONSUMER)
     ids = frozenset(member.member_id for member in members)
-    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seated)
+    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seats)
 
 
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:

@@ -76,9 +76,19 @@ class GroupConnections:
 
     async def ask(self, request: Callable[[Ask], Awaitable[_Answer]], instance_id: str | None = None) -> _Answer | None:
         """The answer to ``request`` by the connection of a seat, else by another one; None if there is none."""
-        for connection in self._by_preference(instance_id)[:TRIES_MAX]:
+        return await self.by_connection(lambda connection: request(connection.ask), instance_id)
+
+    async def by_connection(
+        self,
+        request: Callable[[ClientConnection], Awaitable[_Answer]],
+        instance_id: str | None = None,
+        *,
+        tries: int = TRIES_MAX,
+    ) -> _Answer | None:
+        """As `ask`, with the whole connection; ``tries``: by how many connections it is tried."""
+        for connection in self._by_preference(instance_id)[:tries]:
             try:
-                return await asyncio.wait_for(request(connection.ask), ANSWER_SECONDS)
+                return await asyncio.wait_for(request(connection), ANSWER_SECONDS)
             except (TimeoutError, ConnectionError, DecodeError):
                 continue
         return None

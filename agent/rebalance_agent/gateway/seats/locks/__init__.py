@@ -1,8 +1,9 @@
 """The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
 
-The helper group of the group orders is rebalance-agent.seats.orders. A lock is a static member of it, without a
-subscription, whose instance id is the seat's: the coordinator lets one member at a time have it. It needs
-``group.version`` >= 1, and Read on the helper group for the gateway's own user.
+The helper group of the group orders is rebalance-agent.seats.orders, a dot, and a few letters, by which it has the
+coordinator of orders: so clients' connections to that one reach it, with their rights (Read on the helper group). A
+lock is a static member of it, without a subscription, whose instance id is the seat's: the coordinator lets one member
+at a time have it. It needs ``group.version`` >= 1.
 
 | heartbeat of the helper group | answer | meaning |
 | --- | --- | --- |
@@ -17,7 +18,16 @@ subscription, whose instance id is the seat's: the coordinator lets one member a
 Epoch -1 frees a lock as well, but the member is described no more, and the group gets a new epoch: -2 is used.
 
 A lock has a *note* for other gateways, its member's rack id: rack ids mean nothing to a member without a subscription.
-DescribeGroups does not tell what a seat's member offered beside the chosen assignor, its timeouts, or whether it leads.
+
+| what a gateway does | locks |
+| --- | --- |
+| it keeps a vacant seat | it *offers* it: claims the lock with a note of the seat's last member, and releases it |
+| it has newcomers that wait | it has a lock of its own, whose note tells how many of which kind |
+| a newcomer takes a seat that is offered | it claims the lock, asks if the seat is still free, joins, and releases it |
+
+Only an offered seat may be taken by another gateway, and only while the member that the note names is in the group.
+A lock that has expired offers nothing: its gateway may be gone, and the member live. No lock is needed for a seat that
+was never offered, so that a gateway whose locks fail does what one without locks does.
 
 What holds: of all gateways at most one counts a lock as its own, since it does so for `SeatSettings.lock_fresh_seconds`
 (10 s) from when it *sent* a confirmed heartbeat, and the coordinator for 45 s from when that arrived later.
@@ -29,13 +39,16 @@ the coordinator's check of member ids.
 
 Pure, as all of `gateway.seats`: requests are values to be sent, answers values that are passed back.
 
-- ``group_locks``: the state machine of one group; ``lock_acts``: requests, answers, changes; ``lock_errors``: what an
-  error means; ``lock_frames``: the bytes of requests and answers, and the locks of all gateways from a description.
+- ``seat_locks``: what the seats of one group ask for, offers, newcomers that wait; ``lock_notes``: their text.
+- ``group_locks``: the state machine of one group's locks; ``lock_acts``: requests, answers, changes.
+- ``lock_errors``: what an error means.
+- ``lock_frames``: the bytes of requests and answers, and the locks of all gateways from a description.
 """
 
 from __future__ import annotations
 
 from rebalance_agent.gateway.seats.locks.group_locks import GroupLocks
-from rebalance_agent.gateway.seats.locks.lock_acts import LockAnswer, LockBeat, LockChange
+from rebalance_agent.gateway.seats.locks.lock_acts import LockAnswer, LockBeat, LockChange, MemberCheck
+from rebalance_agent.gateway.seats.locks.seat_locks import SeatLocks
 
-__all__ = ["GroupLocks", "LockAnswer", "LockBeat", "LockChange"]
+__all__ = ["GroupLocks", "LockAnswer", "LockBeat", "LockChange", "MemberCheck", "SeatLocks"]

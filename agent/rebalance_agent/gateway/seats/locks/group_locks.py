@@ -74,6 +74,15 @@ class GroupLocks:
         """The number of locks that are held, claimed or waited for."""
         return len(self._locks)
 
+    def __contains__(self, instance_id: str) -> bool:
+        """Whether a lock is held, claimed or waited for."""
+        return instance_id in self._locks
+
+    def stale(self, instance_id: str, now: float) -> bool:
+        """Whether a lock that was granted was not confirmed lately, though nothing has said so yet."""
+        lock = self._locks.get(instance_id)
+        return lock is not None and lock.granted and now >= lock.fresh_until
+
     def held(self, instance_id: str, now: float) -> bool:
         """Whether this gateway has the lock, by a confirmation that is new enough."""
         lock = self._locks.get(instance_id)
@@ -189,6 +198,8 @@ class GroupLocks:
         lock.due_at = beat.sent_at + min(answer.interval_seconds, fresh / BEATS_IN_FRESH)
         if now >= lock.fresh_until:
             return []  # the answer was late: `due` asks again
+        if lock.note != beat.note:
+            lock.due_at = now  # it changed meanwhile
         lock.granted = True
         return [LockChange(lock.instance_id)]
 

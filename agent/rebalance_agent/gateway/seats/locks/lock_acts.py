@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["CLAIM", "RELEASE", "LockAct", "LockAnswer", "LockBeat", "LockChange", "LockLoss", "SavedLock"]
+__all__ = [
+    "CLAIM",
+    "RELEASE",
+    "LockAct",
+    "LockAnswer",
+    "LockBeat",
+    "LockChange",
+    "LockLoss",
+    "MemberCheck",
+    "SavedLock",
+]
 
 CLAIM = 0
 """Member epoch of a member that joins (KIP-848)."""
@@ -27,7 +37,7 @@ class LockLoss(StrEnum):
     UNSUPPORTED = "unsupported"
     """The cluster has no groups of KIP-848: ``group.version`` is below 1."""
     FORBIDDEN = "forbidden"
-    """The gateway's user has no Read on the helper group."""
+    """The user of the client whose connection was used has no Read on the helper group."""
     REFUSED = "refused"
     """Another error."""
 
@@ -74,6 +84,17 @@ class LockChange:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberCheck:
+    """A seat whose lock was granted: ask the coordinator whether it still has this member.
+
+    Another gateway may have taken it, and released the lock since the seat was looked at.
+    """
+
+    instance_id: str
+    member_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class SavedLock:
     """A granted lock, for the next run of the same gateway: instance id, member id, member epoch."""
 
@@ -82,4 +103,4 @@ class SavedLock:
     epoch: int
 
 
-LockAct = LockBeat | LockChange
+LockAct = LockBeat | LockChange | MemberCheck

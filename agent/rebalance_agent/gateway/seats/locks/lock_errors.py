@@ -23,7 +23,7 @@ _TEXTS = {
     LockLoss.NOT_CONFIRMED: "the coordinator did not answer in time",
     LockLoss.FULL: "no more locks are possible",
     LockLoss.UNSUPPORTED: "the cluster has no consumer groups of KIP-848: it needs group.version 1 or higher",
-    LockLoss.FORBIDDEN: "the gateway's own user needs Read on the group",
+    LockLoss.FORBIDDEN: "the consumers' user needs Read on this group",
     LockLoss.REFUSED: "the coordinator refused it",
 }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockAnswer, LockBeat
+from rebalance_agent.groupprotocol.coordinator_partition import with_the_coordinator_of
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import decode_description
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_VERSIONS,
@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
 )
 from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 
-__all__ = ["LockHolder", "free_instances", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
+__all__ = ["LockHolder", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
 
 VERSION = HEARTBEAT_VERSIONS[-1]
 """The first version in which the member names itself; brokers of Kafka 4.0 and later have it (KIP-1082)."""
@@ -42,8 +42,11 @@ class LockHolder:
 
 
 def helper_group(group: str) -> str:
-    """The group id under which the locks of the seats of ``group`` are."""
-    return SEAT_LOCKS_PREFIX + group
+    """The group id under which the locks of the seats of ``group`` are.
+
+    It has the coordinator of ``group``, so that clients' connections to that one reach it.
+    """
+    return with_the_coordinator_of(group, f"{SEAT_LOCKS_PREFIX}{group}.")
 
 
 def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: str) -> bytes:
@@ -99,12 +102,3 @@ def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
 
 def _note(rack_id: str | None) -> str | None:
     return rack_id if rack_id is not None and len(rack_id) <= NOTE_CHARACTERS_MAX else None
-
-
-def free_instances(instance_ids: Iterable[str], known: Iterable[LockHolder]) -> frozenset[str]:
-    """Those of a group's seats whose lock was released or has expired: nobody, or only a released one, has it.
-
-    ``instance_ids``: of the static members of the group itself that gateways gave. For `SeatsRoster.free`, which also
-    needs what each seat's last member subscribed to.
-    """
-    return frozenset(instance_ids) - {lock.instance_id for lock in known if not lock.released}

@@ -32,6 +32,9 @@ class SeatSettings:
     given up ``crash_window_seconds`` after its last connection was closed. A process that ends closes its connections
     within ``leave_close_seconds`` of its LeaveGroup; one that does not will not be replaced.
 
+    A LeaveGroup waits at most ``leave_seconds`` for a description of the group: its client ends, and waits about as
+    long for the answer. A seat that is only kept for a newcomer that already waits is kept for ``handover_seconds``.
+
     A lock that was not confirmed for ``lock_fresh_seconds`` counts as lost: less than the 45 s after which another
     gateway may get it. A lock or a description of the group is waited for ``answer_seconds``, and the group is
     described again every ``roster_seconds`` while a JoinGroup is held.
@@ -53,6 +56,8 @@ class SeatSettings:
     lock_fresh_seconds: float = 10.0
     answer_seconds: float = 1.0
     roster_seconds: float = 1.0
+    leave_seconds: float = 1.0
+    handover_seconds: float = 5.0
     watches_topics: bool = False
     held_max: int = 1_000
     seats_max: int = 1_000

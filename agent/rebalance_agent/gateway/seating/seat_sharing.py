@@ -1,0 +1,159 @@
+"""Carries out what `SeatLocks` decides for one group: sends requests for locks, and passes on what becomes of them."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
+from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
+from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
+from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.locks import LockBeat, LockChange, MemberCheck, SeatLocks
+from rebalance_agent.gateway.seats.locks.lock_acts import LockAct, LockLoss
+from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
+from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
+from rebalance_agent.gateway.seats.locks.lock_notes import offer_note
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
+from rebalance_agent.gateway.seats.seat import SeatState
+from rebalance_agent.gateway.seats.seat_acts import SeatAct
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+
+__all__ = ["SeatSharing"]
+
+NO_GENERATION = -1
+"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION, and begins no session anew."""
+
+
+class SeatSharing:
+    """The seats of one group that other gateways offer, and those that this one offers to them.
+
+    ``run`` carries out acts of the seats. Methods that return acts leave them to the caller. ``on`` is False where this
+    gateway knows no other one: then no lock is asked for, and no request sent.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        seats: GroupSeats,
+        connections: GroupConnections,
+        shared: SharedParts,
+        run: Callable[[Iterable[SeatAct]], None],
+        *,
+        on: bool,
+    ) -> None:
+        """Share nothing yet."""
+        self._group, self._seats, self._connections, self._shared, self._run = group, seats, connections, shared, run
+        self._clock, self._report = shared.clock, shared.report
+        self._requests = _requests(group) if on else None
+        self._locks = SeatLocks(seats.settings, _member_ids(), shared.token, on=self._requests is not None)
+        self._claimed: set[str] = set()
+        self._said: set[LockLoss] = set()
+        self._look = False
+
+    def fresh(self, now: float) -> bool:
+        """See `SeatLocks`."""
+        return self._locks.fresh(now)
+
+    def claim(self, instance_id: str) -> list[SeatAct]:
+        """A newcomer asks for the lock of a seat."""
+        acts = self._locks.claim(instance_id, self._clock.monotonic())
+        if any(isinstance(act, LockBeat) for act in acts):
+            self._claimed.add(instance_id)
+        return self._done(acts)
+
+    def release(self, instance_id: str) -> list[SeatAct]:
+        """A newcomer does not take the seat, or its consumer has left it."""
+        seat = self._seats.table.get(instance_id)
+        vacant = seat is not None and seat.state is SeatState.VACANT
+        note = offer_note(seat) if seat is not None and vacant else None
+        return self._done(self._locks.release(instance_id, self._clock.monotonic(), note))
+
+    def taken(self, instance_id: str) -> list[SeatAct]:
+        """A newcomer has the seat."""
+        return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
+
+    def look(self) -> None:
+        """Which newcomers wait may have changed: `due` tells other gateways, once for all changes until then."""
+        self._look = self._requests is not None
+
+    def due(self) -> list[SeatAct]:
+        """Do what is due by now."""
+        now, self._look = self._clock.monotonic(), False
+        vacant = {seat.instance_id for seat in self._seats.table if seat.state is SeatState.VACANT}
+        acts = self._locks.due(now, vacant)
+        return self._done([*acts, *self._locks.waits(self._seats.held.waiting(now), now)])
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: not before something happens."""
+        return -math.inf if self._look else self._locks.next_due()
+
+    def stop(self) -> list[SeatAct]:
+        """Share nothing any more."""
+        return self._done(self._locks.stop(self._clock.monotonic()))
+
+    async def elsewhere(self, members: Mapping[str, str]) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
+        """The seats that other gateways offer, and the newcomers that wait there; nothing where that is unknown.
+
+        ``members``: instance id -> member id, of the group's members with a seat.
+        """
+        requests = self._requests
+        if requests is None or not self._locks.usable(self._clock.monotonic()):
+            return (), ()
+        known = await self._connections.by_connection(requests.describe)
+        return self._locks.described(known or (), members)
+
+    def _done(self, acts: Iterable[LockAct]) -> list[SeatAct]:
+        follows: list[SeatAct] = []
+        for act in acts:
+            if isinstance(act, LockChange):
+                follows += self._changed(act)
+            elif isinstance(act, MemberCheck):
+                self._shared.start(self._check(act), Act.CLAIM, self._group)
+            elif self._requests is not None:
+                self._shared.start(self._send(self._requests, act), Act.CLAIM, self._group)
+        return follows
+
+    async def _check(self, check: MemberCheck) -> None:
+        """Ask by a heartbeat of no generation, which changes nothing, whether a member is still in its seat."""
+        names = NO_GENERATION, check.member_id, check.instance_id
+        error = await self._connections.ask(lambda ask: heartbeat(ask, self._group, *names), check.instance_id)
+        now = self._clock.monotonic()
+        self._run(self._seats.kept(check.instance_id, check.member_id, error if error in FENCED else NO_ERROR, now))
+        self._run(self._done(self._locks.checked(check.instance_id, error, now)))
+
+    async def _send(self, requests: LockRequests, beat: LockBeat) -> None:
+        """Send a request once: a claim that was done and sent again would be refused as those of others are."""
+        answer = await self._connections.by_connection(
+            lambda connection: requests.beat(connection, beat), beat.instance_id, tries=1
+        )
+        self._run(self._done(self._locks.answered(beat, answer, self._clock.monotonic())))
+
+    def _changed(self, change: LockChange) -> list[SeatAct]:
+        name, loss = change.instance_id, change.loss
+        if name in self._claimed:
+            self._claimed.discard(name)
+            outcomes = {None: ActOutcome.DONE, LockLoss.TAKEN: ActOutcome.REFUSED}
+            facts = {"instance_id": name, "error": change.error}
+            self._report.report(Act.CLAIM, outcomes.get(loss, ActOutcome.FAILED), self._group, **facts)
+        if loss in (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN) and loss not in self._said:
+            self._said.add(loss)
+            self._report.refused(self._group, loss_text(helper_group(self._group), loss, change.error))
+        return self._seats.lock_answered(name, granted=change.granted, now=self._clock.monotonic())
+
+
+def _requests(group: str) -> LockRequests | None:
+    try:
+        return LockRequests(group)
+    except InvalidInputError:
+        return None  # the name of the helper group would be too long
+
+
+def _member_ids() -> Iterator[str]:
+    while True:
+        yield str(uuid.uuid4())

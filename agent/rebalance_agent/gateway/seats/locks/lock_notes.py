@@ -1,0 +1,88 @@
+"""What gateways tell each other by locks: seats that may be taken, and newcomers that wait for one.
+
+The text is the note of a lock (`LockBeat`). DescribeGroups does not tell what a seat's member offered beside the chosen
+assignor, its timeouts, or whether it leads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
+from rebalance_agent.gateway.seats.locks.lock_frames import NOTE_CHARACTERS_MAX, LockHolder
+from rebalance_agent.gateway.seats.seat import Seat
+
+__all__ = ["WAITING_PREFIX", "offer_note", "offered_member", "offered_seats", "waiting_elsewhere", "waiting_note"]
+
+WAITING_PREFIX = "rebalance-agent-waiting-"
+"""Begins the instance id of a lock that is no seat's: its note tells which newcomers wait at its gateway."""
+
+WAITING_MAX = 1_000
+"""Newcomers of one entry: as many as a gateway holds."""
+
+_OFFER = re.compile(r"1 (?P<fingerprint>[0-9a-f]{32}) (?P<leads>[01]) (?P<member_id>.+)", re.DOTALL)
+_WAITING = re.compile(r"([0-9a-f]{32}):([0-9]{1,3}):([0-9]{1,4})")
+
+
+def offer_note(seat: Seat) -> str | None:
+    """The note of a vacant seat's lock; None where no newcomer could be compared with its last member."""
+    if seat.profile is None or not seat.member_id:
+        return None
+    note = f"1 {seat.profile.fingerprint} {seat.leads:d} {seat.member_id}"
+    return note if len(note) <= NOTE_CHARACTERS_MAX else None
+
+
+def offered_member(note: str) -> str:
+    """The member id in a note of `offer_note`; empty where it is none."""
+    found = _OFFER.fullmatch(note)
+    return "" if found is None else found["member_id"]
+
+
+def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:
+    """Instance id -> a seat that its gateway offers, and the note of its lock.
+
+    ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another
+    member, or none: the lock goes on being described until its session ends.
+    """
+    offered = {}
+    for lock in locks:
+        found = _OFFER.fullmatch(lock.note or "")
+        if lock.released and found is not None and members.get(lock.instance_id) == found["member_id"]:
+            free = FreeSeat(lock.instance_id, found["fingerprint"], leads=found["leads"] == "1")
+            offered[lock.instance_id] = free, lock.note or ""
+    return offered
+
+
+def waiting_note(waiting: Mapping[WaitingElsewhere, int]) -> str:
+    """The note that tells how many newcomers wait, of each kind; the kinds with the most newcomers if not all fit."""
+    entries, length = [], 1
+    for one, number in sorted(waiting.items(), key=lambda item: (-item[1], item[0].fingerprint, item[0].version)):
+        entry = f"{one.fingerprint}:{one.version}:{min(number, WAITING_MAX)}"
+        length += 1 + len(entry)
+        if length > NOTE_CHARACTERS_MAX:
+            break
+        entries.append(entry)
+    return " ".join(["1", *entries])
+
+
+def waiting_elsewhere(locks: Iterable[LockHolder], own: str) -> tuple[WaitingElsewhere, ...]:
+    """The newcomers that wait at other gateways; ``own``: the instance id of this gateway's own note."""
+    waiting: list[WaitingElsewhere] = []
+    for lock in locks:
+        version, *entries = (lock.note or "").split(" ")
+        if (
+            lock.released
+            or version != "1"
+            or lock.instance_id == own
+            or not lock.instance_id.startswith(WAITING_PREFIX)
+        ):
+            continue
+        for fingerprint, join_version, number in filter(None, map(_entry, entries)):
+            waiting += [WaitingElsewhere(fingerprint, join_version)] * min(number, WAITING_MAX)
+    return tuple(waiting)
+
+
+def _entry(text: str) -> tuple[str, int, int] | None:
+    found = _WAITING.fullmatch(text)
+    return None if found is None else (found[1], int(found[2]), int(found[3]))

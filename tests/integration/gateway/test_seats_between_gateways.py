@@ -1,0 +1,220 @@
+"""Seats of one group whose members are behind two gateways, before a real broker."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
+from rebalance_agent.gateway.seats.locks.lock_notes import WAITING_PREFIX
+from rebalance_agent.testing import EmbeddedKafka
+from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
+from support.gateway.gatewaying import free_base
+from support.gateway.running import gateway
+from support.gateway.seat_groups import MEMBERS, PARTITIONS, SpreadGroup
+from support.members.member_lines import LibrdkafkaMember
+from support.members.threads import Load
+from support.observer.observing import create_topic, eventually
+from support.seats.lock_connection import LockConnection
+
+pytestmark = pytest.mark.integration
+
+NUMBER = itertools.count(1)
+BETWEEN = "seats.between.gateways=true"
+CLIENTS = [
+    (LibrdkafkaMember, "range"),
+    (LibrdkafkaMember, "cooperative-sticky"),
+    (KafkaPythonMember, "range"),
+    (KafkaPythonMember, "cooperative-sticky"),
+]
+
+
+def named(value):
+    return getattr(value, "__name__", value)
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"seats-between-{next(NUMBER)}"
+    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
+    return name
+
+
+@pytest.fixture
+def joined():
+    with joining() as join:
+        yield join
+
+
+@contextmanager
+def two_gateways(bootstrap, seats):
+    with gateway(bootstrap, seats=seats) as first, gateway(bootstrap, seats=seats) as second:
+        yield [first, second]
+
+
+@contextmanager
+def gateway_process(bootstrap, seats):
+    """A gateway as a program, which `kill` ends at once; it has no acts and generations to look at."""
+    base = free_base()
+    listen = f"127.0.0.1:{base}"
+    command = [sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "gateway"]
+    settings = {
+        "bootstrap-servers": bootstrap,
+        "gateway-seats": seats,
+        "gateway-listen": listen,
+        "gateway-port-base": str(base + 1),
+        "listen": "127.0.0.1:0",
+        "events-listen": "127.0.0.1:0",
+        "events-topic": "",
+    }
+    command += [f"--{name}={value}" for name, value in settings.items()]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        next(line for line in process.stderr if "gateway_listening" in line)
+        yield SimpleNamespace(bootstrap=listen, kill=process.kill)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def announced(kafka, group):
+    """Wait until other gateways can know of the newcomers that wait."""
+    _described(kafka, group, lambda lock: lock.instance_id.startswith(WAITING_PREFIX) and not lock.released)
+
+
+def offered(kafka, group):
+    """Wait until a seat is offered to other gateways."""
+    _described(kafka, group, lambda lock: lock.instance_id.startswith(SEAT_PREFIX) and lock.released)
+
+
+def _described(kafka, group, wanted):
+    with LockConnection(kafka.bootstrap_servers, group) as locks:
+        eventually(lambda: any(wanted(lock) for lock in locks.holders() or ()))
+
+
+@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
+def test_a_rolling_restart_with_surge_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own):
+    with (
+        two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=10,{BETWEEN}") as gateways,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = SpreadGroup(joined, gateways, topic, kind, own)
+        group.fill()
+        before = group.generation()
+        for _ in range(MEMBERS):
+            held = group.done("hold")
+            new = group.start_at(group.next_place())
+            eventually(lambda n=held: group.done("hold") > n, waiting_for=group.state)
+            announced(kafka, group.name)
+            group.end_oldest()
+            group.members.append(new)
+            eventually(group.whole, waiting_for=group.state)
+        assert group.generation() == before, group.state()
+        assert group.done("handover") == MEMBERS
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
+@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
+def test_a_member_that_restarts_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own):
+    with (
+        two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=1,seats.keep.seconds=60,{BETWEEN}") as both,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = SpreadGroup(joined, both, topic, kind, own)
+        group.fill()
+        before = group.generation()
+        for _ in range(MEMBERS):
+            place = group.next_place()
+            group.end_oldest()
+            group.members.append(group.start_at(place))
+            eventually(group.whole, waiting_for=group.state)
+        assert group.generation() == before, group.state()
+        assert group.done("handover") == MEMBERS
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
+KEPT_LONG = f".*=on,seats.hold.seconds=1,seats.keep.seconds=300,{BETWEEN}"
+
+
+@contextmanager
+def seat_of_a_killed_gateway(kafka, topic, joined):
+    """A group whose other member left through a gateway that keeps its seat, and was killed; and a living gateway."""
+    bootstrap = kafka.bootstrap_servers
+    with (
+        gateway_process(bootstrap, KEPT_LONG) as killed,
+        gateway(bootstrap, seats=KEPT_LONG) as living,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = SpreadGroup(joined, [living], topic, LibrdkafkaMember, "range")
+        leaver = joined(LibrdkafkaMember, killed.bootstrap, group.name, topic, "leaver", "range")
+        group.everybody.append(leaver)
+        eventually(lambda: shares(leaver) == [PARTITIONS])
+        group.members.append(group.start())
+        eventually(lambda: all(shares(*group.members, leaver)) and sum(shares(*group.members, leaver)) == PARTITIONS)
+        leaver.close()
+        offered(kafka, group.name)
+        before = group.generation()
+        killed.kill()
+        yield group, before
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
+def test_the_seat_of_a_killed_gateway_ends_with_its_session_as_after_a_crash(kafka, topic, joined):
+    with seat_of_a_killed_gateway(kafka, topic, joined) as (group, before):
+        eventually(group.whole, waiting_for=group.state)  # though it was to be kept for 300 s
+        assert group.generation() > before
+
+
+def test_a_successor_takes_the_seat_that_a_killed_gateway_offered(kafka, topic, joined):
+    with seat_of_a_killed_gateway(kafka, topic, joined) as (group, before):
+        group.members.append(group.start())
+        eventually(group.whole, waiting_for=group.state)
+        assert group.generation() == before, group.state()
+        assert group.done("handover") == 1
+
+
+def test_gateways_that_do_not_see_each_other_rebalance_and_lose_nothing(kafka, topic, joined):
+    with (
+        gateway(kafka.bootstrap_servers, seats=f".*=on,seats.hold.seconds=1,{BETWEEN}") as first,
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1") as second,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = SpreadGroup(joined, [first, second], topic, LibrdkafkaMember, "range")
+        group.fill(2)
+        before = group.generation()
+        for _ in range(2):
+            place = group.next_place()
+            group.end_oldest()
+            group.members.append(group.start_at(place))
+            eventually(group.whole, waiting_for=group.state)
+        assert group.generation() > before
+        assert group.done("handover") == 0
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
+def test_a_broker_without_groups_of_kip_848_hands_seats_over_behind_one_gateway_only(joined):
+    properties = {"group.coordinator.rebalance.protocols": "classic"}
+    with EmbeddedKafka(properties=properties) as kafka:
+        create_topic(kafka.bootstrap_servers, "t", PARTITIONS)
+        with gateway(kafka.bootstrap_servers, seats=KEPT_LONG) as one:
+            group = SpreadGroup(joined, [one], "t", LibrdkafkaMember, "range")
+            group.fill(1)
+            group.end_oldest()
+            eventually(lambda: one.acts.counted["claim", "failed"] == 1, waiting_for=group.state)
+            group.members.append(group.start())
+            eventually(group.whole, waiting_for=group.state)
+            assert group.done("handover") == 1
+            group.members[0].close()
