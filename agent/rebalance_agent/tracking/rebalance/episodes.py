@@ -9,6 +9,7 @@ from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
@@ -68,7 +69,7 @@ class _Closed:
 class _Settled:
     """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
 
-    ``counted``: what the totals have of its group stalls.
+    ``counted``: what the totals have of its group stalls. ``expelled``: and of its expelled members.
     """
 
     episode: Episode
@@ -77,6 +78,7 @@ class _Settled:
     forget_ms: int
     unnamed: frozenset[str]
     counted: Mapping[Limit, float]
+    expelled: int = 0
 
 
 class Episodes:
@@ -91,6 +93,7 @@ class Episodes:
         self.shown: Settlement | None = None
         self.rollouts = Rollouts()
         self.flapping = Flapping()
+        self.awaited = AwaitedMembers()
         self._context = context
         self._reports = reports
         self._totals = totals
@@ -116,7 +119,8 @@ class Episodes:
     def showing(self) -> tuple[object, ...]:
         """The parts that views show; they change with events, and sometimes with time."""
         rollouts = self.rollouts
-        return self.shown, rollouts.shown, rollouts.going_well, self.flapping.shown, self._totals.group_stalls
+        patterns = rollouts.shown, rollouts.going_well, self.flapping.shown, self.awaited.shown
+        return self.shown, *patterns, self._totals.group_stalls
 
     @property
     def due_ms(self) -> int | None:
@@ -237,6 +241,7 @@ class Episodes:
             counted = self._totals.add_group_stalls(settlement.group_spans, counted)
         settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
         settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed, counted)
+        self._count_slow(settled)
         self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
@@ -261,11 +266,23 @@ class Episodes:
         later = self._settlement(settled.episode, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
         unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
-        if revised := revise(settled.settlement, later, renamed=unnamed_before != settled.unnamed):
+        before = settled.settlement
+        if revised := revise(before, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
+            self.shown = settled.settlement if self.shown is before else self.shown
+            self._count_slow(settled)
             if not settled.episode.last.replayed:
                 settled.counted = self._totals.add_group_stalls(later.group_spans, settled.counted)
             yield from changed
+
+    def _count_slow(self, settled: _Settled) -> None:
+        """Count the members that were removed since they were slow, and keep the slowest; also after a late report."""
+        settlement = settled.settlement
+        self.awaited.add(settlement.closing)
+        more = 0 if settled.episode.last.replayed else len(settlement.slowness.expelled) - settled.expelled
+        if more > 0:
+            settled.expelled += more
+            self._totals.expel(more)
 
     def _settlement(self, episode: Episode, carried: Mapping[Partition, OpenStall]) -> Settlement:
         context, limits = self._context, self._totals.group_stalls.limits
