@@ -76,7 +76,7 @@ STALLED_SECONDS_MIN = 5.0
 """Seconds of a stall in the last hour that users of the consumers probably noticed."""
 
 STORM_SECONDS = 900.0
-"""Seconds in which rebalances count as a storm, and for which lost partitions are shown."""
+"""Seconds in which rebalances count as a storm, and for which failures of members are shown."""
 
 STORM_PER_MEMBER = 2
 """Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
@@ -111,13 +111,14 @@ class Trouble(NamedTuple):
 class RecentRebalances(NamedTuple):
     """A group's recent rebalances.
 
-    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, with ``lost`` partitions.
-    ``stalled``: the one of the hour with the longest stall, if that reached `STALLED_SECONDS_MIN`.
+    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, ``failed`` of them because members
+    failed that had partitions. ``stalled``: the one of the hour with the longest stall, if that reached
+    `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
     storm: int = 0
-    lost: int = 0
+    failed: int = 0
     stalled: Rebalance | None = None
 
 
@@ -133,7 +134,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
         if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(each.lost_min or 0 for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(bool(each.lost_min) for each in storm), stalled)
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
@@ -158,8 +159,9 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
         yield Trouble(
             Level.WARNING, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
         )
-    if recent.lost:
-        yield Trouble(Level.WARNING, 200, (f"failed members lost {plural(recent.lost, 'partition')}",))
+    if recent.failed:
+        # Not the sum of their partitions: members that fail again and again lose more than the group has.
+        yield Trouble(Level.WARNING, 200, (f"members failed in {plural(recent.failed, 'rebalance')}",))
     former = group.former_owner
     if former and former.until_ms >= now_ms - STORM_SECONDS * 1000:
         yield Trouble(Level.WARNING, 260, (f"two owners: {former_owner_text(former)}",))
