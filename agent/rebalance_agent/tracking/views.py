@@ -132,6 +132,7 @@ class GroupView:
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
+    ``recent_ms``: when the last rebalances completed (see `recent_rebalances.with_rebalance`).
     ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
     ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
     ``former_owner``: the last removed member that still held partitions which others owned.
@@ -178,6 +179,7 @@ class GroupView:
     flapping: tuple[FlappingMember, ...] = ()
     former_owner: FormerOwner | None = None
     awaited: tuple[AwaitedMember, ...] = ()
+    recent_ms: tuple[int, ...] = ()
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
     empty: EmptyGroup | None = None

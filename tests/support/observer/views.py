@@ -92,6 +92,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             AwaitedMember("consumer-1", "10.0.0.1", 4.2, episode.timestamp_ms),
             AwaitedMember("consumer-0", "10.0.0.9", 10.5, episode.timestamp_ms - 60_000),
         ),
+        recent_ms=(episode.timestamp_ms, episode.timestamp_ms - 60_000),
         former_owner=FormerOwner("m0", "consumer-0", "10.0.0.9", 2, 14.5, NOW - 3_600_000),
         counters=Counters(
             completed={Trigger.GROUP_STARTED: 1, Trigger.MEMBER_JOINED: 1},

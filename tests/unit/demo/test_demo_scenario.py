@@ -20,7 +20,7 @@ from rebalance_agent.demo.scenario_types import (
 )
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 from rebalance_agent.tracking.patterns.flapping import RETURNS, WINDOW_MS
-from rebalance_agent.ui.page.trouble import STORM_MIN, STORM_SECONDS
+from rebalance_agent.ui.sentences.storms import STORM_MIN, STORM_SECONDS
 
 
 def test_the_steps_use_every_kind_of_action():

@@ -12,6 +12,7 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
+from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
@@ -84,7 +85,7 @@ class _Settled:
 class Episodes:
     """Groups completed generations into episodes and returns their events. Times are by the observer's clock.
 
-    ``shown``: the settlement of the last settled episode, which views show.
+    ``shown``: the settlement of the last settled episode, which views show. ``recent_ms``: see `with_rebalance`.
     """
 
     def __init__(self, context: TrackerContext, reports: MemberReports, totals: CounterTotals) -> None:
@@ -94,6 +95,7 @@ class Episodes:
         self.rollouts = Rollouts()
         self.flapping = Flapping()
         self.awaited = AwaitedMembers()
+        self.recent_ms: tuple[int, ...] = ()
         self._context = context
         self._reports = reports
         self._totals = totals
@@ -248,6 +250,8 @@ class Episodes:
             if self._revise_due_ms is not None:
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
+        if settlement.closing.members:
+            self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)
         yield from settlement.events
         if closed.episode.known and (
             rollout := self.rollouts.add_episode(

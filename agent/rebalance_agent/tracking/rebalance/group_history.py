@@ -119,6 +119,7 @@ class GroupHistory:
             last_sync_seconds=shown.longest("sync_seconds") if shown else None,
             last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,
             awaited=self.episodes.awaited.shown,
+            recent_ms=self.episodes.recent_ms,
             counters=self.totals.counters,
             stalled_time=self.totals.group_stalls,
             counted_until_ms=self.totals.counted_until_ms,

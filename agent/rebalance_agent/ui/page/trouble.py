@@ -17,6 +17,7 @@ from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
+from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_storm
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -39,9 +40,6 @@ __all__ = [
     "SKEW_MEMBERS_MAX",
     "SKEW_RATIO_MAX",
     "STALLED_SECONDS_MIN",
-    "STORM_MIN",
-    "STORM_PER_MEMBER",
-    "STORM_SECONDS",
     "STUCK_SECONDS_MIN",
     "TIMEOUT_SECONDS",
     "Level",
@@ -74,15 +72,6 @@ SKEW_MEMBERS_MAX = 1
 
 STALLED_SECONDS_MIN = 5.0
 """Seconds of a stall in the last hour that users of the consumers probably noticed."""
-
-STORM_SECONDS = 900.0
-"""Seconds in which rebalances count as a storm, and for which failures of members are shown."""
-
-STORM_PER_MEMBER = 2
-"""Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
-
-STORM_MIN = 6
-"""Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
 
 STUCK_SECONDS_MIN = 900.0
 """Seconds for which the committed offset of a partition may stay though records are appended: members that commit
@@ -147,9 +136,7 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     yield from _unread(group, now_ms)
-    storm_min = max(STORM_PER_MEMBER * group.members, STORM_MIN)
-    # As the alert on storms, which a deploy that goes well inhibits.
-    if recent.storm > storm_min and not group.rollout_in_progress:
+    if is_storm(group, recent.storm):
         yield Trouble(
             Level.CRITICAL,
             500 + recent.storm,
