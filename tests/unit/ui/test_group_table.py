@@ -77,7 +77,7 @@ def test_rebalances_of_more_than_a_quarter_of_an_hour_ago_are_no_storm():
     assert [row.storm for row in group_rows(groups(old))] == [False]
 
 
-def test_what_hurts_is_within_80_columns():
+def test_rebalances_and_stalls_are_within_80_columns():
     busy = full_view("readings-cooperative", state=GroupState.PREPARING_REBALANCE)
     headings, row = groups_text(group_rows(groups(stalled(busy, 6.21)))).splitlines()
     for title in ("STATE", "RUNNING", "LAST STALL", "REBALANCES"):

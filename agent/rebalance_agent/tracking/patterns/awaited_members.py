@@ -7,6 +7,7 @@ slowest member of the last rebalance alone would hardly ever be the one that cos
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rebalance_agent.model.events import GenerationEvent
@@ -29,12 +30,17 @@ class AwaitedMember(NamedTuple):
     at_ms: int
 
 
+_NONE: Mapping[str, AwaitedMember] = MappingProxyType({})
+
+
 class AwaitedMembers:
     """The slowest members of one group's rebalances, one entry for each client id and host; at most `AWAITED_MAX`."""
 
+    __slots__ = ("_by_rebalance",)
+
     def __init__(self) -> None:
-        """Start without any."""
-        self._by_rebalance: Mapping[str, AwaitedMember] = {}
+        """Start without any: most groups have none, and share this mapping."""
+        self._by_rebalance: Mapping[str, AwaitedMember] = _NONE
 
     @property
     def shown(self) -> tuple[AwaitedMember, ...]:

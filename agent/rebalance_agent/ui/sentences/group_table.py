@@ -40,7 +40,7 @@ COLUMNS = (
     TableColumn("gen", "generation", right=True),
     TableColumn("type", "type"),
 )
-"""First what hurts: on a terminal of 80 columns the last ones are off the screen."""
+"""Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
 """Groups without members that get a line above the table; in the table they are on top, all of them."""
