@@ -37,6 +37,7 @@ FINDINGS = {
     "no members": f"{gauge('kafka_rebalance_group_empty_seconds', GROUP)} > 0",
     "storm": f"({STORMINESS}) > 1",
     "failed": f"{_failed('aborted')} >= {ABORTED} or {_failed('assign_error')} >= {ASSIGN_ERRORS}",
+    "too slow": f"{times_in('kafka_rebalance_members_expelled_total', GROUP)} > 0",
     "flapping": f"{gauge('kafka_rebalance_flapping_members', GROUP)} > 0",
     "uneven": f"{gauge(SKEW, BY_PARTITIONS)} >= {SHARES[1][0]}",
     "idle members": f"{gauge('kafka_rebalance_idle_members', GROUP)} > 0",

@@ -34,9 +34,11 @@ WHICH = Panel(
     "(ten partitions for a minute are 10 min), lower bound; of a killed member that does not report, the time until "
     "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "
     "about equally frequent ones the gravest, because a member that fails also joins again. Mean stall: of the longest "
-    "stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how long. "
-    "Running: age of a running rebalance. Also: the gravest of stuck, no members, storm, failed rebalances, flapping "
-    "members, uneven assignment, idle members, needless moves. A click on a group opens its board.",
+    "stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how long, "
+    "also if it was removed for that. "
+    "Running: age of a running rebalance. Also: the gravest of stuck, no members, storm, failed rebalances, members "
+    "that were removed because they were too slow, flapping members, uneven assignment, idle members, needless moves. "
+    "A click on a group opens its board.",
     (
         Query(count_in(STALLED, GROUP), rows=True),
         Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),

@@ -91,9 +91,9 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which member of the new generation did the others surely wait for, and how long? It is exported for an hour after "
-    "each rebalance, if reports or commits show it. If it is always the same member, check its callbacks on the board "
-    "Members, or its host. A member that was removed because it was slow is not in the new generation.",
+    "Which members did the others surely wait for, and how long? Each is exported for an hour after the last rebalance "
+    "whose slowest member it was, if reports or commits show it, also if it was removed for that; at most five. "
+    "If it is always the same member, check its callbacks on the board Members, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -137,11 +137,13 @@ STANDING = Panel(
 FOR_NOTHING = Panel(
     23,
     "Rebalances for nothing",
-    "Do rebalances fail, repeat, or change nothing? aborted: started and not completed; assign_error: the leader's "
-    "assign() raised; no-op: all members kept their partitions; follow-up: second generation of a cooperative "
-    "rebalance; polled: changes of a group that is only visible in polls.",
+    "Do rebalances fail, repeat, or change nothing? too slow: members that were removed because they revoked or joined "
+    "too late, and that then join again (Slowest member names them); aborted: started and not completed; "
+    "assign_error: the leader's assign() raised; no-op: all members kept their partitions; follow-up: second "
+    "generation of a cooperative rebalance; polled: changes of a group that is only visible in polls.",
     (
         counted("kafka_rebalance_failed_total", "{{reason}}", "reason"),
+        counted("kafka_rebalance_members_expelled_total", "too slow"),
         counted("kafka_rebalance_noop_total", "no-op"),
         counted("kafka_rebalance_followups_total", "follow-up"),
         counted("rebalance_agent_polled_changes_total", "polled"),

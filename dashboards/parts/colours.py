@@ -26,6 +26,7 @@ Triggers without a colour would get one of Grafana's palette, which begins with 
 
 REASONS = {
     "assign_error": "red",
+    "too slow": "dark-red",
     "aborted": "orange",
     "follow-up": "purple",
     "no-op": "blue",

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.events import Callback, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.tracker import Tracker
 from support.observer.explaining import explain
 from support.observer.fakes import generation_event
-from support.tracker.tracking import T0, assigned, left, listed, member, record, revoked, tick, topics
+from support.tracker.tracking import T0, assigned, left, listed, member, record, revoked, said, tick, topics
 
 FOLDER = Path(__file__).parent / "explain"
 
@@ -56,6 +56,36 @@ def slow_callback():
         in_pod(assigned(c, 15_105, 15_120, 2, [2, 5]), "orders-2"),
         listed(15_200),
         tick(40_000),
+    )
+
+
+def too_slow():
+    """b is removed while its revoked callback runs for 12 s, since its session expires; it joins again at once."""
+    a, b, c = "aaaa", "bbbb", "cccc"
+    return reported(
+        topics(0, t=6),
+        record(1_000, 1, member(a, [0, 1, 2]), member(b, [3, 4, 5])),
+        in_pod(assigned(a, 1_000, 1_001, 1, [0, 1, 2]), "orders-0"),
+        in_pod(assigned(b, 1_000, 1_001, 1, [3, 4, 5]), "orders-1"),
+        tick(8_000),
+        listed(9_900),
+        listed(10_000, "g"),
+        in_pod(revoked(a, 10_050, 10_060, 1, [0, 1, 2]), "orders-0"),
+        listed(20_550, "g"),
+        record(20_600, 2, member(a, [0, 1, 2]), member(c, [3, 4, 5]), joined=20_590),
+        in_pod(assigned(a, 20_610, 20_620, 2, [0, 1, 2]), "orders-0"),
+        in_pod(assigned(c, 20_610, 20_620, 2, [3, 4, 5]), "orders-2"),
+        in_pod(revoked(b, 10_070, 22_070, 1, [3, 4, 5]), "orders-1"),
+        in_pod(said(Callback.LOST, b, 22_080, 22_090, 1, [3, 4, 5]), "orders-1"),
+        listed(22_050),
+        listed(22_150, "g"),
+        in_pod(revoked(a, 22_200, 22_210, 2, [0, 1, 2]), "orders-0"),
+        in_pod(revoked(c, 22_190, 22_200, 2, [3, 4, 5]), "orders-2"),
+        record(22_400, 3, member(a, [0, 1]), member("b2", [2, 3], client="client-bbbb"), member(c, [4, 5])),
+        in_pod(assigned(a, 22_410, 22_420, 3, [0, 1]), "orders-0"),
+        in_pod(assigned("b2", 22_410, 22_420, 3, [2, 3]), "orders-1"),
+        in_pod(assigned(c, 22_410, 22_420, 3, [4, 5]), "orders-2"),
+        tick(60_000),
     )
 
 
@@ -189,7 +219,7 @@ def rollout():
     return [*restart(), deploy]
 
 
-HISTORIES = (slow_callback, cooperative, restart, to_the_end, hostile, epochs, rollout)
+HISTORIES = (slow_callback, too_slow, cooperative, restart, to_the_end, hostile, epochs, rollout)
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)

@@ -18,6 +18,7 @@ from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import STATES, GroupType
+from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import MemberLoad
@@ -49,8 +50,12 @@ def views(draw):
         members=draw(members),
         assignor=draw(st.none() | names),
         topic_spread=tuple(draw(st.dictionaries(names, st.floats(0, 1), max_size=8)).items()),
-        slowest_client_id=draw(st.none() | names),
-        slowest_host=draw(st.none() | names),
+        awaited=tuple(
+            AwaitedMember(*labels, 2.5, NOW - ago_ms)
+            for labels, ago_ms in draw(
+                st.dictionaries(st.tuples(names, names), st.integers(0, 4_000_000), max_size=AWAITED_MAX)
+            ).items()
+        ),
     )
 
 
@@ -115,8 +120,8 @@ CHANGED = st.sampled_from(
     ]
 )
 MORE = st.fixed_dictionaries(
-    {"slowest_lower_seconds": st.sampled_from([None, 2.5]), "source": st.sampled_from(Source)},
-    optional={"partitions": st.none()},
+    {"source": st.sampled_from(Source)},
+    optional={"partitions": st.none(), "awaited": st.just(())},
 )
 
 

@@ -130,6 +130,7 @@ class GroupSummary:
     rebalances: Annotated[int, "completed since this process first saw the group"]
     aborted: Annotated[int, "began and never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
+    recent_ms: Annotated[tuple[int, ...], "when it and those of the 15 minutes before it completed; at most 64"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> G
         members=tuple(map(_member, view.members)),
         topic_lags=lag.topics if lag else None,
         topic_spread=dict(view.topic_spread),
-        slowest=_slowest_now(view),
+        slowest=_slowest_of([view.last_episode]) if view.last_episode else None,
         counters=_shaped(GroupCounters, view.counters, completed=completed),
     )
 
@@ -166,11 +166,3 @@ def _slowest_of(events: Sequence[GenerationEvent]) -> SlowestMember | None:
         client_id, host = member.client_id, member.host
     bounds = closing.slowest_seconds, closing.slowest_lower_seconds
     return SlowestMember(client_id, (host or "").removeprefix("/"), member_id, *bounds)
-
-
-def _slowest_now(view: GroupView) -> SlowestMember | None:
-    if view.slowest_client_id is None:
-        return None
-    host = (view.slowest_host or "").removeprefix("/")
-    member_id = view.last_episode.slowest_member_id if view.last_episode else None
-    return SlowestMember(view.slowest_client_id, host, member_id, view.slowest_seconds, view.slowest_lower_seconds)

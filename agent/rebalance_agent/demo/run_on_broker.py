@@ -9,13 +9,13 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.demo.demo_processes import SETTLE_SECONDS, DemoProcesses, choose_ports
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.observed.coordinator_state import read_coordinator
-from rebalance_agent.demo.observed.differences import CoordinatorView
+from rebalance_agent.demo.observed.differences import CoordinatorView, SeenStep
 from rebalance_agent.demo.observed.observer_data import DemoObserver, answers
 from rebalance_agent.demo.observed.summary import Summary, seen_steps, summarise
 from rebalance_agent.demo.processes.children import Children
-from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.scenario import AGAIN, AGAIN_PAUSE_SECONDS, GROUPS, STEPS, TOPICS
 from rebalance_agent.demo.screens.screen import Board, Screen
-from rebalance_agent.demo.step_schedule import StepRun, StepSchedule, stable
+from rebalance_agent.demo.step_schedule import STEP_SECONDS_MAX, StepRun, StepSchedule, stable
 from rebalance_agent.testing import EmbeddedKafka
 
 __all__ = ["DemoRun"]
@@ -56,7 +56,9 @@ class DemoRun:
         self._endless = not seconds
         self._end = self._began + (seconds or float("inf"))
         self._pace = threading.Event()
-        self._runs = tuple(map(StepRun, STEPS))
+        self._reserve_seconds = SETTLE_SECONDS_MAX + (CHECK_SECONDS if check else 0)
+        self._runs = self._shown = tuple(map(StepRun, STEPS))
+        self._seen: tuple[SeenStep, ...] | None = None
 
     def run(self) -> Summary:
         """Run the demo and return the summary.
@@ -73,28 +75,44 @@ class DemoRun:
         self._processes.start_producer(TOPICS, "^clicks-.*")
         with self._observer:
             try:
-                self._run_steps()
-                while self._endless:
-                    self._update_screen()
+                self._go_on(self._run_steps())
             except KeyboardInterrupt:
                 if not self._endless:
                     raise
                 self.interrupted = True
             return self._summary()
 
-    def _run_steps(self) -> None:
+    def _run_steps(self) -> Mapping[str, int]:
+        """Run the steps; return the number of members in each group after them."""
         members = {group.name: sum(member.from_start for member in group.members) for group in GROUPS}
         self._wait_until(lambda: self._have_members(members), START_SECONDS_MAX)
         if not self._have_members(members) and self._clock.monotonic() < self._end:
             raise DemoError(f"the groups were not ready within {START_SECONDS_MAX:g} s: {self._states()}")
-        reserve = SETTLE_SECONDS_MAX + (CHECK_SECONDS if self._check else 0)
-        schedule = StepSchedule(STEPS, members, self._clock, self._end - reserve)
-        self._runs = schedule.runs
+        schedule = StepSchedule(STEPS, members, self._clock, self._end - self._reserve_seconds)
+        self._runs = self._shown = schedule.runs
         while not schedule.over:
             schedule.advance(self._observer.groups, self._processes.execute)
             self._update_screen()
         self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
         self._update_screen()
+        return schedule.members
+
+    def _go_on(self, members: Mapping[str, int]) -> None:
+        """Repeat the steps that can be repeated, slowly, for the rest of the time. No step begins that could not end.
+
+        The summary has the first steps only: an observer keeps the last rebalances of a group.
+        """
+        until = self._end - self._reserve_seconds
+        while self._clock.monotonic() < until - STEP_SECONDS_MAX:
+            self._seen = self._seen or self._seen_steps()
+            schedule = StepSchedule(AGAIN, members, self._clock, until - STEP_SECONDS_MAX, AGAIN_PAUSE_SECONDS)
+            self._shown = schedule.runs
+            while not schedule.over or schedule.running:
+                schedule.advance(self._observer.groups, self._processes.execute)
+                self._update_screen()
+            members = schedule.members
+        self._wait_until(lambda: self._clock.monotonic() >= until, float("inf"))
+        self._wait_until(self._events_complete, SETTLE_SECONDS_MAX)
 
     # -- waiting -----------------------------------------------------------------------------------------------
 
@@ -129,7 +147,7 @@ class DemoRun:
     def _update_screen(self) -> None:
         self._children.require_alive()
         elapsed_seconds = self._clock.monotonic() - self._began
-        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._observer.answer, self._runs))
+        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._observer.answer, self._shown))
         for group in GROUPS:
             for text in self._observer.explain_news(group.name):
                 self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
@@ -146,6 +164,9 @@ class DemoRun:
 
     # -- the end -----------------------------------------------------------------------------------------------
 
+    def _seen_steps(self) -> tuple[SeenStep, ...]:
+        return seen_steps(self._runs, {group.name: self._observer.episodes(group.name) for group in GROUPS})
+
     def _summary(self) -> Summary:
         names = [group.name for group in GROUPS]
         coordinator: dict[str, CoordinatorView] | None = None
@@ -153,7 +174,8 @@ class DemoRun:
             episodes, gauges = {name: self._observer.episodes(name) for name in names}, self._observer.gauges()
             if self._check:
                 coordinator = read_coordinator(self._kafka, names)
-            summary = summarise(GROUPS, episodes, gauges, seen_steps(self._runs, episodes), coordinator)
+            steps = self._seen or seen_steps(self._runs, episodes)
+            summary = summarise(GROUPS, episodes, gauges, steps, coordinator)
             if not summary.differences:
                 break
         return summary

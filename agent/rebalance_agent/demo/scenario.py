@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from rebalance_agent.demo.scenario_types import (
     AddPartitions,
@@ -19,7 +20,7 @@ from rebalance_agent.demo.scenario_types import (
 )
 from rebalance_agent.model.episode import Trigger
 
-__all__ = ["GROUPS", "SLOW_SECONDS", "STEPS", "TOPICS", "group_named"]
+__all__ = ["AGAIN", "AGAIN_PAUSE_SECONDS", "GROUPS", "SLOW_SECONDS", "STEPS", "TOPICS", "group_named"]
 
 SLOW_SECONDS = 6.0
 """Delay of the slow consumer: well above a normal rebalance on a busy machine, well below the session timeout."""
@@ -188,6 +189,41 @@ STEPS: tuple[DemoStep, ...] = (
         (Expected("payments-failover", Trigger.PARTITIONS_CHANGED, 2),),
     ),
 )
+
+
+def _again(name: str) -> DemoStep:
+    step = next(step for step in STEPS if step.name == name)
+    return replace(step, name=f"{name}, again")
+
+
+# Each group ends a round with the members that it began with. Topics grow only once, so those steps are not repeated.
+AGAIN: tuple[DemoStep, ...] = (
+    DemoStep(
+        "join, again",
+        "readings-1 joins",
+        (StartMember("readings-cooperative", "readings-1"),),
+        (Expected("readings-cooperative", Trigger.MEMBER_JOINED, 3),),
+    ),
+    _again("clean leave"),
+    _again("kill -9"),
+    _again("gateway: leave"),
+    DemoStep(
+        "hosts: leave, again",
+        "application02-2 leaves",
+        (StopMember("clicks-hosts", "application02-2"),),
+        (Expected("clicks-hosts", Trigger.MEMBER_LEFT, 3),),
+    ),
+    _again("slow consumer"),
+    _again("leave without a report"),
+    _again("failback"),
+    _again("hosts: replacement"),
+    _again("gateway: return"),
+)
+"""The steps of a round, which a long run repeats after `STEPS` until its end."""
+
+AGAIN_PAUSE_SECONDS = 55.0
+"""Seconds between the starts of two steps of a round. Each member goes and returns once in a round: more often, its
+group would be reported as a storm, and the member as flapping."""
 
 
 def group_named(name: str) -> DemoGroup:

@@ -77,14 +77,25 @@ def stable(group: GroupSummary) -> bool:
 class StepSchedule:
     """The steps and their progress; call `advance` several times a second."""
 
-    def __init__(self, steps: Sequence[DemoStep], members: Mapping[str, int], clock: Clock, until: float) -> None:
-        """Prepare the steps. ``members``: number in each group before the first step; ``until``: monotonic end time."""
+    def __init__(
+        self,
+        steps: Sequence[DemoStep],
+        members: Mapping[str, int],
+        clock: Clock,
+        until: float,
+        pause_seconds: float | None = None,
+    ) -> None:
+        """Prepare the steps. ``members``: number in each group before the first step; ``until``: monotonic end time.
+
+        ``pause_seconds``: between the starts of two steps; None: as the time until the end allows.
+        """
         self.runs = tuple(StepRun(step) for step in steps)
         self._members = dict(members)
         self._clock = clock
         self._until = until
         spare_seconds = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
-        self._pause = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+        fitting = min(max(spare_seconds / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+        self._pause = fitting if pause_seconds is None else pause_seconds
         self._next_at = clock.monotonic()
         self._calm_since: dict[str, tuple[int, float]] = {}
 
@@ -93,6 +104,16 @@ class StepSchedule:
         """Whether all steps have ended, or the time is up."""
         ended = all(run.status in (StepStatus.OVER, StepStatus.FAILED) for run in self.runs)
         return ended or self._clock.monotonic() >= self._until
+
+    @property
+    def running(self) -> bool:
+        """Whether a step has begun that has not ended; `advance` ends it also after the end of the time."""
+        return any(run.running for run in self.runs)
+
+    @property
+    def members(self) -> Mapping[str, int]:
+        """The number of members that each group has when the steps are over that have begun."""
+        return self._members
 
     def calm(self, group: str) -> bool:
         """Whether the group has been Stable with its members in one generation for `CALM_SECONDS`."""

@@ -258,6 +258,13 @@ LOST = counter(
     "partitions",
     value=lambda counters: counters.lost,
 )
+EXPELLED = counter(
+    "members_expelled",
+    "Members that were removed because they revoked their partitions or joined too late for a rebalance, by reports, "
+    "commits, or the coordinator's records. kafka_rebalance_slowest_member_seconds names them.",
+    "members",
+    value=lambda counters: counters.expelled,
+)
 DOUBLY_OWNED_SECONDS = counter(
     "doubly_owned_partition_seconds",
     "Seconds in which a member that the coordinator had removed still held partitions that others owned (lower bound), "
@@ -376,7 +383,8 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others surely waited for the slowest member in the last rebalance; absent after an hour.",
+    "How long the others surely waited for this member in the last rebalance whose slowest member it was, also if it "
+    "was removed for that; for an hour. At most five members: of the last rebalance, and the longest waits before.",
     "seconds",
     _OWNER,
     running=values.slowest,

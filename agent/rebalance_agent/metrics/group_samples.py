@@ -41,12 +41,12 @@ def constant_until_ms(view: GroupView, now_ms: int) -> int:
     """Return until when (epoch ms) `running_samples` stay as they are, apart from rows that run ``at_rest``; 0: now."""
     if not view.at_rest:
         return 0
-    until_ms = slowest_until_ms(view)
-    return until_ms if now_ms < until_ms else FOREVER_MS
+    until_ms = slowest_until_ms(view, now_ms)
+    return FOREVER_MS if until_ms is None else until_ms
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:
-    """Yield the values that change while the view does not: ages, partition-seconds, and the slowest member."""
+    """Yield the values that change while the view does not: ages, partition-seconds, and the slowest members."""
     for metric, running in _RUNNING:
         if values := running(view, now_ms):
             yield metric, values

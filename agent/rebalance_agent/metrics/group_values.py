@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 SLOWEST_SHOWN_SECONDS = 3600
-"""Seconds after which the slowest member of the last rebalance is no longer exported."""
+"""Seconds after a rebalance for which its slowest member is exported."""
 
 
 _TRIGGERS = tuple((trigger,) for trigger in Trigger)
@@ -111,14 +111,13 @@ def worst_topics(group: ExportedGroup) -> Values:
     return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
 
 
-def slowest_until_ms(view: GroupView) -> int:
-    """Return until when (epoch ms) the slowest member of the last rebalance is exported."""
-    return view.last_episode.timestamp_ms + SLOWEST_SHOWN_SECONDS * 1000 if view.last_episode else 0
+def slowest_until_ms(view: GroupView, now_ms: int) -> int | None:
+    """Return until when (epoch ms) the slowest members that are exported now stay the same; None if there are none."""
+    until = (each.at_ms + SLOWEST_SHOWN_SECONDS * 1000 for each in view.awaited)
+    return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:
-    """Seconds of the slowest member of the last rebalance, for `SLOWEST_SHOWN_SECONDS`."""
-    seconds = view.slowest_lower_seconds
-    if seconds is None or now_ms >= slowest_until_ms(view):
-        return ()
-    return (((view.slowest_client_id or "", (view.slowest_host or "").removeprefix("/")), seconds),)
+    """Seconds of the slowest member of each recent rebalance, for `SLOWEST_SHOWN_SECONDS`."""
+    since_ms = now_ms - SLOWEST_SHOWN_SECONDS * 1000
+    return [((each.client_id, each.host), each.seconds) for each in view.awaited if each.at_ms > since_ms]

@@ -13,6 +13,7 @@ from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
 from rebalance_agent.tracking.patterns.group_stalls import StalledTime
@@ -108,6 +109,7 @@ class Counters:
     revoked: int = 0
     assigned: int = 0
     lost: int = 0
+    expelled: int = 0
     moved: int = 0
     moved_excess: int = 0
     polled_changes: int = 0
@@ -129,7 +131,8 @@ class GroupView:
     phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
-    ``flapping``: members that leave and return repeatedly.
+    ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
+    ``recent_ms``: when the last rebalances completed (see `recent_rebalances.with_rebalance`).
     ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
     ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
     ``former_owner``: the last removed member that still held partitions which others owned.
@@ -175,10 +178,8 @@ class GroupView:
     rollout_in_progress: bool = False
     flapping: tuple[FlappingMember, ...] = ()
     former_owner: FormerOwner | None = None
-    slowest_client_id: str | None = None
-    slowest_host: str | None = None
-    slowest_seconds: float | None = None
-    slowest_lower_seconds: float | None = None
+    awaited: tuple[AwaitedMember, ...] = ()
+    recent_ms: tuple[int, ...] = ()
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
     empty: EmptyGroup | None = None

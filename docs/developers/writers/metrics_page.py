@@ -25,7 +25,10 @@ topic (`source="admin"`), only metrics that polls can provide exist.
     ExporterRole.SIDECAR: """\
 ## Sidecar: reports of consumers
 
-Data from the events that consumers send to their sidecar. Aggregate with `sum`.
+Data from the events that consumers send to their sidecar. Aggregate with `sum`. Counters and histograms are 0 in the
+first scrape that has them, whatever they counted before, and have their values from the next one on: `increase()` does
+not see a series that first appears with a value. If several Prometheus servers scrape a sidecar, only one of them gets
+that 0.
 """,
     ExporterRole.GATEWAY: """\
 ## Gateway: connections and frames
@@ -54,8 +57,9 @@ start at 0 when the group is first observed, and disappear with the group.
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
 (members with equal labels are combined to their maximum and their number;
-further pairs are folded into `client_id="{FOLDED}"`), one `slowest_member`, and the exact histogram of stalls if they
-report. With `max_topic_series`, so many topics, and all others together, have two each. Groups in `lag_groups` or
+further pairs are folded into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact
+histogram of stalls if they report. With `max_topic_series`, so many topics, and all others together, have two each.
+Groups in `lag_groups` or
 `copartitioned` have up to three more series, and so do groups with a baseline from the
 [pipeline](pipeline-tables.md#baselines).
 

@@ -204,6 +204,7 @@ HISTORIES = {
     "gone": next_generation(ONE),
     "left": next_generation(ONE, reports=[left("b", 29_100, 1)]),
     "fell silent": next_generation(ONE, reports=[assigned("b", 4_010, 4_020, 1, (2, 3))]),
+    "too slow": next_generation(ONE, reports=[revoked("b", 29_300, 31_000, 1, (2, 3))]),
     "joined": next_generation(member("a", (0, 1)), member("b", (2,)), member("c", (3,))),
     "wants more": next_generation(member("a", (0, 1), topics=("t", "u")), member("b", (2, 3))),
     "another assignor": next_generation(member("a", (0, 1)), member("b", (2, 3)), protocol="sticky"),

@@ -10,6 +10,7 @@ from alerts.values import load, seconds
 from rebalance_agent.advice import worth
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
 from rebalance_agent.ui.page import trouble
+from rebalance_agent.ui.sentences import storms
 from rebalance_agent.ui.sentences.empty_text import EMPTY_SECONDS_MAX, EMPTY_SECONDS_MIN
 from rebalance_agent.ui.words import rounded_duration
 
@@ -27,11 +28,11 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
     stuck = ALERTS["KafkaGroupRebalanceStuck"]
     assert (stuck["margin_seconds"], stuck["timeout_seconds"]) == (trouble.OVERDUE_SECONDS_MIN, trouble.TIMEOUT_SECONDS)
     assert ALERTS["KafkaGroupStallAboveBaseline"]["floor_seconds"] == trouble.STALLED_SECONDS_MIN
-    assert seconds(storm["window"]) == trouble.STORM_SECONDS
-    assert (storm["per_member"], storm["rebalances"]) == (trouble.STORM_PER_MEMBER, trouble.STORM_MIN)
+    assert seconds(storm["window"]) == storms.STORM_SECONDS
+    assert (storm["per_member"], storm["rebalances"]) == (storms.STORM_PER_MEMBER, storms.STORM_MIN)
     assert (skewed["ratio"], skewed["members"]) == (trouble.SKEW_RATIO_MAX, trouble.SKEW_MEMBERS_MAX)
     assert ALERTS["KafkaGroupTopicsOnOneHost"]["ratio"] == trouble.ONE_HOST_RATIO_MAX == worth.CLUSTERED_MAX
-    assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == trouble.STORM_SECONDS
+    assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == storms.STORM_SECONDS
     empty = ALERTS["KafkaGroupEmpty"]
     assert (empty["seconds"], empty["abandoned_seconds"]) == (EMPTY_SECONDS_MIN, EMPTY_SECONDS_MAX)
     assert ALERTS["KafkaGroupPartitionStuck"]["seconds"] == trouble.STUCK_SECONDS_MIN
@@ -56,8 +57,8 @@ def test_the_documentation_of_the_page_has_them_too():
         assert f"`KafkaGroupStalled{'Long' if limit == 'critical' else ''}`" in said
     assert f"{EMPTY_SECONDS_MIN / 60:.0f} minutes to a day" in shown["critical: Empty since ..."]
     assert f"{trouble.STUCK_SECONDS_MIN / 60:.0f} minutes" in shown["critical: ... makes no progress"]
-    for said in ("critical: storm", "warning: failed members lost ... partitions"):
-        assert f"{trouble.STORM_SECONDS / 60:.0f} minutes" in shown[said]
+    for said in ("critical: storm", "warning: members failed in ... rebalances"):
+        assert f"{storms.STORM_SECONDS / 60:.0f} minutes" in shown[said]
     assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["warning: stalled for ..."]
     assert (
         f"{trouble.ONE_HOST_RATIO_MAX:.0%}".replace("%", " %")

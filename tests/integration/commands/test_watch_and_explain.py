@@ -74,8 +74,10 @@ def test_agent_topic_and_coordinators_log_give_the_same_explanation(kafka):
             by_url = run("watch", "--once", unique, "--url", url)
             assert shown in by_url
             by_kafka = run("watch", "--once", unique, "--bootstrap-servers", bootstrap)
-            columns = [text.splitlines()[1].removeprefix(shown).split()[:5] for text in (by_url, by_kafka)]
-            assert columns[0] == columns[1] == ["Stable", "classic", str(last["generation"]), "1", "4"]
+            # State; members, partitions, skew, generation and type: between them are the bounds of the last stall.
+            rows = [text.splitlines()[1].removeprefix(shown).split() for text in (by_url, by_kafka)]
+            columns = [[row[0], *row[-5:]] for row in rows]
+            assert columns[0] == columns[1] == ["Stable", "1", "4", "1.00", str(last["generation"]), "classic"]
 
             topics = {"REBALANCE_AGENT_EVENTS_TOPIC": published}
             reported = run("explain", group, "--url", url)

@@ -81,6 +81,38 @@ def test_the_timeline_has_every_owner_of_the_last_rebalance(chromium, address, f
     assert "Advice" in chromium.run(TEXT)
 
 
+EDGES = """
+(() => {
+  const box = document.querySelector(".scroll.wide"), { left, top, width, height } = box.getBoundingClientRect();
+  document.querySelector(".scroll.wide table").style.visibility = "hidden";
+  return [left + scrollX, top + scrollY, width, height, box.scrollWidth - box.clientWidth];
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_shadow_shows_on_which_side_the_table_goes_on(chromium, address, fleet, dark, tmp_path):
+    def strips(place):
+        chromium.run(f"document.querySelector('.scroll.wide').scrollLeft = {place}")
+        left, top, width, height, _ = chromium.run(EDGES)
+        middle = top + height / 2
+        found = []
+        for at in (left + 3, left + width / 2, left + width - 9):
+            chromium.picture(tmp_path / "strip.png", clip=(round(at), round(middle), 6, 20))
+            found.append((tmp_path / "strip.png").read_bytes())
+        return [strip != found[1] for strip in found]
+
+    chromium.open(address, width=390, dark=dark)
+    *_, hidden = chromium.run(EDGES)
+    assert hidden > 50, "on a phone the table is wider than the screen"
+    assert strips(0) == [False, False, True]
+    assert strips(hidden // 2) == [True, False, True]
+    assert strips(hidden) == [True, False, False]
+    chromium.open(address, width=1600, dark=dark)
+    assert chromium.run(EDGES)[4] == 0
+    assert strips(0) == [False, False, False]
+
+
 SHOWN = """
 [...document.querySelectorAll(".roomy svg, .slim svg")].filter((each) => each.getClientRects().length).map((each) => ({
   box: each.parentElement.className,

@@ -116,6 +116,7 @@ def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
             ),
         ]
     )
+    metrics.text(dialect)  # the scrape at 0
     return metrics.text(dialect)
 
 

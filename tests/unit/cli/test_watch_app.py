@@ -14,11 +14,13 @@ from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.sentences.group_table import COLUMNS
 from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
 PATIENCE_S = 30
+GENERATION = [column.title for column in COLUMNS].index("gen")
 
 
 class Source:
@@ -114,9 +116,9 @@ def test_groups_are_shown_and_follow_what_happens():
         row = app.screen.query_one("#groups", DataTable).get_row_at(0)
         assert "yellow" in str(row[0].style)
         shown[0] = replace(shown[0], version=9, state=GroupState.STABLE, running=None, generation=77)
-        await eventually(pilot, lambda: cells(app, column=3) == ["2", "2", "77"])
+        await eventually(pilot, lambda: cells(app, column=GENERATION) == ["2", "2", "77"])
         shown[0] = replace(shown[0], version=10, generation=78)
-        await eventually(pilot, lambda: cells(app, column=3) == ["2", "2", "78"])
+        await eventually(pilot, lambda: cells(app, column=GENERATION) == ["2", "2", "78"])
 
     drive(interact, source)
 

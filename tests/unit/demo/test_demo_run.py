@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.demo import run_demo as demo
 from rebalance_agent.demo.errors import DemoError
-from support.observer.demo_events import EVENT, SEEN, snapshot, summary
+from rebalance_agent.demo.run_on_broker import DemoRun
+from rebalance_agent.demo.scenario import AGAIN, AGAIN_PAUSE_SECONDS, GROUPS, STEPS
+from rebalance_agent.demo.scenario_types import KillMember, StartMember, StopMember
+from rebalance_agent.demo.step_schedule import STEP_SECONDS_MAX
+from support.observer.demo_events import EVENT, SEEN, generation_event, group_summary, snapshot, summary
 
 GENERATION_CORRUPTED = summary(event=replace(EVENT, generation=8))
 PARTITION_CORRUPTED = summary(event=replace(EVENT, members=(snapshot("m-1", "one", 0, 5), snapshot("m-2", "two", 2))))
@@ -76,3 +83,114 @@ def test_logs_are_kept_after_a_failure_but_not_after_ctrl_c(ending, error, kept,
     with pytest.raises(type(error)):
         ending(error)
     assert (tmp_path / "logs").exists() is kept
+
+
+TICK_MS = 200
+ROUND = [action for step in AGAIN for action in step.actions]
+
+
+class World:
+    """Groups that do at once what the demo's actions are for, and the time at which each action was."""
+
+    def __init__(self, run, clock):
+        self._clock, self._run = clock, run
+        self.members = {group.name: sum(each.from_start for each in group.members) for group in GROUPS}
+        self.generations = dict.fromkeys(self.members, 1)
+        self.actions = []
+        self.shown = set()
+
+    @property
+    def groups(self):
+        return {
+            name: group_summary(name, generation=self.generations[name], members=count)
+            for name, count in self.members.items()
+        }
+
+    def execute(self, action):
+        self.actions.append((self._clock.monotonic(), action))
+        match action:
+            case StartMember(group=group):
+                self._change(group, 1)
+            case StopMember(group=group) | KillMember(group=group):
+                self._change(group, -1)
+        if action in (each for step in STEPS[2:3] + STEPS[-1:] for each in step.actions):
+            for expected in next(step for step in STEPS if action in step.actions).expected:
+                self._change(expected.group, 0)
+
+    def _change(self, group, by):
+        self.members[group] += by
+        self.generations[group] += 1
+
+    def episodes(self, group):
+        return [generation_event(number, group=group) for number in range(2, self.generations[group] + 1)]
+
+    def completed(self, group):
+        return [SimpleNamespace(generation=self.generations[group])]
+
+    def explain_news(self, _group):
+        return ()
+
+    answer = None
+
+    def show(self, board):
+        self.shown |= {run.step.name for run in board.steps}
+
+    def wait(self, _seconds):
+        self._clock.advance(TICK_MS)
+
+    def require_alive(self):
+        pass
+
+
+def lasting(seconds):
+    """A demo of so many seconds, after its last step, and its world."""
+    clock = FakeClock()
+    kafka = SimpleNamespace(bootstrap_servers="127.0.0.1:1")
+    run = DemoRun(seconds, False, clock, None, kafka, None)
+    world = World(run, clock)
+    run._observer = run._processes = run._screen = run._children = run._pace = world
+    run._go_on(run._run_steps())
+    return run, world, clock.monotonic()
+
+
+@pytest.fixture(scope="module")
+def half_an_hour():
+    return lasting(1_800)
+
+
+def test_half_an_hour_is_half_an_hour_with_rebalances_in_each_five_minutes(half_an_hour):
+    _, world, ended = half_an_hour
+    assert 1_800 - 10 < ended <= 1_800
+    times = [at for at, _ in world.actions]
+    assert all(any(start <= at < start + 300 for at in times) for start in range(0, 1_800, 300))
+    assert times[-1] <= ended - STEP_SECONDS_MAX, "no step begins that could not end"
+    first = sum(len(step.actions) for step in STEPS)
+    again = [action for _, action in world.actions[first:]]
+    assert len(again) > 2 * len(ROUND)
+    assert again == (ROUND * 9)[: len(again)]
+    assert {step.name for step in (*STEPS, *AGAIN)} <= world.shown
+
+
+def test_steps_of_a_round_begin_at_its_pause(half_an_hour):
+    _, world, _ = half_an_hour
+    first = sum(len(step.actions) for step in STEPS)
+    times = sorted({at for at, _ in world.actions[first:]})
+    # The first step of a round begins at once.
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert sum(gap == pytest.approx(AGAIN_PAUSE_SECONDS, abs=1) for gap in gaps) >= len(gaps) * 0.9
+
+
+def test_the_summary_of_a_long_run_has_each_first_step_with_its_own_rebalances(half_an_hour):
+    run, *_ = half_an_hour
+    assert [seen.step.name for seen in run._seen] == [step.name for step in STEPS]
+    for seen in run._seen:
+        assert {event.group for event in seen.seen} == {expected.group for expected in seen.step.expected}
+        assert len(seen.seen) == len(seen.step.expected), seen.step.name
+
+
+@pytest.mark.parametrize("seconds", [90, 120])
+def test_a_short_run_repeats_nothing_and_lasts_as_long(seconds):
+    run, world, ended = lasting(seconds)
+    assert [action for _, action in world.actions] == [action for step in STEPS for action in step.actions]
+    assert run._seen is None
+    assert seconds - 10 < ended <= seconds

@@ -8,7 +8,7 @@ from rebalance_agent.assignors import strategy
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
 from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
-from rebalance_agent.demo.scenario import GROUPS, STEPS, TOPICS, group_named
+from rebalance_agent.demo.scenario import AGAIN, AGAIN_PAUSE_SECONDS, GROUPS, STEPS, TOPICS, group_named
 from rebalance_agent.demo.scenario_types import (
     AddPartitions,
     ClientLibrary,
@@ -19,6 +19,8 @@ from rebalance_agent.demo.scenario_types import (
     StopMember,
 )
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
+from rebalance_agent.tracking.patterns.flapping import RETURNS, WINDOW_MS
+from rebalance_agent.ui.sentences.storms import STORM_MIN, STORM_SECONDS
 
 
 def test_the_steps_use_every_kind_of_action():
@@ -28,7 +30,24 @@ def test_the_steps_use_every_kind_of_action():
 
 def test_every_action_is_possible_with_the_members_at_that_step():
     alive = {group.name: {each.name for each in group.members if each.from_start} for group in GROUPS}
-    for step in STEPS:
+    performed(STEPS, alive)
+    before = {name: set(members) for name, members in alive.items()}
+    performed(AGAIN, alive)
+    assert alive == before, "a round can follow a round"
+
+
+def test_a_round_makes_no_storm_and_no_member_flap():
+    """A group with two members counts as a storm from seven rebalances on, a member as flapping at its third return."""
+    round_seconds = (len(AGAIN) - 1) * AGAIN_PAUSE_SECONDS
+    rebalances = max(Counter(expected.group for step in AGAIN for expected in step.expected).values())
+    assert rebalances * (STORM_SECONDS / round_seconds + 1) <= STORM_MIN
+    assert (RETURNS - 1) * round_seconds > WINDOW_MS / 1000
+    starts = Counter(each.member for step in AGAIN for each in step.actions if isinstance(each, StartMember))
+    assert set(starts.values()) == {1}
+
+
+def performed(steps, alive):
+    for step in steps:
         for action in step.actions:
             match action:
                 case StartMember(group, name):

@@ -209,10 +209,19 @@ def test_a_clock_that_steps_back_lowers_no_counter():
     assert values[rows.IN_PROGRESS] == 0
 
 
-def test_the_slowest_member_is_shown_for_an_hour():
-    view, completed = full_view(), NOW - 60_000
-    assert running(view, completed + 3_599_999)[rows.SLOWEST_MEMBER] == 4.2
-    assert rows.SLOWEST_MEMBER not in running(view, completed + 3_600_000)
+def test_the_slowest_member_of_a_rebalance_is_shown_for_an_hour_also_if_another_one_followed():
+    view, hour_ms = full_view(), 3_600_000
+    last, before = view.awaited
+
+    def shown(now_ms):
+        return next(
+            (dict(values) for metric, values in running_samples(view, now_ms) if metric is rows.SLOWEST_MEMBER), {}
+        )
+
+    both = {("consumer-1", "10.0.0.1"): 4.2, ("consumer-0", "10.0.0.9"): 10.5}
+    assert shown(before.at_ms + hour_ms - 1) == both
+    assert shown(before.at_ms + hour_ms) == shown(last.at_ms + hour_ms - 1) == {("consumer-1", "10.0.0.1"): 4.2}
+    assert shown(last.at_ms + hour_ms) == {}
 
 
 @pytest.mark.parametrize("group_type", GroupType)

@@ -26,6 +26,12 @@ class Sidecar:
         self.metrics.observe(events)
 
     def value(self, name, *labels):
+        """The value of a series, after a scrape at which it may still have been held back at 0."""
+        self.metrics.text()
+        return self.scraped(name, *labels)
+
+    def scraped(self, name, *labels):
+        """The value of a series in the next scrape."""
         return values(self.metrics.text()).get((PREFIX + name, *labels))
 
 
@@ -59,6 +65,56 @@ def test_a_stall_lasts_from_revoked_entered_to_assigned_returned():
     assert sidecar.value("stall_seconds_count", "orders") == 1
 
 
+FIRST_REBALANCE = (
+    member_event(Callback.REVOKED, 2, started_ms=NOW + 1_000, timestamp_ms=NOW + 1_400, reprocessed_records=7),
+    member_event(Callback.ASSIGNED, 3, started_ms=NOW + 2_900, timestamp_ms=NOW + 3_000, join_seconds=1.5),
+    assign_event(4, error="ValueError: boom"),
+)
+COUNTED = {
+    ("callback_seconds_count", "orders", "revoked"): 1,
+    ("callback_seconds_sum", "orders", "revoked"): 0.4,
+    ("callback_seconds_bucket", "orders", "revoked", "0.5"): 1,
+    ("callback_seconds_count", "orders", "assigned"): 2,
+    ("stall_seconds_count", "orders"): 1,
+    ("join_seconds_sum", "orders"): 1.5,
+    ("assigned_total", "orders", "consumer-1"): 6,
+    ("reprocessed_records_total", "orders", "consumer-1"): 7,
+    ("assign_failures_total", "orders", "weighted-sticky"): 1,
+    ("assign_seconds_count", "orders", "weighted-sticky"): 1,
+}
+
+
+def test_the_first_value_of_every_total_is_scraped_after_a_zero():
+    """A sidecar lives as long as its pod: its first rebalance is often the only one."""
+    sidecar = Sidecar()
+    sidecar.take(member_event(), *FIRST_REBALANCE)
+    first = values(sidecar.metrics.text())
+    assert {name for (name, *_), value in first.items() if value} == {PREFIX + "generation", PREFIX + "partitions"}
+    assert {(PREFIX + name, *labels) for name, *labels in COUNTED} <= first.keys()
+    assert {labels: sidecar.scraped(*labels) for labels in COUNTED} == COUNTED
+
+
+def test_what_a_shutdown_counts_was_scraped_at_zero_since_the_start():
+    sidecar = Sidecar()
+    sidecar.take(member_event())
+    start = values(sidecar.metrics.text())
+    sidecar.take(*FIRST_REBALANCE[:1], member_event(Callback.LEFT, 3, partitions={}))
+    for labels in (("callback_seconds_count", "orders", "revoked"), ("revoked_total", "orders", "consumer-1")):
+        assert start[(PREFIX + labels[0], *labels[1:])] == 0
+        assert sidecar.scraped(*labels) > 0
+
+
+def test_a_series_that_was_removed_begins_again_at_zero():
+    sidecar = Sidecar(silent_seconds=60)
+    sidecar.take(member_event())
+    assert sidecar.value("assigned_total", "orders", "consumer-1") == 3
+    sidecar.clock.advance(60_001)
+    assert sidecar.metrics.text() == b""
+    sidecar.take(member_event(sequence=2))
+    assert sidecar.scraped("assigned_total", "orders", "consumer-1") == 0
+    assert sidecar.scraped("assigned_total", "orders", "consumer-1") == 3
+
+
 def test_a_lost_callback_begins_a_stall_too():
     sidecar = Sidecar()
     sidecar.take(
@@ -71,7 +127,7 @@ def test_a_lost_callback_begins_a_stall_too():
 def test_giving_up_nothing_is_no_stall():
     sidecar = Sidecar()
     sidecar.take(member_event(Callback.REVOKED, 1, partitions={}), member_event(sequence=2))
-    assert sidecar.value("stall_seconds_count", "orders") is None
+    assert sidecar.value("stall_seconds_count", "orders") == 0
 
 
 def test_owned_partitions_follow_eager_and_incremental_callbacks():

@@ -12,6 +12,7 @@ from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import Callback
+from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember
 from rebalance_agent.tracking.views import MemberLoad
 from support.observer.pages import observer_agent, observer_phases
 from support.observer.scrapes import families, values
@@ -51,8 +52,7 @@ def greedy_view(number=0):
         assignor=DAMAGED,
         counters=replace(view.counters, stalls=stalls),
         topic_spread=tuple((f"t{each}{DAMAGED}", 0.5) for each in range(9)),
-        slowest_client_id=DAMAGED,
-        slowest_host=DAMAGED,
+        awaited=tuple(AwaitedMember(f"w{each}{DAMAGED}", DAMAGED, 1.0, NOW) for each in range(AWAITED_MAX)),
     )
 
 
@@ -69,7 +69,9 @@ def test_series_of_names_with_the_same_beginning_stay_apart():
 
 
 def test_names_that_are_shortened_are_counted_once_each():
-    view = full_view("orders", slowest_client_id="c" * 250, topic_spread=(("t" * 249, 0.5), ("u" * 300, 0.5)))
+    view = full_view(
+        "orders", awaited=(AwaitedMember("c" * 250, "h", 1.0, NOW),), topic_spread=(("t" * 249, 0.5), ("u" * 300, 0.5))
+    )
     members = (*view.members, *(MemberLoad("m", None, "c" * 250, f"/{'h' * 251}", {}, 1.0),) * 3)
     assert page([replace(view, members=members), full_view("g" * 250)]).shortened == 4
     assert page([full_view()]).shortened == 0

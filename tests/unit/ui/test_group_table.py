@@ -50,6 +50,41 @@ def test_groups_that_are_stalled_as_a_whole_come_first_by_the_level_of_the_alert
     assert [row.styles[0] for row in rows] == ["bold red", *["bold yellow"] * 3, ""]
 
 
+def stormy(name, rebalances, **changes):
+    return full_view(name, recent_ms=tuple(NOW - 1_000 * number for number in range(rebalances)), **changes)
+
+
+def test_a_group_that_rebalances_again_and_again_is_marked_and_comes_before_others_that_rebalance():
+    rows = group_rows(
+        groups(
+            stormy("calm", 6, running=None),
+            full_view("busy", running=RunningRebalance(NOW - 2_000, 6), stalled_time=StalledTime()),
+            stormy("storm", 7, running=None),
+            stormy("deploy", 7, running=None, rollout_in_progress=True),
+        )
+    )
+    assert [(row.group, row.storm, row.cells[1]) for row in rows] == [
+        ("storm", True, "Stable, storm"),
+        ("busy", False, "Stable"),
+        ("calm", False, "Stable"),
+        ("deploy", False, "Stable"),
+    ]
+    assert [row.styles[0] for row in rows] == ["bold red", "bold yellow", "", ""]
+
+
+def test_rebalances_of_more_than_a_quarter_of_an_hour_ago_are_no_storm():
+    old = full_view("old", recent_ms=tuple(NOW - 900_001 - number for number in range(9)), running=None)
+    assert [row.storm for row in group_rows(groups(old))] == [False]
+
+
+def test_rebalances_and_stalls_are_within_80_columns():
+    busy = full_view("readings-cooperative", state=GroupState.PREPARING_REBALANCE)
+    headings, row = groups_text(group_rows(groups(stalled(busy, 6.21)))).splitlines()
+    for title in ("STATE", "RUNNING", "LAST STALL", "REBALANCES"):
+        assert headings.index(title) + len(title) <= 80
+    assert [cell for cell in row[:80].split("  ") if cell.strip()][:2] == ["readings-cooperative", "PreparingRebalance"]
+
+
 def test_the_order_is_the_one_that_was_asked_for():
     assert [row.group for row in group_rows(FLEET, "-stall")][1:] == ["orders", "audit"]
     assert [row.group for row in group_rows(FLEET, "stall")][1:] == ["audit", "orders"]
@@ -60,30 +95,30 @@ def test_cells_show_known_values():
     assert row.cells == (
         "billing",
         "PreparingRebalance",
-        "classic",
-        "2",
-        "2",
-        "6",
-        "1.33",
         "1 min 5 s",
         "-",
         "2",
         "member_joined",
+        "2",
+        "6",
+        "1.33",
+        "2",
+        "classic",
     )
     (poor,) = group_rows(groups(GroupView("poor", GroupType.SHARE, Source.ADMIN, GroupState.EMPTY, 1, NOW)))
-    assert poor.cells == ("poor", "Empty", "share (polled)", "-", "0", "-", "-", "-", "-", "0", "-")
+    assert poor.cells == ("poor", "Empty", "-", "-", "0", "-", "0", "-", "-", "-", "share (polled)")
 
 
 def test_the_text_is_in_columns_numbers_to_the_right():
     assert groups_text(group_rows(FLEET)) == (
-        "GROUP    STATE               TYPE      GEN  MEMBERS  PARTITIONS  SKEW    RUNNING  LAST STALL  REBALANCES"
-        "  LAST TRIGGER\n"
-        "billing  PreparingRebalance  classic     2        2           6  1.33  1 min 5 s           -           2"
-        "  member_joined\n"
-        "audit    Stable              consumer    2        2           6  1.33          -      300 ms           2"
-        "  member_joined\n"
-        "orders   Stable              classic     2        2           6  1.33          -       6.2 s           2"
-        "  member_joined"
+        "GROUP    STATE                 RUNNING  LAST STALL  REBALANCES  LAST TRIGGER   MEMBERS  PARTITIONS  SKEW"
+        "  GEN  TYPE\n"
+        "billing  PreparingRebalance  1 min 5 s           -           2  member_joined        2           6  1.33"
+        "    2  classic\n"
+        "audit    Stable                      -      300 ms           2  member_joined        2           6  1.33"
+        "    2  consumer\n"
+        "orders   Stable                      -       6.2 s           2  member_joined        2           6  1.33"
+        "    2  classic"
     )
     assert groups_text([]).startswith("GROUP  STATE")
 

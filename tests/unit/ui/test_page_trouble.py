@@ -43,8 +43,8 @@ def former(ago_ms, **changes):
     return replace(FormerOwner("id", "one", "h", 2, 14.5, NOW - ago_ms), **changes)
 
 
-def judged(storm=0, longest=None, lost=0, **changes):
-    return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, lost, longest), NOW)
+def judged(storm=0, longest=None, failed=0, **changes):
+    return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, failed, longest), NOW)
 
 
 def test_a_calm_group_is_well():
@@ -198,12 +198,14 @@ def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
     assert recent_rebalances([], NOW) == RecentRebalances()
 
 
-def test_rebalances_and_what_was_lost_are_counted_for_their_time():
+def test_rebalances_and_those_in_which_members_failed_are_counted_for_their_time():
     ago = [stalled(1.0, at_ms=NOW - ms, lost=None, lost_min=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
-    assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
-    assert judged(lost=2).why == ("failed members lost 2 partitions",)
-    assert judged(lost=2).level is Level.WARNING
+    assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, failed=2)
+    assert recent_rebalances([replace(each, lost_min=0) for each in ago], NOW).failed == 0
+    assert judged(failed=7).why == ("members failed in 7 rebalances",)
+    assert judged(failed=1).why == ("members failed in 1 rebalance",)
+    assert judged(failed=7).level is Level.WARNING
 
 
 def test_a_long_stall_is_reported_with_its_reason_and_its_slowest_member():

@@ -18,21 +18,30 @@ __all__ = ["Instruments"]
 
 _Instrument = TypeVar("_Instrument", bound=MetricWrapperBase)
 
+_Series = tuple[str, tuple[tuple[str, str], ...]]
+"""The name and the labels of a sample."""
+
 
 class Instruments:
     """The instruments of some rows, in their own registry. Thread-safe.
 
     Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
     it is first set: what was never measured is absent, not 0.
+
+    With ``zero_first`` every other series of a counter or histogram is 0, too, in the first text that has it, whatever
+    it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a value. The next text has
+    all.
     """
 
-    def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None) -> None:
+    def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None, *, zero_first: bool = False) -> None:
         """``rows``: in the order of /metrics."""
         self.registry = CollectorRegistry()
         self._format = text or TextFormat()
         self._lock = threading.Lock()
         self._rows = tuple(rows)
         self._instruments: dict[Metric, MetricWrapperBase] = {}
+        self._zero_first = zero_first
+        self._shown: frozenset[_Series] = frozenset()
         for row in self._rows:
             if row.kind is MetricType.COUNTER:
                 _at_zero(row, self.counter(row))
@@ -54,23 +63,18 @@ class Instruments:
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Metric families with headers, without the metrics that have no sample."""
         parts: list[bytes] = []
+        shown: set[_Series] = set()
         for row in self._rows:
             with self._lock:
                 instrument = self._instruments.get(row)
-            if instrument and (lines := self._lines(instrument)):
-                parts += (self._format.header(row, dialect), lines)
+            if instrument and (samples := _samples(instrument)):
+                if self._zero_first and row.kind in (MetricType.COUNTER, MetricType.HISTOGRAM):
+                    series = {sample[:2] for sample in samples}
+                    samples = [(*each[:2], each[2] if each[:2] in self._shown else 0.0) for each in samples]
+                    shown |= series
+                parts += (self._format.header(row, dialect), self._format.lines(samples))
+        self._shown = frozenset(shown)  # a series that was removed begins anew
         return b"".join(parts)
-
-    def _lines(self, instrument: MetricWrapperBase) -> bytes:
-        # The ``_created`` samples that prometheus_client adds have no row in the catalogue and are optional in
-        # OpenMetrics.
-        samples = [
-            (sample.name, tuple(sample.labels.items()), sample.value)
-            for family in instrument.collect()
-            for sample in family.samples
-            if not sample.name.endswith("_created")
-        ]
-        return self._format.lines(samples)
 
     def _of(self, row: Metric, kind: type[_Instrument]) -> _Instrument:
         with self._lock:
@@ -82,6 +86,16 @@ class Instruments:
         if not isinstance(instrument, kind):
             raise TypeError(f"{row.name} is a {row.kind}, not a {kind.__name__}")
         return instrument
+
+
+def _samples(instrument: MetricWrapperBase) -> list[tuple[str, tuple[tuple[str, str], ...], float]]:
+    # The ``_created`` samples that prometheus_client adds have no row in the catalogue and are optional in OpenMetrics.
+    return [
+        (sample.name, tuple(sample.labels.items()), sample.value)
+        for family in instrument.collect()
+        for sample in family.samples
+        if not sample.name.endswith("_created")
+    ]
 
 
 def _at_zero(row: Metric, instrument: MetricWrapperBase) -> None:

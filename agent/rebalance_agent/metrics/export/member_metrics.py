@@ -47,6 +47,9 @@ class MemberLimits:
 class MemberMetrics:
     """Turns members' events into metrics. Thread-safe.
 
+    Every counter and histogram is scraped at 0 before it has its first value, and what the shutdown of a process counts
+    is there from its first event on, since the process may be gone before two more scrapes.
+
     A client that leaves loses its gauges at once, its counters after ``silent_seconds``. Consumers with equal labels
     share series: the sum of their partitions, and the highest generation and skew.
     """
@@ -55,7 +58,7 @@ class MemberMetrics:
         """Begin without series; the first event adds some."""
         self._clock = clock
         self._limits = limits or MemberLimits()
-        self._instruments = Instruments(rows.MEMBER_ROWS, text)
+        self._instruments = Instruments(rows.MEMBER_ROWS, text, zero_first=True)
         self._lock = threading.Lock()
         self._clients = ClientsSeen()
         self._pairs: dict[tuple[str, str], float] = {}
@@ -128,8 +131,14 @@ class MemberMetrics:
             self._clients.forget(client)
             return
         seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
+        stalls = self._instruments.histogram(rows.STALL).labels(labels[0])
         if event.evidence is not Evidence.GATEWAY:  # a gateway sees no callbacks
-            self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
+            callbacks = self._instruments.histogram(rows.CALLBACK_SECONDS)
+            for callback in _TOTALS:
+                callbacks.labels(labels[0], callback)
+            callbacks.labels(labels[0], event.callback).observe(seconds)
+        if stall is not None:
+            stalls.observe(max(0.0, stall))
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
         if event.reprocessed_records is not None:
             self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
@@ -137,7 +146,6 @@ class MemberMetrics:
             rejected = max(0, event.rejected_commits or 0)
             self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
         waits = (
-            (rows.STALL, stall),
             (rows.STOP, event.stop_seconds),
             (rows.JOIN, event.join_seconds),
             (rows.SYNC, event.sync_seconds),

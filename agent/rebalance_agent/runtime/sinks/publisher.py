@@ -33,6 +33,10 @@ QUEUE_MAX = 100_000
 QUEUE_KILOBYTES_MAX = 64 * 1024
 """Maximum number of events, and of their kilobytes, in the queue: hours of rebalances of some hundred groups."""
 
+UNKNOWN_TOPIC_MS = 120_000
+"""How long (ms) a topic may be unknown to brokers before its events are given up. Brokers learn of a new topic moments
+after its creation, on busy machines tens of seconds. librdkafka's default is 30 s from the first event on."""
+
 POLL_S = 0.5
 """Longest wait of one poll for acknowledgements, in seconds."""
 
@@ -52,6 +56,7 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
         "compression.type": "zstd",
         # The Java client's partitioner: one group's events go to one partition, whichever client writes them.
         "partitioner": "murmur2_random",
+        "topic.metadata.propagation.max.ms": UNKNOWN_TOPIC_MS,
         **properties,
         "acks": "all",
         "enable.idempotence": True,

@@ -241,20 +241,24 @@ class MemberReports:
         """Return how a member of the span's first generation departed.
 
         It left if it reported that, or if it revoked all its partitions in time and did not rejoin. It was expelled if
-        its revoked callback returned only after the join phase. Else ``recorded`` (by member id) counts, what records
-        and commits show; a member that reported before, and then neither reported nor committed, failed.
+        its revoked callback returned only after the join phase, whatever it lost then. Else ``recorded`` (by member id)
+        counts, what records and commits show; a member that reported before, and then neither reported nor committed,
+        failed.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         callbacks = {event.callback for event in events}
         if Callback.LEFT in callbacks:
             return Departure.LEFT
-        if Callback.LOST in callbacks:
-            return Departure.FAILED
-        in_time = [event for event in events if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
-        if member.assigned and pairs(member.assigned) <= {p for event in in_time for p in self.partitions_of(event)}:
+        revoking = [event for event in events if event.callback is Callback.REVOKED]
+        in_time = [event for event in revoking if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
+        gave_up = {partition for event in in_time for partition in self.partitions_of(event)}
+        lost = Callback.LOST in callbacks
+        if not lost and member.assigned and pairs(member.assigned) <= gave_up:
             return Departure.LEFT
-        if len(in_time) < len(events):
+        if len(in_time) < len(revoking):
             return Departure.EXPELLED
+        if lost:
+            return Departure.FAILED
         shown = recorded.get(member.member_id, Departure.UNKNOWN)
         return Departure.FAILED if shown is Departure.SILENT and self.knows(member.member_id) else shown
 

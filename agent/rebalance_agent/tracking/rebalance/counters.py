@@ -123,6 +123,10 @@ class CounterTotals:
         """Count aborted generations."""
         self.counters = replace(self.counters, aborted=self.counters.aborted + generations)
 
+    def expel(self, members: int) -> None:
+        """Count members that were removed since they were too slow."""
+        self.counters = replace(self.counters, expelled=self.counters.expelled + members)
+
     def change_polled(self) -> None:
         """Count a difference between two descriptions of a polled group."""
         self.counters = replace(self.counters, polled_changes=self.counters.polled_changes + 1)

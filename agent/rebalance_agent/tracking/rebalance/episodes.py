@@ -9,8 +9,10 @@ from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
+from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
@@ -68,7 +70,7 @@ class _Closed:
 class _Settled:
     """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
 
-    ``counted``: what the totals have of its group stalls.
+    ``counted``: what the totals have of its group stalls. ``expelled``: and of its expelled members.
     """
 
     episode: Episode
@@ -77,12 +79,13 @@ class _Settled:
     forget_ms: int
     unnamed: frozenset[str]
     counted: Mapping[Limit, float]
+    expelled: int = 0
 
 
 class Episodes:
     """Groups completed generations into episodes and returns their events. Times are by the observer's clock.
 
-    ``shown``: the settlement of the last settled episode, which views show.
+    ``shown``: the settlement of the last settled episode, which views show. ``recent_ms``: see `with_rebalance`.
     """
 
     def __init__(self, context: TrackerContext, reports: MemberReports, totals: CounterTotals) -> None:
@@ -91,6 +94,8 @@ class Episodes:
         self.shown: Settlement | None = None
         self.rollouts = Rollouts()
         self.flapping = Flapping()
+        self.awaited = AwaitedMembers()
+        self.recent_ms: tuple[int, ...] = ()
         self._context = context
         self._reports = reports
         self._totals = totals
@@ -116,7 +121,8 @@ class Episodes:
     def showing(self) -> tuple[object, ...]:
         """The parts that views show; they change with events, and sometimes with time."""
         rollouts = self.rollouts
-        return self.shown, rollouts.shown, rollouts.going_well, self.flapping.shown, self._totals.group_stalls
+        patterns = rollouts.shown, rollouts.going_well, self.flapping.shown, self.awaited.shown
+        return self.shown, *patterns, self._totals.group_stalls
 
     @property
     def due_ms(self) -> int | None:
@@ -237,12 +243,15 @@ class Episodes:
             counted = self._totals.add_group_stalls(settlement.group_spans, counted)
         settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
         settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed, counted)
+        self._count_slow(settled)
         self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None:
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
+        if settlement.closing.members:
+            self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)
         yield from settlement.events
         if closed.episode.known and (
             rollout := self.rollouts.add_episode(
@@ -261,11 +270,23 @@ class Episodes:
         later = self._settlement(settled.episode, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
         unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
-        if revised := revise(settled.settlement, later, renamed=unnamed_before != settled.unnamed):
+        before = settled.settlement
+        if revised := revise(before, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
+            self.shown = settled.settlement if self.shown is before else self.shown
+            self._count_slow(settled)
             if not settled.episode.last.replayed:
                 settled.counted = self._totals.add_group_stalls(later.group_spans, settled.counted)
             yield from changed
+
+    def _count_slow(self, settled: _Settled) -> None:
+        """Count the members that were removed since they were slow, and keep the slowest; also after a late report."""
+        settlement = settled.settlement
+        self.awaited.add(settlement.closing)
+        more = 0 if settled.episode.last.replayed else len(settlement.slowness.expelled) - settled.expelled
+        if more > 0:
+            settled.expelled += more
+            self._totals.expel(more)
 
     def _settlement(self, episode: Episode, carried: Mapping[Partition, OpenStall]) -> Settlement:
         context, limits = self._context, self._totals.group_stalls.limits

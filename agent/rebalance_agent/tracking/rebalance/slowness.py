@@ -23,13 +23,15 @@ class Slowness:
     """The slowest member: ``member_id`` was the last one ready to rejoin; None: unknown.
 
     It was ready between ``lower_seconds`` and ``seconds`` after the start. ``stop_seconds``: member id -> seconds from
-    the earliest possible start until the member stopped consuming.
+    the earliest possible start until the member stopped consuming. ``expelled``: ids of the members that were removed
+    since they did not revoke in time.
     """
 
     member_id: str | None = None
     seconds: float | None = None
     lower_seconds: float | None = None
     stop_seconds: Mapping[str, float] = field(default_factory=dict)
+    expelled: tuple[str, ...] = ()
 
 
 def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberReports) -> Slowness:
@@ -38,28 +40,30 @@ def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberRep
     Where the coordinator records revocations, it is the member that took longest to revoke. A member that was removed
     since it did not revoke in time is the slowest: the others waited for it until the end of the join phase.
     """
+    steps = [(before, after) for before, after in episode.steps() if before is not None]
+    expelled = [_expelled(before, after, reports) for before, after in steps]
+    everyone = tuple(dict.fromkeys(member_id for ids in expelled for member_id in ids))
     if slow := [(revoking_ms, name) for step in episode.generations for name, revoking_ms in step.revoking_ms.items()]:
         longest_ms, member_id = max(slow)
-        return Slowness(member_id, longest_ms / 1000, longest_ms / 1000)
+        return Slowness(member_id, longest_ms / 1000, longest_ms / 1000, expelled=everyone)
     if start is None:
-        return Slowness()
+        return Slowness(expelled=everyone)
     worst: list[tuple[int, str]] = []
     stops: dict[str, float] = {}
-    for before, generation in episode.steps():
-        if before is None:
-            continue
+    for (before, generation), removed in zip(steps, expelled, strict=True):
         entered, returned = _revocations(before, generation, reports)
         for member_id, at_ms in entered.items():
             stops.setdefault(member_id, _seconds(start.earliest_ms, at_ms))
-        if expelled := _expelled(before, generation, reports):
+        if removed:
             joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
-            worst.append((joined_ms, min(expelled)))
+            worst.append((joined_ms, min(removed)))
         elif returned and _waited_only_for(before, generation, returned):
             worst.append(max((at_ms, member_id) for member_id, at_ms in returned.items()))
     if not worst:
-        return Slowness(stop_seconds=stops)
+        return Slowness(stop_seconds=stops, expelled=everyone)
     at_ms, member_id = max(worst)
-    return Slowness(member_id, _seconds(start.earliest_ms, at_ms), _seconds(start.latest_ms, at_ms), stops)
+    lower, upper = _seconds(start.latest_ms, at_ms), _seconds(start.earliest_ms, at_ms)
+    return Slowness(member_id, upper, lower, stops, everyone)
 
 
 def _expelled(before: Generation, after: Generation, reports: MemberReports) -> list[str]:

@@ -17,6 +17,7 @@ from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
     GroupCloseUp,
+    awaited_text,
     member_table,
     move_rows,
     moves_title,
@@ -24,7 +25,7 @@ from rebalance_agent.ui.sentences.group_detail import (
 )
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, span, stalled_partitions_text
+from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -58,7 +59,7 @@ def group_content(
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
         f"{_kind(close_up.detail)}{_facts(close_up.detail)}"
-        f"{notes([_now(close_up.detail), *_unknowns(close_up.detail)])}"
+        f"{notes([_now(close_up.detail), *_unknowns(close_up)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
         f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
         f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
@@ -120,18 +121,17 @@ def _besides(number: int | None, words: str, kind: str = "besides") -> str:
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
-def _unknowns(detail: GroupDetail) -> Iterator[str]:
+def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
     """Notes on unknown values and problems of the group."""
+    detail = close_up.detail
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
-    if (slowest := detail.slowest) and slowest.seconds is not None:
-        client = escaped(shortened(printable(slowest.client_id), 60))
-        # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
-        rebalance = "previous rebalance" if detail.summary.running else "last rebalance"
-        yield note(f"The {rebalance} waited longest for {client}: {span(slowest.lower_seconds, slowest.seconds)}.")
+    # Coordinators do not report which member they wait for; the slowest one of before is the first suspect.
+    if awaited := awaited_text(close_up):
+        yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
         yield note(f"{text}.")
     spread = detail.summary.host_spread

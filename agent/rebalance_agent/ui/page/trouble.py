@@ -17,6 +17,7 @@ from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
+from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_storm
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -39,9 +40,6 @@ __all__ = [
     "SKEW_MEMBERS_MAX",
     "SKEW_RATIO_MAX",
     "STALLED_SECONDS_MIN",
-    "STORM_MIN",
-    "STORM_PER_MEMBER",
-    "STORM_SECONDS",
     "STUCK_SECONDS_MIN",
     "TIMEOUT_SECONDS",
     "Level",
@@ -75,15 +73,6 @@ SKEW_MEMBERS_MAX = 1
 STALLED_SECONDS_MIN = 5.0
 """Seconds of a stall in the last hour that users of the consumers probably noticed."""
 
-STORM_SECONDS = 900.0
-"""Seconds in which rebalances count as a storm, and for which lost partitions are shown."""
-
-STORM_PER_MEMBER = 2
-"""Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
-
-STORM_MIN = 6
-"""Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
-
 STUCK_SECONDS_MIN = 900.0
 """Seconds for which the committed offset of a partition may stay though records are appended: members that commit
 seldom do so every few minutes."""
@@ -111,13 +100,14 @@ class Trouble(NamedTuple):
 class RecentRebalances(NamedTuple):
     """A group's recent rebalances.
 
-    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, with ``lost`` partitions.
-    ``stalled``: the one of the hour with the longest stall, if that reached `STALLED_SECONDS_MIN`.
+    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, ``failed`` of them because members
+    failed that had partitions. ``stalled``: the one of the hour with the longest stall, if that reached
+    `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
     storm: int = 0
-    lost: int = 0
+    failed: int = 0
     stalled: Rebalance | None = None
 
 
@@ -133,7 +123,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
         if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(each.lost_min or 0 for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(bool(each.lost_min) for each in storm), stalled)
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
@@ -146,9 +136,7 @@ def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Troub
 
 def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     yield from _unread(group, now_ms)
-    storm_min = max(STORM_PER_MEMBER * group.members, STORM_MIN)
-    # As the alert on storms, which a deploy that goes well inhibits.
-    if recent.storm > storm_min and not group.rollout_in_progress:
+    if is_storm(group, recent.storm):
         yield Trouble(
             Level.CRITICAL,
             500 + recent.storm,
@@ -158,8 +146,9 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
         yield Trouble(
             Level.WARNING, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
         )
-    if recent.lost:
-        yield Trouble(Level.WARNING, 200, (f"failed members lost {plural(recent.lost, 'partition')}",))
+    if recent.failed:
+        # Not the sum of their partitions: members that fail again and again lose more than the group has.
+        yield Trouble(Level.WARNING, 200, (f"members failed in {plural(recent.failed, 'rebalance')}",))
     former = group.former_owner
     if former and former.until_ms >= now_ms - STORM_SECONDS * 1000:
         yield Trouble(Level.WARNING, 260, (f"two owners: {former_owner_text(former)}",))

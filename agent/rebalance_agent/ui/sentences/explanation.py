@@ -16,6 +16,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.causes import why
+from rebalance_agent.ui.sentences.group_detail import SLOW_SECONDS_MIN
 from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
@@ -46,9 +47,6 @@ LAST_MAX = 50
 
 REPORTS_MAX = 20_000
 """Reports of members that are kept while a file of events is searched for its last rebalances."""
-
-SLOW_SECONDS_MIN = 0.1
-"""A slowest member that took less is not mentioned."""
 
 MOVES_LISTED_MAX = 6
 """Moves (topic, giver, taker) that are listed; the partitions of further ones are counted."""
@@ -199,9 +197,10 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    # A gateway sees frames, not callbacks.
+    # A gateway sees frames, not callbacks. The callback of a removed member may end long after the wait for it.
     seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
-    part = f"; its {callbacks[0].callback} callback took {duration(ran)} of that" if seen else ""
+    of_that = " of that" if ran <= (closing.slowest_seconds or 0) else ""
+    part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if seen else ""
     name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."

@@ -20,6 +20,7 @@ from rebalance_agent.ui.words import (
     partition_seconds_text,
     plural,
     printable,
+    shortened,
     span,
     stall_text,
     stalled_partitions_text,
@@ -28,7 +29,9 @@ from rebalance_agent.ui.words import (
 __all__ = [
     "MOVE_HEADINGS",
     "REBALANCE_HEADINGS",
+    "SLOW_SECONDS_MIN",
     "GroupCloseUp",
+    "awaited_text",
     "closing_event",
     "headline",
     "member_table",
@@ -39,6 +42,11 @@ __all__ = [
 ]
 
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
+SLOW_SECONDS_MIN = 0.1
+"""A slowest member that took less (seconds) is not mentioned."""
+
+_HOUR_MS = 3_600_000
+
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
 _WORKLOAD_COLUMNS = ("node", "workload", "image")
@@ -91,6 +99,27 @@ def headline(close_up: GroupCloseUp) -> str:
         f"at least {counters.stalled_partition_seconds:.1f} stalled partition-seconds",
     ]
     return f"{', '.join(facts)}\n{', '.join(totals)}"
+
+
+def awaited_text(close_up: GroupCloseUp) -> str:
+    """Which member the rebalances of the last hour waited for longest, and how long; empty if they waited for none.
+
+    The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
+    """
+    since_ms = close_up.detail.now_ms - _HOUR_MS
+    waits = [
+        (slowest.lower_seconds or 0.0, slowest.seconds, slowest)
+        for each in close_up.rebalances
+        if each.timestamp_ms >= since_ms
+        and (slowest := each.slowest)
+        and slowest.seconds is not None
+        and slowest.seconds >= SLOW_SECONDS_MIN
+    ]
+    if not waits:
+        return ""
+    lower, upper, slowest = max(waits, key=lambda wait: wait[:2])
+    client = shortened(printable(slowest.client_id), 60)
+    return f"In the last hour, a rebalance waited longest for {client}: {span(lower, upper)}."
 
 
 def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
@@ -191,7 +220,7 @@ def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tu
         partition_seconds_text(each.stall),
         _moved(each),
         UNKNOWN
-        if slowest is None
+        if slowest is None or (slowest.seconds is not None and slowest.seconds < SLOW_SECONDS_MIN)
         else names.get(slowest.member_id or "", printable(slowest.client_id))
         + (f" {span(slowest.lower_seconds, slowest.seconds)}" if slowest.seconds is not None else ""),
         str(each.members),

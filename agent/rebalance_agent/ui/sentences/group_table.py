@@ -12,6 +12,7 @@ from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
+from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
 __all__ = ["COLUMNS", "TableColumn", "WatchRow", "empty_lines", "group_rows", "groups_text", "matching"]
@@ -29,17 +30,17 @@ class TableColumn:
 COLUMNS = (
     TableColumn("group", "group"),
     TableColumn("state", "state"),
-    TableColumn("type", "type"),
-    TableColumn("gen", "generation", right=True),
-    TableColumn("members", "members", right=True),
-    TableColumn("partitions", "partitions", right=True),
-    TableColumn("skew", "skew", right=True),
     TableColumn("running", "running", right=True),
     TableColumn("last stall", "stall", right=True),
     TableColumn("rebalances", "rebalances", right=True),
     TableColumn("last trigger", "trigger"),
+    TableColumn("members", "members", right=True),
+    TableColumn("partitions", "partitions", right=True),
+    TableColumn("skew", "skew", right=True),
+    TableColumn("gen", "generation", right=True),
+    TableColumn("type", "type"),
 )
-
+"""Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
 """Groups without members that get a line above the table; in the table they are on top, all of them."""
@@ -55,7 +56,7 @@ class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
     ``empty``: a sentence about a group that lost all its members lately; else an empty text. ``stall``: the highest
-    limit of a stall of the group as a whole that it has reached.
+    limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and again.
     """
 
     group: str
@@ -63,11 +64,12 @@ class WatchRow:
     running: bool
     empty: str = ""
     stall: Limit | None = None
+    storm: bool = False
 
     @property
     def styles(self) -> tuple[str, ...]:
         """The style of each cell on a terminal, as `rich` names it."""
-        if self.empty or self.stall is Limit.CRITICAL:
+        if self.empty or self.storm or self.stall is Limit.CRITICAL:
             return ("bold red",) * len(self.cells)
         if self.running:
             return ("bold yellow",) * len(self.cells)
@@ -77,14 +79,14 @@ class WatchRow:
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front).
 
-    On top are groups that lost all their members lately, then rebalancing ones: first those that have been stalled as a
-    whole up to the critical limit, then those up to the warning limit.
+    On top are groups that lost all their members lately, then rebalancing ones that have been stalled as a whole up to
+    the critical limit, then those up to the warning limit, then storms, then the other rebalancing ones.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
 
-    def place(group: GroupSummary) -> tuple[int, int, bool]:
+    def place(group: GroupSummary) -> tuple[int, int, bool, bool]:
         stall = (Limit.CRITICAL, Limit.WARNING, None).index(stall_limit(group, groups.now_ms))
-        return -urgency(group, groups.now_ms), stall, group.running is None
+        return -urgency(group, groups.now_ms), stall, not _storm(group, groups.now_ms), group.running is None
 
     return [_row(group, groups.now_ms) for group in sorted(ordered, key=place)]
 
@@ -113,22 +115,27 @@ def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
 
 
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
-    last = group.last
+    last, storm = group.last, _storm(group, now_ms)
     cells = (
         printable(group.group),
-        group.state,
-        group.group_type if group.source != "admin" else f"{group.group_type} (polled)",
-        _number(group.generation),
-        str(group.members),
-        _number(group.partitions),
-        UNKNOWN if group.skew_ratio is None else f"{group.skew_ratio:.2f}",
+        f"{group.state}, storm" if storm else group.state,
         duration(max(0, now_ms - group.running.started_ms) / 1000) if group.running else UNKNOWN,
         stall_text(last.stall) if last else UNKNOWN,
         str(group.rebalances),
         last.trigger if last else UNKNOWN,
+        str(group.members),
+        _number(group.partitions),
+        UNKNOWN if group.skew_ratio is None else f"{group.skew_ratio:.2f}",
+        _number(group.generation),
+        group.group_type if group.source != "admin" else f"{group.group_type} (polled)",
     )
     empty = empty_text(group, now_ms) if urgency(group, now_ms) else ""
-    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty, stall_limit(group, now_ms))
+    stall = stall_limit(group, now_ms)
+    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None, empty, stall, storm)
+
+
+def _storm(group: GroupSummary, now_ms: int) -> bool:
+    return is_storm(group, rebalances_lately(group, now_ms))
 
 
 def _number(value: int | None) -> str:

@@ -10,7 +10,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.sinks.publisher import Publisher
+from rebalance_agent.runtime.sinks.publisher import Publisher, events_producer
 from support.observer.fakes import Calls
 from support.observer.observing import eventually
 
@@ -83,6 +83,13 @@ def test_events_are_keyed_by_cluster_and_group_and_have_their_kind_in_a_header(m
     assert reports.made == []
     producer.answer()
     assert reports.made == [("published", "group_gone")]
+
+
+def test_events_wait_for_a_topic_that_not_all_brokers_know_yet(made):
+    (producer,), _, _ = made
+    assert producer.settings["topic.metadata.propagation.max.ms"] > 60_000, "librdkafka gives them up after 30 s"
+    own = {"topic.metadata.propagation.max.ms": "1000"}
+    assert events_producer(own, lambda settings: settings)["topic.metadata.propagation.max.ms"] == "1000"
 
 
 def test_nothing_a_user_sets_makes_publishing_less_safe(made):

@@ -117,7 +117,8 @@ def test_reports_turn_a_bound_into_an_exact_stall():
     assert event.stall.upper_partition_seconds == pytest.approx(2 * 2.53 + 2 * 2.55)
     assert event.slowest_member_id == "a"
     view = tracker.view("g")
-    assert (view.slowest_client_id, view.slowest_seconds) == ("client-a", 2.9)
+    assert (event.slowest_client_id, event.slowest_seconds) == ("client-a", 2.9)
+    assert [each.client_id for each in view.awaited] == ["client-a"]
     assert {each.member_id: each.stop_seconds for each in event.members} == {"a": 0.5, "b": None}
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.events import Callback
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, target
 from support.tracker.tracking import (
@@ -18,6 +19,7 @@ from support.tracker.tracking import (
     member,
     record,
     revoked,
+    said,
     tick,
     topics,
     watch,
@@ -112,7 +114,8 @@ def test_the_member_that_the_others_waited_for_until_the_rebalance_timeout_was_e
     event, view = closing(events)[-1], tracker.view("g")
     assert (event.slowest_member_id, event.slowest_client_id, event.slowest_host) == ("b", "client-b", "/10.0.0.1")
     assert (event.slowest_lower_seconds, event.slowest_seconds) == (30.0, 30.25)
-    assert (view.slowest_client_id, view.slowest_lower_seconds) == ("client-b", 30.0)
+    assert (view.awaited[0].client_id, view.awaited[0].seconds) == ("client-b", 30.0)
+    assert view.counters.expelled == 1
 
 
 def test_the_member_that_was_expelled_by_its_own_report_is_named():
@@ -120,6 +123,42 @@ def test_the_member_that_was_expelled_by_its_own_report_is_named():
     report = revoked("b", 80_300, 84_000, 1, (2, 3))
     _, events = watch(*in_time(*TWO_EAGER, *death, report), tick(150_000), commits=False)
     assert (closing(events)[-1].slowest_client_id, closing(events)[-1].slowest_seconds) == ("client-b", 2.99)
+
+
+JOINED_AGAIN = (
+    listed(84_100),
+    listed(84_150, "g"),
+    revoked("a", 84_160, 84_300, 2, (0, 1, 2, 3)),
+    record(84_400, 3, member("a", (0, 1)), member("b2", (2, 3), client="client-b"), joined=84_350),
+)
+"""What a member does that was removed while its revoked callback ran: it joins again, under a new id."""
+
+
+@pytest.mark.parametrize("received", [84_000, 120_000])
+@pytest.mark.parametrize("lost_too", [False, True])
+def test_a_member_that_was_expelled_while_its_callback_ran_is_still_named_when_it_has_joined_again(received, lost_too):
+    """The next rebalance has another slowest member, moments later; the report may come when both are settled."""
+    reports = [revoked("b", 80_300, 84_000, 1, (2, 3), received=received)]
+    if lost_too:
+        reports.append(said(Callback.LOST, "b", 84_010, 84_020, 1, (2, 3), received=received))
+    observed = in_time(*TWO_EAGER, *B_GONE, *JOINED_AGAIN, *reports)
+    tracker, _ = watch(*observed, tick(150_000), commits=False)
+    view = tracker.view("g")
+    assert view.last_episode.slowest_client_id == "client-a"
+    waits = [(each.client_id, each.host, each.seconds) for each in view.awaited]
+    assert waits == [("client-a", "10.0.0.1", 0.14), ("client-b", "10.0.0.1", 2.79)]
+    assert view.counters.expelled == 1
+
+
+def test_what_a_view_shows_of_the_last_rebalance_follows_late_reports():
+    tracker, _ = watch(*in_time(*TWO_EAGER, *B_GONE), tick(110_000), commits=False)
+    before = tracker.view("g")
+    assert (before.last_episode.slowest_client_id, before.awaited, before.counters.expelled) == (None, (), 0)
+    feed(tracker, revoked("b", 80_300, 84_000, 1, (2, 3), received=120_000), tick(150_000), commits=False)
+    after = tracker.view("g")
+    assert (after.last_episode.slowest_client_id, after.last_episode.revision) == ("client-b", 1)
+    assert ([each.client_id for each in after.awaited], after.counters.expelled) == (["client-b"], 1)
+    assert after.version > before.version
 
 
 def test_no_slowest_member_is_named_if_several_are_gone():

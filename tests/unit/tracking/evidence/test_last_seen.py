@@ -165,6 +165,9 @@ def test_a_member_that_did_not_revoke_within_its_rebalance_timeout_failed():
         current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
     ]
     for at, trigger in ((41_000, Trigger.MEMBER_FAILED), (40_000, Trigger.MEMBER_GONE)):
+        tracker = Tracker("cluster", settle_ms=1_000)
+        feed(tracker, *BOTH, *asked, *gone(at, "a"), *taken_over(at, 4), tick(200_000))
+        assert tracker.view("g").counters.expelled == (trigger is Trigger.MEMBER_FAILED)
         events = reported(*asked, *gone(at, "a"), *taken_over(at, 4))
         assert triggers(events)[-1] is trigger
         assert closing(events)[-1].slowest_client_id == "client-a"

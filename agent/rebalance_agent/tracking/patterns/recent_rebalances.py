@@ -1,0 +1,17 @@
+"""When the last rebalances of a group completed: many within minutes are a storm."""
+
+from __future__ import annotations
+
+__all__ = ["RECENT_MAX", "RECENT_MS", "with_rebalance"]
+
+RECENT_MS = 15 * 60_000
+"""Times (ms) that are kept before the last rebalance: the window of the alert on storms."""
+
+RECENT_MAX = 64
+"""Times that are kept of one group, the newest. A larger group's storm has more rebalances and is not recognised."""
+
+
+def with_rebalance(times_ms: tuple[int, ...], at_ms: int) -> tuple[int, ...]:
+    """Return the completion times (epoch ms, newest first) with one more, without those that are too old."""
+    times = sorted((*times_ms, at_ms), reverse=True)
+    return tuple(each for each in times[:RECENT_MAX] if each > times[0] - RECENT_MS)

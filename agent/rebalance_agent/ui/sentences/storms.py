@@ -1,0 +1,29 @@
+"""Storms: more rebalances of a group in a quarter of an hour than a rolling restart explains. Pure.
+
+The numbers are those of the alert on storms (``alerts/values.yaml``), which a deploy that goes well inhibits.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.api.shapes import GroupSummary
+
+__all__ = ["STORM_MIN", "STORM_PER_MEMBER", "STORM_SECONDS", "is_storm", "rebalances_lately"]
+
+STORM_SECONDS = 900.0
+"""Seconds in which rebalances count as a storm, and for which failures of members are shown."""
+
+STORM_PER_MEMBER = 2
+"""Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
+
+STORM_MIN = 6
+"""Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
+
+
+def is_storm(group: GroupSummary, rebalances: int) -> bool:
+    """Whether so many ``rebalances`` of the group in the last `STORM_SECONDS` are a storm."""
+    return rebalances > max(STORM_PER_MEMBER * group.members, STORM_MIN) and not group.rollout_in_progress
+
+
+def rebalances_lately(group: GroupSummary, now_ms: int) -> int:
+    """Return how many rebalances completed in the last `STORM_SECONDS` before ``now_ms`` (epoch ms)."""
+    return sum(at_ms >= now_ms - STORM_SECONDS * 1000 for at_ms in group.recent_ms)

@@ -1,0 +1,24 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MAX, RECENT_MS, with_rebalance
+from support.tracker.tracking import T0, member, record, tick, topics, watch
+
+
+def test_a_view_has_the_times_of_its_last_rebalances():
+    both = (member("a", (0, 1)), member("b", (2, 3)))
+    at = (10_000, 300_000, 905_000)
+    records = [record(each, number, *both[: 1 + number % 2]) for number, each in enumerate(at, 1)]
+    tracker, _ = watch(topics(0, t=4), record(1_000, 0), *records, tick(1_000_000))
+    assert tracker.view("g").recent_ms == (T0 + 905_000, T0 + 300_000, T0 + 10_000)
+    tracker, _ = watch(topics(0, t=4), record(1_000, 0), *records, record(910_001, 4, both[0]), tick(1_000_000))
+    assert tracker.view("g").recent_ms == (T0 + 910_001, T0 + 905_000, T0 + 300_000)
+
+
+@given(st.lists(st.integers(0, 3 * RECENT_MS), min_size=1, max_size=200))
+def test_the_newest_of_the_window_stay(times):
+    kept = ()
+    for at_ms in sorted(times):
+        kept = with_rebalance(kept, at_ms)
+    newest = sorted(times, reverse=True)
+    assert list(kept) == [each for each in newest if each > newest[0] - RECENT_MS][:RECENT_MAX]
