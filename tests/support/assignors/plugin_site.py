@@ -66,7 +66,6 @@ def run(site, *arguments, stdin=None):
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
         input=stdin,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(ROOT / "agent")])},
     )
