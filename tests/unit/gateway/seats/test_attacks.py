@@ -19,6 +19,7 @@ from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.seat_acts import AnswerLeave, ForwardSeated, GiveUpSeat, KeepSeat
 from rebalance_agent.gateway.transport.request_head import read_head
@@ -453,25 +454,6 @@ async def test_an_error_of_one_group_does_not_end_the_time_of_all(monkeypatch):
     running.cancel()
 
 
-@run
-async def test_an_error_of_seats_leaves_what_the_rules_of_strategies_show_to_the_client(monkeypatch):
-    def broken(*_, **__):
-        raise RuntimeError("a bug")
-
-    gateway = SeatGateway("orders=on", rules="orders=rack-aware-sticky")
-    answered = gateway.coordinator._join
-
-    async def chooses(request):
-        answer = await answered(request)
-        answer.protocol_name = request.protocols[0].name  # ours, which no client knows
-        return answer
-
-    gateway.coordinator._join = chooses
-    monkeypatch.setattr(GroupSeats, "rejoin_answered", broken)
-    joined = await SeatClient(gateway, version=4).join()
-    assert joined.protocol_name == "range"
-
-
 # -- groups that have no seats -------------------------------------------------------------------------------------
 
 
@@ -551,6 +533,33 @@ async def test_observing_counts_also_where_time_passes_between_the_two_joins_of_
     assert await old.leave() == 0
     gateway.seats.step()
     assert gateway.acts.rebalances_spared["observe"] == 1
+
+
+def test_observing_goes_on_after_many_members_vanished_without_leaving():
+    predicted = PredictedSeats(seats(seats_max=2))
+    for number, name in enumerate("abcd", 1):
+        now = 1_000.0 * number
+        predicted.joined(newcomer(number), name, now, now)
+        predicted.due(now + 59.5)
+    predicted.joined(newcomer(5), "e", 5_000, 5_000)
+    predicted.left("d", None, LeaveForecast(), 5_010, 5_010, partitions=1, stable=True)
+    assert predicted.tally.rebalances_saved_min == 1
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_seat_that_a_newcomer_joins_with_stays_known_whatever_its_former_member_does_meanwhile(leaves):
+    group = seats()
+    instance_id = seated(group, process=7)
+    group.described(STABLE, 10)
+    group.connections_closed(7, 10)
+    group.facts.lock_answered(11)
+    assert only(group.join(newcomer(2), 11, 11), ForwardSeated)
+    if leaves:
+        group.leave("m1", None, LeaveForecast(), 11.1, 11.1)
+    else:
+        group.heartbeat_answered("m1", UNKNOWN, 11.1)
+    group.join_answered(2, 0, "m2", 5, leads=False, now=11.2)
+    assert group.table.get(instance_id) is group.table.of_member("m2")
 
 
 def test_a_seat_that_its_successor_did_not_get_is_given_up_where_seats_are_off_meanwhile():
