@@ -540,9 +540,10 @@ def test_observing_goes_on_after_many_members_vanished_without_leaving():
     for number, name in enumerate("abcd", 1):
         now = 1_000.0 * number
         predicted.joined(newcomer(number), name, now, now)
-        predicted.due(now + 59.5)
+        for second in range(61):
+            predicted.due(now + second)
     predicted.joined(newcomer(5), "e", 5_000, 5_000)
-    predicted.left("d", None, LeaveForecast(), 5_010, 5_010, partitions=1, stable=True)
+    predicted.left("d", None, LeaveForecast(), 5_001, 5_001, partitions=1, stable=True)
     assert predicted.tally.rebalances_saved_min == 1
 
 
