@@ -129,6 +129,72 @@ async def test_a_join_that_the_coordinator_refuses_does_not_change_what_is_known
     assert gateway.acts.done("handover") == 0, "it subscribes to another topic, and would get the assignment of the old"
 
 
+@pytest.mark.parametrize("vacant", [False, True])
+@run
+async def test_a_client_that_copies_the_instance_id_of_a_seat_is_left_to_the_coordinator(vacant):
+    gateway = SeatGateway("orders=on,seats.keep.seconds=60")
+    old = await member(gateway)
+    (seat,) = gateway.seats.of(GROUP)._seats.table
+    if vacant:
+        await old.leave()
+        await ended(old)
+    copies = await SeatClient(gateway, "copies").enter(group_instance_id=seat.instance_id)
+    assert all(frame == sent for frame, sent in copies.sent)
+    if not vacant:
+        assert await old.heartbeat() == UNKNOWN
+    await gateway.advance(5)
+    assert await copies.heartbeat() == 0, "its membership is not given up"
+    assert not gateway.seats.of(GROUP)._seats.table.get(seat.instance_id)
+
+
+@run
+async def test_a_leave_of_several_members_or_of_an_instance_is_left_to_the_coordinator():
+    gateway = SeatGateway("orders=on,seats.keep.seconds=60")
+    old = await member(gateway)
+    kind, admin = LeaveGroupRequest.MemberIdentity, SeatClient(gateway, "admin")
+    one = kind(version=3, member_id=old.member_id, group_instance_id=None)
+    other = kind(version=3, member_id="other", group_instance_id=None)
+    named = kind(version=3, member_id=old.member_id, group_instance_id="mine")
+    for members in ([one, other], [one, one], [named], []):
+        shown, frame = await passed(admin, LeaveGroupRequest(version=3, group_id=GROUP, members=members))
+        assert shown == frame
+
+
+@run
+async def test_a_leave_that_is_sent_again_does_not_end_the_successor():
+    gateway = SeatGateway()
+    old = await member(gateway)
+    new, entering = await waiting(gateway)
+    assert await old.leave() == 0
+    await entering
+    assert await old.leave() == UNKNOWN
+    assert await new.heartbeat() == 0
+
+
+@run
+async def test_a_consumer_that_leaves_and_joins_again_and_again_takes_no_memory():
+    gateway = SeatGateway()
+    old = await member(gateway)
+    for _ in range(50):
+        assert await old.leave() == 0
+        old.member_id = ""
+        await old.enter()
+    group = gateway.seats.of(GROUP)
+    assert len(group._seats.table) == 1
+    assert len(group._connections._of_seat) <= 2
+
+
+@run
+async def test_without_a_hold_seats_are_kept_all_the_same():
+    gateway = SeatGateway("orders=on,seats.hold.seconds=0,seats.keep.seconds=60")
+    old = await member(gateway)
+    await old.leave()
+    await ended(old)
+    await gateway.advance(5)
+    await member(gateway, "new")
+    assert gateway.acts.done("handover") == 1
+
+
 # -- commits that nothing fences -------------------------------------------------------------------------------
 
 
