@@ -131,9 +131,6 @@ def timed(
     """Milliseconds from each record to the bare reader, and until the observer shows its number."""
     written: dict[int, int] = {}
     arguments = [bootstrap, str(OFFSETS_PARTITIONS), str(samples), "--follow", "3600", "--stamps", GROUP]
-    reader = subprocess.Popen([sys.executable, "-m", "bench.bare_read", *arguments], stdout=subprocess.PIPE, text=True)
-    assert reader.stdout is not None
-    reader.stdout.readline()  # it reads
     last = begun + samples
 
     def write() -> None:
@@ -145,12 +142,18 @@ def timed(
             producer.flush()
             sleep(rng.uniform(*PAUSE_S))
 
-    writing = threading.Thread(target=write)
-    writing.start()
-    shown_at = _scraped(watching, begun, last, writing, shown)
-    writing.join()
-    stamps = json.loads(reader.stdout.read().splitlines()[-1])["stamps"]
-    reader.wait()
+    command = [sys.executable, "-m", "bench.bare_read", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
+        try:
+            assert reader.stdout is not None
+            reader.stdout.readline()  # it reads
+            writing = threading.Thread(target=write)
+            writing.start()
+            shown_at = _scraped(watching, begun, last, writing, shown)
+            writing.join()
+            stamps = json.loads(reader.stdout.read().splitlines()[-1])["stamps"]
+        finally:
+            reader.kill()  # it has ended unless this failed
     read_at = {number: int(stamps[index]) for index, number in enumerate(range(begun + 1, last + 1))}
     return [read_at[n] - written[n] for n in written], [shown_at[n] - written[n] for n in written]
 

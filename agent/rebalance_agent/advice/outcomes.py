@@ -23,7 +23,10 @@ from rebalance_agent.errors import AssignmentError, StrategyFailedError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["replay", "what_if"]
+__all__ = ["REFUSAL_CHARACTERS_MAX", "replay", "what_if"]
+
+REFUSAL_CHARACTERS_MAX = 1_000
+"""Characters that are kept of the error of another package's strategy; it may repeat any name of the group."""
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
@@ -72,7 +75,7 @@ def what_if(
                     spread_anew(history, chosen, settings) if host_spread else None,
                 )
             except StrategyFailedError as error:
-                families[family(name)] = str(error)
+                families[family(name)] = str(error)[:REFUSAL_CHARACTERS_MAX]
         found = families[family(name)]
         outcomes.append(
             StrategyOutcome(name, chosen.protocol, refused=found)

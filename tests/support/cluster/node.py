@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -136,13 +137,14 @@ class Node:
             "import",
             str(archive),
         ]
-        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
 
     def _start(self, started: contextlib.ExitStack, programs: dict[str, str]) -> None:
         place, plane = self.place, self.plane
         write_files(place, plane.access.kubeconfig(_PROXY))
         self._run(started, "containerd", "containerd", "--config", place.root / "containerd.toml")
-        self._await(place.socket.exists, "containerd")
+        self._await(lambda: _accepts(place.socket), "containerd")
         for archive in self._images:
             self.images(archive)
         self._run(
@@ -228,3 +230,9 @@ def _end(process: GuardedProcess) -> None:
     process.terminate()
     if not process.exited.wait(END_SECONDS_MAX):
         process.kill()
+
+
+def _accepts(path: Path) -> bool:
+    """Whether a program listens on the socket; a killed run leaves the file of its own."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0

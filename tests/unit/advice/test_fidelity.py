@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from rebalance_agent.advice import fidelity, history_of
+from rebalance_agent.advice import Fidelity, fidelity, history_of
 from rebalance_agent.advice.replay.fidelity import input_of
 from rebalance_agent.advice.replay.implementations import ANY, LIBRARY, instrumented_generations, verdict
 from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.event_json import TEXT_MAX, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.subscription import MemberSubscription
@@ -52,7 +53,12 @@ def test_the_brokers_own_need_not_be_repeated():
 
 def test_an_unknown_assignor_is_not_comparable():
     line = only([event(1, (A, (0, 1, 2, 3)), assignor="mine")])
-    assert (line.not_comparable, line.reason) == (1, "mine is no strategy of this library")
+    assert (line.not_comparable, line.reason) == (1, "its assignor is no strategy of this library")
+
+
+def test_the_longest_name_that_an_event_may_have_is_no_obstacle_to_reading_the_result():
+    found = fidelity(history_of([event(1, (A, (0, 1, 2, 3)), assignor="x" * TEXT_MAX)]))
+    assert value_from_json(Fidelity, value_to_json(found)) == found
 
 
 def test_range_among_racks_is_not_defined_by_what_is_recorded():

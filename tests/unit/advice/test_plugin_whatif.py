@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
+from rebalance_agent.advice import WhatIf, fidelity, history_of, merged, recommend, what_if
 from rebalance_agent.assignors import STRATEGIES, Strategy
 from rebalance_agent.assignors.strategies.range import ranges
+from rebalance_agent.model.event_json import TEXT_MAX, value_from_json, value_to_json
 from rebalance_agent.model.group import RebalanceProtocol
 from support.assignors.plugin_site import Entry, declared
 from support.assignors.walks import Walk
@@ -57,10 +58,21 @@ def test_one_that_fails_is_refused_with_the_reason_and_the_others_are_replayed(m
     assert outcomes(merged([found, found]))["own"].refused.startswith(reason)
 
 
+def endless(_):
+    raise RuntimeError("x" * TEXT_MAX)
+
+
+def test_a_refusal_is_as_short_as_texts_that_are_stored_have_to_be(monkeypatch):
+    declared(monkeypatch, Entry("own", own(plan=endless)))
+    found = what_if(history_of(clustered(8)))
+    assert len(outcomes(found)["own"].refused) <= TEXT_MAX
+    assert value_from_json(WhatIf, value_to_json(found)) == found
+
+
 def test_decisions_of_a_plugin_strategy_are_replayed(monkeypatch):
     events = [replace(each, assignor="own") for each in walked(Walk(1, newest=True), STRATEGIES["range"], 6)]
     (line,) = fidelity(history_of(events)).lines
-    assert (line.checked, line.reason) == (0, "own is no strategy of this library")
+    assert (line.checked, line.reason) == (0, "its assignor is no strategy of this library")
     declared(monkeypatch, Entry("own", own()))
     (line,) = fidelity(history_of(events)).lines
     assert line.checked == line.same_assignment > 0

@@ -61,7 +61,8 @@ def verdict(
         )
     strategy = library_strategy(name)
     if strategy is None:
-        return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
+        # Without the name: it may be as long as a text of an event may be, and this one must be readable, too.
+        return ImplementationVerdict("another client's own", "its assignor is no strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")

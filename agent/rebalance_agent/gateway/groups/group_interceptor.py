@@ -169,13 +169,24 @@ class GroupInterceptor:
             if handler.STRICT:
                 raise
             return frame
+        changed = note is not None and self._noted(head, note, opened.message)
         try:
-            changed = note is not None and SeatFrames.response(note, opened.message)
             changed |= memory is not None and handler.response(opened.message, memory)
             return opened.frame() if changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
+
+    def _noted(self, head: RequestHead, note: SeatNote, message: Any) -> bool:  # noqa: ANN401
+        """Whether seats changed the message. An error of theirs keeps nothing from the handler.
+
+        A client can read an answer that names our strategy only after the handler has put the client's own there.
+        """
+        try:
+            return SeatFrames.response(note, message)
+        except Exception as error:  # noqa: BLE001 - the answer goes on as if the group had no seats
+            self._failed(head, error)
+            return False
 
     def closed(self) -> None:
         """The connection was closed; its members may come back by another one."""

@@ -67,7 +67,7 @@ class EpochState(TrackedGroup):
         self._backfilled = False
         self._created_live = False
         self._started_ms: int | None = None
-        self._assigned_ms: int | None = None
+        self._targets_ms: tuple[int, int] | None = None  # the first and the latest target assignment since the start
         self._seen_ms = now_ms
         self._replayed = self._returning = self._amid_batch = self._after_gap = self._peopled = False
         self._partition_count = PartitionCount()
@@ -123,7 +123,7 @@ class EpochState(TrackedGroup):
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
-            self._assigned_ms = record.timestamp_ms
+            self._targets_ms = ((self._targets_ms or (record.timestamp_ms,))[0], record.timestamp_ms)
         elif isinstance(record.value, EpochMember):
             self._peopled = True
             self._returning = self._returning or record.value.instance_id is not None
@@ -240,12 +240,13 @@ class EpochState(TrackedGroup):
         restarting = frozenset[str]() if returned or started_ms is None else self._records.eager
         for name in sorted(restarting):
             handovers = self._recorded.restarts(name, started_ms, self._last_seen.contact_ms(name)) | handovers
-        assigned_ms = self._assigned_ms if reached.value.members else None
+        targets_ms = None if started_ms is None or not reached.value.members else self._targets_ms
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = replace(
             reached,
             start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
-            joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
+            targeted_ms=targets_ms and targets_ms[0],
+            joined_ms=targets_ms and targets_ms[1],
             returned=returned,
             handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
@@ -263,7 +264,7 @@ class EpochState(TrackedGroup):
         )
         self.history.empty_time.see(generation)
         missing = self._after_gap and (before is None or generation.number > before.number + 1)
-        self.last, self._started_ms, self._assigned_ms = generation, None, None
+        self.last, self._started_ms, self._targets_ms = generation, None, None
         self._first_commits, self._after_gap = FirstCommits(), False
         # Its members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
@@ -293,7 +294,7 @@ class EpochState(TrackedGroup):
         state, started_ms = self._recorded.state(self.number), self._started_ms
         generation = partial(self._recorded.generation, self.timestamp_ms, self._seen_ms)
         base_view = self._build_base_view(generation, lambda: self._recorded.members, state, judged=judged)
-        running = (
-            None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
-        )
+        running: RunningRebalance | None = None
+        if started_ms is not None and self._records.members:
+            running = RunningRebalance(started_ms, self._stalled)
         return self.history.complete_view(base_view, state, running)

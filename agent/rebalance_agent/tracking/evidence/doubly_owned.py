@@ -26,7 +26,16 @@ from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 
-__all__ = ["DRIFT", "GENERATIONS_MAX", "KEPT_MS", "REMOVED_MAX", "UNREPORTED_MAX", "DoublyOwned", "FormerOwner"]
+__all__ = [
+    "DRIFT",
+    "GENERATIONS_MAX",
+    "KEPT_MS",
+    "REMOVED_MAX",
+    "TIMES_MAX",
+    "UNREPORTED_MAX",
+    "DoublyOwned",
+    "FormerOwner",
+]
 
 GENERATIONS_MAX = 64
 """Generations whose times are kept. A cooperative member reports only those that change its partitions; one that has
@@ -40,6 +49,9 @@ REMOVED_MAX = 10_000
 
 KEPT_MS = 3_600_000
 """How long (ms) a removed member's report is awaited; by then a suspended process was noticed otherwise."""
+
+TIMES_MAX = 16
+"""Times that are kept of a partition which had no owner in between; earlier ones are not counted."""
 
 DRIFT = 10_000
 """A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times what quartz does)."""
@@ -77,11 +89,28 @@ class _Clock(NamedTuple):
 
 @dataclass(slots=True)
 class _Held:
-    """``given_ms``: when the record gave the partition to another member; ``taken_ms``: when it had no owner again."""
+    """``given_ms``: when the record gave the partition to another member; ``taken_ms``: when it had no owner again.
+
+    ``earlier``: the same of earlier times, at most `TIMES_MAX`.
+    """
 
     given_ms: int | None = None
     taken_ms: int = FOREVER_MS
     stopped_ms: int | None = None
+    earlier: tuple[tuple[int, int], ...] = ()
+
+    def give(self, at_ms: int) -> None:
+        """Take a record that gives the partition to another member."""
+        if self.given_ms is not None and self.taken_ms < FOREVER_MS:
+            self.earlier = (*self.earlier[1 - TIMES_MAX :], (self.given_ms, self.taken_ms))
+            self.given_ms, self.taken_ms = None, FOREVER_MS
+        if self.given_ms is None:
+            self.given_ms = at_ms
+
+    def doubly_ms(self, stopped_ms: int) -> int:
+        """Return for how long another member owned it, up to ``stopped_ms``."""
+        spans = self.earlier if self.given_ms is None else (*self.earlier, (self.given_ms, self.taken_ms))
+        return sum(max(0, min(stopped_ms, taken_ms) - given_ms) for given_ms, taken_ms in spans)
 
 
 @dataclass(slots=True)
@@ -176,8 +205,8 @@ class DoublyOwned:
         seconds = 0.0
         for removed in list(self._removed.values()):
             for partition, held in removed.held.items():
-                if partition in given and held.given_ms is None:
-                    held.given_ms = at_ms
+                if partition in given:
+                    held.give(at_ms)
                 elif partition in unowned and held.given_ms is not None:
                     held.taken_ms = min(held.taken_ms, at_ms)
             seconds += self._find(removed)
@@ -250,7 +279,6 @@ def _found(removed: _Removed) -> Iterator[tuple[Partition, _Span]]:
             continue
         stopped_ms = min(removed.clock.at_least_ms(held.stopped_ms), removed.returned_ms)
         if held.given_ms is not None:
-            milliseconds = max(0, min(stopped_ms, held.taken_ms) - held.given_ms)
-            yield partition, _Span(milliseconds / 1000, held.stopped_ms)
+            yield partition, _Span(held.doubly_ms(stopped_ms) / 1000, held.stopped_ms)
         elif stopped_ms <= removed.removed_ms:
             yield partition, _Span(0.0, held.stopped_ms)

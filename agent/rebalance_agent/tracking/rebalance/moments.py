@@ -11,7 +11,7 @@ from functools import cached_property
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
+from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
@@ -195,30 +195,33 @@ class StepMoments:
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""
-        if not self._fresh and handover.released_ms is not None:
-            # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
-            since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
-            return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
-        if not self._fresh:
-            at_ms = self._shown_ms(handover)
-            return Moment(at_ms, at_ms, exact=True)
-        start = self._first.start
-        if start is None:
-            raise UnknownMomentError
-        return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
+        if self._fresh:
+            start = self._first.start
+            if start is None:
+                raise UnknownMomentError
+            return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
+        if handover.released_ms is None:
+            return self._shown(handover)
+        # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
+        since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
+        return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
 
     def bounded(self, stopped: Moment) -> Moment:
         """Bound a stop that an earlier generation requested: it happened before this one's join phase ended."""
         return replace(stopped, latest_ms=self._joined_ms, exact=False) if stopped.endless else stopped
 
-    def _shown_ms(self, handover: PartitionHandover) -> int:
-        """Return when a record first showed a new partition: as a member's target, or as its assignment."""
+    def _shown(self, handover: PartitionHandover) -> Moment:
+        """Return when a record first showed a new partition: as a member's target, or as its assignment.
+
+        If newer epochs replaced some before all members reached them, any of their targets may have been the first.
+        """
         generation = self._generation
-        if generation.group_type is GroupType.CLASSIC or generation.joined_ms is None:
-            shown_ms = generation.timestamp_ms
-        else:
-            shown_ms = generation.joined_ms
-        return shown_ms if handover.given_ms is None else min(shown_ms, handover.given_ms)
+        first_ms = last_ms = generation.timestamp_ms
+        if generation.targeted_ms is not None and generation.joined_ms is not None:
+            first_ms, last_ms = generation.targeted_ms, generation.joined_ms
+        if handover.given_ms is not None:
+            first_ms, last_ms = min(first_ms, handover.given_ms), min(last_ms, handover.given_ms)
+        return Moment(first_ms, last_ms, exact=first_ms == last_ms)
 
     # Resumption
 
@@ -230,8 +233,7 @@ class StepMoments:
         end = self._reported.resumes(owner).get(partition)
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
-        given_ms = self._given_ms(handover)
-        first = self._generation.first_commits
+        given_ms, first = self._given_ms(handover), self._generation.first_commits
         first_ms = first.earliest(self._given_since(given_ms, owner))
         if first_ms > first.released_ms.get(partition, FOREVER_MS):
             first_ms = FOREVER_MS

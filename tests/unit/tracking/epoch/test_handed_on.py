@@ -1,4 +1,4 @@
-"""A partition is stalled twice if a newer epoch overtakes its first handover."""
+"""Rebalances in which a newer epoch overtakes another: a partition may be stalled twice, or since the first target."""
 
 from __future__ import annotations
 
@@ -121,3 +121,28 @@ def test_the_longest_ways_are_kept():
     assert (way.given_ms - way.released_ms, len(way.earlier)) == (1, EARLIER_MAX)
     assert [each.given_ms - each.released_ms for each in way.earlier] == list(range(12, 20))
     assert handovers.take()[0] == {}
+
+
+def test_a_new_partition_may_stand_still_since_the_first_target_of_a_rebalance_of_several_epochs():
+    """A newer epoch replaced the target that showed it first, before any member reached it."""
+    alone = [
+        joins(0, "a"),
+        fact(0, GroupEpoch(2)),
+        target(100, "a", 0),
+        fact(100, TargetEpoch(2)),
+        current(200, "a", 2, (0,)),
+    ]
+    replaced = [fact(1_000, GroupEpoch(3)), target(1_100, "a", 0, 1), fact(1_100, TargetEpoch(3))]
+    newer = [
+        joins(9_000, "b"),
+        fact(9_000, GroupEpoch(4)),
+        target(9_100, "a", 0),
+        target(9_100, "b", 1),
+        fact(9_100, TargetEpoch(4)),
+        current(9_500, "a", 4, (0,)),
+        current(10_000, "b", 4, (1,)),
+    ]
+    # Partition 1 is new: at 1.1 s at the earliest, at 9.1 s at the latest, and consumed from 10 s on.
+    tracker = Tracker("cluster", settle_ms=1_000)
+    stall = feed(tracker, named(t=2), WHOLE, *alone, *replaced, *newer, tick(60_000))[-1].stall
+    assert (stall.lower_seconds, stall.seconds) == (0.9, 8.9)
