@@ -18,6 +18,7 @@ from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seating.unfenced_groups import UnfencedGroups
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -56,6 +57,7 @@ class SeatingGroups:
         self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
+        self._unfenced = UnfencedGroups()
         self._off = False
 
     def connection(self, connection: ClientConnection) -> SeatFrames:
@@ -82,7 +84,17 @@ class SeatingGroups:
         made = self._made(group, rule)
         if made is not None:
             self._groups[group] = made
+            if group in self._unfenced:
+                made.refuse_unfenced()
         return made
+
+    def refuse_unfenced(self, group: str) -> None:
+        """A member of the group commits without naming itself: from now on nobody takes the seat of another."""
+        if self._rules.of(group) is not None:
+            self._unfenced.add(group)
+        known = self._groups.get(group)
+        if known is not None:
+            known.refuse_unfenced()
 
     # -- connections -------------------------------------------------------------------------------------------
 
