@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
+from rebalance_agent.gateway.seating.connections.group_connections import ANSWER_SECONDS
 from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.vacancies import Vacancies
@@ -18,7 +21,7 @@ from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
-from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["ActingGroup"]
 
@@ -96,8 +99,9 @@ class ActingGroup:
         if newcomer.instance_id is not None:
             return int(response.error_code)
         leads = response.leader == response.member_id
-        facts = newcomer.member_id, response.error_code, response.generation_id
+        facts = newcomer, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
+        self.answered(newcomer.member_id, response.error_code, connection, newcomer.process or 0)
         self._moved(response.error_code, connection)
         self._carrier.run(acts)
         return shown
@@ -118,8 +122,10 @@ class ActingGroup:
         self._carrier.run(acts)
         return shown
 
-    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
-        """See `SeatedGroup`."""
+    def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
+        """See `SeatedGroup`. Only an accepted request of a client that is still there says that the member lives."""
+        if error not in (NO_ERROR, REBALANCE_IN_PROGRESS) or not member_id or connection.hung_up():
+            return
         seat = self._seats.table.of_member(member_id)
         self._connections.use(connection, None if seat is None else seat.instance_id)
         self._seats.seen(member_id, process)
@@ -127,6 +133,18 @@ class ActingGroup:
     def has_seat(self, member_id: str) -> bool:
         """See `SeatedGroup`."""
         return self._seats.table.of_member(member_id) is not None
+
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
+        """See `SeatedGroup`."""
+        seat = self._seats.table.of_member(member_id)
+        if seat is None:
+            return False
+        names = seat.generation, member_id, seat.instance_id
+        try:
+            error = await asyncio.wait_for(heartbeat(connection.ask, self.group, *names), ANSWER_SECONDS)
+        except (TimeoutError, ConnectionError, DecodeError):
+            return False
+        return error == NO_ERROR
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""

@@ -78,12 +78,16 @@ class ObservedGroup:
         self._stable = self._stable and error != REBALANCE_IN_PROGRESS
         return error
 
-    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
+    def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
 
     def has_seat(self, member_id: str) -> bool:
         """See `SeatedGroup`."""
         return member_id in self._partitions
+
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
+        """See `SeatedGroup`; nothing is asked for, so that the leave is not counted."""
+        return False
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""

@@ -21,6 +21,7 @@ from rebalance_agent.gateway.seating.connections.client_connection import Client
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, software_name
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
@@ -63,7 +64,7 @@ class SeatFrames:
         """Handle the frames of ``connection``."""
         self._groups, self._connection = groups, connection
         self._software = ""
-        self._member_of: dict[str, None] = {}
+        self._member_of: dict[str, str] = {}
 
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""
@@ -91,12 +92,9 @@ class SeatFrames:
         member_id = message.member_id or ""
         if message.group_instance_id is not None or not member_id:
             return None
-        group.seen(member_id, self._connection, self._groups.process(self._connection))
-        if head.api_key == SyncGroupRequest.API_KEY:
-            return SeatNote(lambda response: group.sync_answered(member_id, response))
-        if head.api_key == HeartbeatRequest.API_KEY:
-            return SeatNote(lambda response: group.heartbeat_answered(member_id, response.error_code))
-        return None
+        if head.api_key not in (SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY):
+            return None  # a commit may come from a producer, whose connections say nothing of the consumer
+        return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
@@ -121,7 +119,7 @@ class SeatFrames:
             head.api_version,
             self._software,
             self._groups.process(self._connection),
-            was_member=message.group_id in self._member_of,
+            was_member=short_hash(message.group_id) in self._member_of,
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
         if not who.member_id and len(opened.frame()) > HELD_BYTES_MAX:
@@ -136,7 +134,7 @@ class SeatFrames:
             raise
         if not group.seated(who, response, self._connection):
             return own
-        self._note_member(message.group_id, response)
+        self._note_member(message.group_id, response.member_id, response.error_code)
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
@@ -153,12 +151,22 @@ class SeatFrames:
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
-        self._note_member(name, response)
+        self._note_member(name, response.member_id, response.error_code)
         return group.join_answered(who, response, self._connection)
 
-    def _note_member(self, group: str, response: Any) -> None:  # noqa: ANN401
-        if response.error_code == NO_ERROR:
-            self._member_of[group] = None
+    def _accepted(self, group: SeatedGroup, head: RequestHead, name: str, member_id: str, response: Any) -> int:  # noqa: ANN401
+        """The coordinator answered a SyncGroup or Heartbeat of a member."""
+        self._note_member(name, member_id, response.error_code)
+        group.answered(member_id, response.error_code, self._connection, self._groups.process(self._connection))
+        if head.api_key == SyncGroupRequest.API_KEY:
+            return group.sync_answered(member_id, response)
+        return group.heartbeat_answered(member_id, response.error_code)
+
+    def _note_member(self, group: str, member_id: str, error: int) -> None:
+        """Note of which groups this client is a member, and by which id, as the coordinator says."""
+        if error == NO_ERROR:
+            self._member_of.pop(short_hash(group), None)
+            self._member_of[short_hash(group)] = short_hash(member_id)
             if len(self._member_of) > GROUPS_MAX:
                 del self._member_of[next(iter(self._member_of))]
 
@@ -170,6 +178,9 @@ class SeatFrames:
         ((member_id, instance_id, reason),) = members[:1]
         if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
             return None
+        known = self._member_of.get(short_hash(message.group_id)) == short_hash(member_id)
+        if not known and not await group.is_member(member_id, self._connection):
+            return None  # only the coordinator knows whether this client may make the member leave
         if not await group.leaves(member_id, reason, self._connection):
             return None
         return OwnAnswer(_left(head, opened, member_id))

@@ -13,7 +13,7 @@ from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, Se
 from rebalance_agent.gateway.seats.held_joins import HeldJoins
 from rebalance_agent.gateway.seats.member_leaves import MemberLeaves
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
-from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, SeatRefusal, seat_refusal
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, seat_refusal
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_answers import (
     FENCED,
@@ -67,10 +67,6 @@ class GroupSeats:
         if refusal is None:
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
             return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
-        seat = self.table.of_member(newcomer.member_id)
-        if refusal is SeatRefusal.MEMBER_ID and seat is not None:
-            self.keeper.seen(seat)
-            seat.profile, seat.version, seat.returned = newcomer.profile, newcomer.version, False
         return [ForwardJoin(newcomer.join, refusal)]
 
     def join_answered(
@@ -81,14 +77,18 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)], verdict
 
     def rejoin_answered(
-        self, member_id: str, error: int, generation: int, *, leads: bool, now: float
+        self, newcomer: Newcomer, error: int, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], int]:
-        """A member's own JoinGroup was answered; and the error that the client is shown."""
-        seat = self.table.of_member(member_id)
+        """A member's own JoinGroup was answered; and the error that the client is shown.
+
+        What it said counts only now: any client may name any member.
+        """
+        seat = self.table.of_member(newcomer.member_id)
         if seat is None:
             return [], shown_error(error)
         if error == NO_ERROR:
-            seat.generation, seat.leads = generation, leads
+            seat.generation, seat.leads, seat.returned = generation, leads, False
+            seat.profile, seat.version = newcomer.profile, newcomer.version
             self.facts.phase = GroupPhase.COMPLETING
         return self._after_error(seat, error, now), shown_error(error)
 
@@ -112,7 +112,10 @@ class GroupSeats:
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """A member's own request arrived, by any connection: its process lives; ``process``: which one that is now."""
+        """A member's own request was accepted, by any connection: its process lives; ``process``: which one it is now.
+
+        To be called for requests of clients that are still connected when they are answered.
+        """
         seat = self.table.of_member(member_id)
         if seat is not None:
             self.keeper.seen(seat, process)

@@ -53,6 +53,17 @@ def beat(member_id, generation=1):
     return HeartbeatRequest(version=3, group_instance_id=None, **fields)
 
 
+def without_rights(gateway):
+    """A client whose requests the coordinator refuses, also those that the gateway sends by its connection."""
+    one = SeatClient(gateway, "hostile", host="10.0.0.9")
+
+    async def refused(message):
+        return HeartbeatResponse(version=message.version, error_code=REFUSED)
+
+    one.ask = refused
+    return one
+
+
 def goodbye(member_id):
     kind = LeaveGroupRequest.MemberIdentity
     one = kind(version=3, member_id=member_id, group_instance_id=None)
@@ -66,7 +77,7 @@ def goodbye(member_id):
 async def test_a_client_without_rights_cannot_make_another_member_leave():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old = await member(gateway)
-    hostile = SeatClient(gateway, "hostile", host="10.0.0.9")
+    hostile = without_rights(gateway)
     shown, frame = await passed(hostile, goodbye(old.member_id))
     assert shown == frame, "only the coordinator knows whether this client may do it"
     await gateway.advance(5)
@@ -74,11 +85,23 @@ async def test_a_client_without_rights_cannot_make_another_member_leave():
 
 
 @run
+async def test_a_member_that_leaves_by_a_new_connection_is_believed_once_the_coordinator_confirms_it():
+    gateway = SeatGateway("orders=on,seats.keep.seconds=60")
+    old = await member(gateway)
+    again = SeatClient(gateway, "old")
+    again.member_id, again.generation = old.member_id, old.generation
+    beats = len(gateway.coordinator.asked(HeartbeatRequest))
+    assert await again.leave() == 0
+    assert len(gateway.coordinator.asked(HeartbeatRequest)) == beats + 1
+    assert gateway.acts.done("keep") == 1
+
+
+@run
 async def test_a_client_without_rights_cannot_give_another_members_seat_to_a_newcomer():
     gateway = SeatGateway()
     old = await member(gateway)
     _, entering = await waiting(gateway)
-    hostile = SeatClient(gateway, "hostile", host="10.0.0.9")
+    hostile = without_rights(gateway)
     await passed(hostile, goodbye(old.member_id))
     await settle()
     entering.cancel()
@@ -310,7 +333,8 @@ async def test_two_leaves_of_one_member_by_two_connections_are_both_answered():
         return await asked
 
     again = SeatClient(gateway, "old")
-    again.member_id = old.member_id
+    again.member_id, again.generation = old.member_id, old.generation
+    assert await again.heartbeat() == 0  # without it the coordinator would be asked first
     old.ask = again.ask = slow
     first, second = asyncio.create_task(old.leave()), asyncio.create_task(again.leave())
     await gateway.advance(10)

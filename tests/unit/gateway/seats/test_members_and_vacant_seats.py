@@ -330,14 +330,14 @@ def test_a_client_is_never_shown_that_its_instance_id_is_fenced():
         assert take("m1", 82, 0.0) == ([ReleaseLock(instance_id)], 25)
     group = seats()
     instance_id = seated(group)
-    acts, error = group.rejoin_answered("m1", 82, -1, leads=False, now=0.0)
+    acts, error = group.rejoin_answered(newcomer(2, member_id="m1"), 82, -1, leads=False, now=0.0)
     assert (acts, error) == ([ReleaseLock(instance_id)], 25)
 
 
 def test_nor_by_a_gateway_that_lost_its_list_and_does_not_know_the_seat():
     assert seats().heartbeat_answered("m9", 82, 0.0) == ([], 25)
     assert seats().sync_answered("m9", 82, 0.0) == ([], 25)
-    assert seats().rejoin_answered("m9", 82, -1, leads=False, now=0.0) == ([], 25)
+    assert seats().rejoin_answered(newcomer(2, member_id="m9"), 82, -1, leads=False, now=0.0) == ([], 25)
 
 
 def test_other_errors_are_shown_as_they_are():
@@ -368,8 +368,9 @@ def test_a_leader_that_was_elected_watches_the_topics_itself():
 def test_a_successor_is_compared_with_the_last_join_of_the_member():
     group = seats()
     seated(group)
-    group.join(newcomer(3, member_id="m1", of=profile(topics=("t", "u"))), 0.0, 0.0)
-    group.rejoin_answered("m1", 0, 6, leads=False, now=0.0)
+    again = newcomer(3, member_id="m1", of=profile(topics=("t", "u")))
+    group.join(again, 0.0, 0.0)
+    group.rejoin_answered(again, 0, 6, leads=False, now=0.0)
     group.sync_answered("m1", 0, 0.0)
     group.described(STABLE, 0.0)
     group.join(newcomer(2), 0.0, 0.0)
