@@ -26,7 +26,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO
 __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
-"""Seconds after the end of a hold at which a JoinGroup is forwarded, whatever became of the decision."""
+"""Seconds after the end of a wait at which a JoinGroup or LeaveGroup is forwarded, whatever became of the decision."""
 
 
 class ActingGroup:
@@ -153,14 +153,18 @@ class ActingGroup:
         if seat is not None:
             self._connections.use(connection, seat.instance_id)
         decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._carrier.leaves[member_id] = decision
+        self._carrier.leaves.setdefault(member_id, []).append(decision)
         epoch_seconds = self._clock.now_ms() / 1000
-        acts = self._seats.leave(member_id, reason, self._rule.forecast, self._carrier.now(), epoch_seconds)
-        self._carrier.run(acts)
         try:
-            return await decision
+            acts = self._seats.leave(member_id, reason, self._rule.forecast, self._carrier.now(), epoch_seconds)
+            self._carrier.run(acts)
+            return await asyncio.wait_for(decision, self._seats.settings.leave_seconds + OVERDUE_SECONDS)
+        except TimeoutError as error:
+            self._report.failed(Act.KEEP, self.group, error)
+            self._carrier.run(self._seats.leave_undecided(member_id))
+            return False
         finally:
-            self._carrier.leaves.pop(member_id, None)
+            self._carrier.withdraw_leave(member_id, decision)
             self._vacancies.settle()
 
     def refuse_unfenced(self) -> None:

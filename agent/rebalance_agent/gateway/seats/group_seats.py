@@ -148,6 +148,11 @@ class GroupSeats:
             return self._leaves.stop(seat)
         return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
 
+    def leave_undecided(self, member_id: str) -> list[SeatAct]:
+        """A LeaveGroup is sent that waited for too long: its member has no seat any more."""
+        seat = self.table.of_member(member_id)
+        return [] if seat is None else self._leaves.stop(seat)
+
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
         """A process closed all its connections itself; those that a broker or the gateway closed are no evidence."""
         self.keeper.connections_closed(process, now)
