@@ -126,7 +126,7 @@ class GroupInterceptor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
-        note = await self._seat(head, opened)
+        note = await self._seat(head, opened, len(frame))
         if isinstance(note, OwnAnswer):
             return OwnAnswer(self._shown(head, handler, step.memory, None, note.frame))
         if (step.memory is not None or note is not None) and len(self._waiting) < WAITING_MAX:
@@ -144,11 +144,11 @@ class GroupInterceptor:
         _, handler, memory, note = self._waiting.popleft()
         return self._shown(head, handler, memory, note, frame)
 
-    async def _seat(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+    async def _seat(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         if self._seats is None:
             return None
         try:
-            return await self._seats.request(head, opened)
+            return await self._seats.request(head, opened, size)
         except ConnectionError:
             raise
         except Exception as error:  # noqa: BLE001 - the client's own bytes go on

@@ -36,8 +36,8 @@ __all__ = ["ActCarrier"]
 class ActCarrier:
     """The acts of one group of one gateway.
 
-    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup, for
-    each connection by which it came.
+    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup,
+    for each connection by which it came.
     ``sharing``: what other gateways do, and are told. ``changed`` is called after a step with acts.
     """
 

@@ -18,7 +18,7 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
-from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, software_name
+from rebalance_agent.gateway.seating.newcomers import newcomer, software_name
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
@@ -71,8 +71,10 @@ class SeatFrames:
         self._software = software_name(head.api_version, frame)
         self._groups.clients.opened(self._connection, client_id(frame))
 
-    async def request(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+    async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.
+
+        ``size``: bytes of the frame as it came.
 
         Raises:
             ConnectionError: the client or the broker closed the connection.
@@ -86,7 +88,7 @@ class SeatFrames:
         if group is None:
             return None
         if head.api_key == JoinGroupRequest.API_KEY:
-            return await self._join(group, head, opened)
+            return await self._join(group, head, opened, size)
         if head.api_key == LeaveGroupRequest.API_KEY:
             return await self._leave(group, head, opened)
         member_id = message.member_id or ""
@@ -111,10 +113,13 @@ class SeatFrames:
         """The connection is closed on both sides."""
         self._groups.closed(self._connection)
 
-    async def _join(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote:
+    async def _join(
+        self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame, size: int
+    ) -> OwnAnswer | SeatNote:
         message = opened.message
         who = newcomer(
             message,
+            size,
             self._groups.next_join(),
             head.api_version,
             self._software,
@@ -122,9 +127,10 @@ class SeatFrames:
             was_member=short_hash(message.group_id) in self._member_of,
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
-        if not who.member_id and len(opened.frame()) > HELD_BYTES_MAX:
-            return own
-        instance_id = await group.admitted(who, self._connection)
+        with self._groups.held_bytes.room(size) as room:
+            if not (room or who.member_id):
+                return own
+            instance_id = await group.admitted(who, self._connection)
         if instance_id is None:
             return own
         try:

@@ -14,6 +14,7 @@ from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
@@ -57,7 +58,7 @@ class SeatingGroups:
         self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
-        self._unfenced = UnfencedGroups()
+        self._unfenced, self.held_bytes = UnfencedGroups(), HeldBytes()
         self._off = False
 
     def connection(self, connection: ClientConnection) -> SeatFrames:

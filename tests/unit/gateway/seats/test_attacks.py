@@ -261,8 +261,9 @@ def large(size, number=0):
 @run
 async def test_observing_keeps_no_large_subscriptions_of_newcomers():
     gateway = SeatGateway("orders=observe")
-    tracemalloc.start()
     client = SeatClient(gateway)
+    await client.send(client._join_request(member_id="", metadata=large(MEBIBYTE)))  # kafka-python keeps its buffer
+    tracemalloc.start()
     for number in range(16):
         answer = await client.send(client._join_request(member_id="", metadata=large(MEBIBYTE, number)))
         assert answer.error_code == 79
@@ -664,3 +665,22 @@ def test_a_seat_that_its_successor_did_not_get_is_given_up_where_seats_are_off_m
     group.stop(12)
     acts, _ = group.join_answered(2, 23, "", -1, leads=False, now=13)
     assert only(acts, GiveUpSeat), "nobody takes it any more"
+
+
+@run
+async def test_all_held_joins_have_a_bound_in_bytes(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.gateway.seating.newcomers.HELD_TOTAL_BYTES_MAX", 50_000)
+    gateway = SeatGateway("orders=on,seats.hold.seconds=5")
+    old = await member(gateway)
+    clients = [SeatClient(gateway, f"new-{number}") for number in range(3)]
+    tasks = [asyncio.create_task(each.join(metadata=large(20_000))) for each in clients]
+    await settle()
+    assert [bool(each.sent) for each in clients] == [False, False, True]
+    await gateway.advance(6)
+    again = SeatClient(gateway, "again")
+    tasks.append(asyncio.create_task(again.join(metadata=large(20_000))))
+    await settle()
+    assert not again.sent, "the others are not held any more"
+    assert old.member_id
+    for each in tasks:
+        each.cancel()
