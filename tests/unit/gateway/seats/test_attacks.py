@@ -684,3 +684,18 @@ async def test_all_held_joins_have_a_bound_in_bytes(monkeypatch):
     assert old.member_id
     for each in tasks:
         each.cancel()
+
+
+@run
+async def test_a_seat_is_kept_though_the_newest_newcomer_has_no_right_to_ask():
+    gateway = SeatGateway("orders=on,seats.keep.seconds=60")
+    old = await member(gateway)
+    await old.leave()
+    await ended(old)
+    old.closed = True
+    hostile = without_rights(gateway)
+    joining = asyncio.create_task(hostile.join(metadata=OTHER_TOPIC))
+    await settle()
+    joining.cancel()
+    await gateway.advance(3)
+    assert gateway.acts.vacant == 1, "only the coordinator's answer to one with rights ends a kept seat"
