@@ -233,7 +233,7 @@ class GroupSeats:
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:
             return self._rebalancing(now)
-        return [*self.keeper.forget(seat), *self.held.advance(now)] if error in FENCED else []
+        return [*self.keeper.lost(seat), *self.held.advance(now)] if error in FENCED else []
 
     def _rebalancing(self, now: float) -> list[SeatAct]:
         self.facts.phase = GroupPhase.PREPARING

@@ -75,7 +75,7 @@ class MemberLeaves:
     def stop(self, seat: Seat) -> list[SeatAct]:
         """Seats are off: every member leaves for real."""
         self._asked.pop(seat.member_id, None)
-        return [ForwardLeave(seat.member_id, None), *self._keeper.forget(seat)]
+        return [ForwardLeave(seat.member_id, None), *self._keeper.lost(seat)]
 
     def stop_all(self) -> list[SeatAct]:
         """Seats are off: no LeaveGroup waits any more."""
@@ -99,7 +99,7 @@ class MemberLeaves:
         return self._held.matching(seat) or successor_waits(seat, self._table, self._facts.known_roster(now))
 
     def _send(self, seat: Seat, refusal: GiveUpReason, now: float) -> list[SeatAct]:
-        return [ForwardLeave(seat.member_id, refusal), *self._keeper.forget(seat), *self._held.advance(now)]
+        return [ForwardLeave(seat.member_id, refusal), *self._keeper.lost(seat), *self._held.advance(now)]
 
     def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:

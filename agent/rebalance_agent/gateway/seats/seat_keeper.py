@@ -101,6 +101,10 @@ class SeatKeeper:
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
+    def lost(self, seat: Seat) -> list[SeatAct]:
+        """The seat's last member is none any more: it does not exist, unless a successor joins with it just now."""
+        return [] if seat.state is SeatState.JOINING else self.forget(seat)
+
     def _due(self, seat: Seat, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
             return self.give_up(seat, GiveUpReason.CRASHED, now)
