@@ -62,6 +62,9 @@ class ActingGroup:
             self.withdraw(newcomer)
             raise
         if isinstance(act, ForwardSeated):
+            if connection.hung_up():
+                self.withdraw(newcomer)
+                raise ConnectionAbortedError("the client disconnected while its request waited")
             self._returns[newcomer.join] = act
             return act.instance_id
         if not newcomer.member_id:
@@ -71,7 +74,7 @@ class ActingGroup:
     def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """See `SeatedGroup`."""
         sent = self._returns.pop(newcomer.join)
-        stable = self._seats.facts.phase is GroupPhase.STABLE
+        stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
         error, member_id, generation = response.error_code, response.member_id, response.generation_id
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
@@ -82,10 +85,12 @@ class ActingGroup:
         self._report.report(act, outcome, self.group, error=error, **facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
-            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable)
+            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable and not gone)
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
         self._moved(error, connection)
         self._carrier.run(acts)
+        if error == NO_ERROR and gone:
+            self._carrier.run(self._seats.abandoned(member_id, self._carrier.now()))
         return verdict is JoinAnswer.SHOW
 
     def withdraw(self, newcomer: Newcomer) -> None:

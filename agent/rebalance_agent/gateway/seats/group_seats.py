@@ -32,7 +32,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 )
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["GroupSeats"]
 
@@ -74,7 +74,8 @@ class GroupSeats:
     ) -> tuple[list[SeatAct], JoinAnswer]:
         """A JoinGroup with an instance id of ours was answered; and whether the client is shown the response."""
         acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads)
-        return [*acts, *self.held.advance(now)], verdict
+        comes_back = error in COORDINATOR_MOVED and not self._stopped  # it joins again at the new coordinator
+        return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
 
     def rejoin_answered(
         self, newcomer: Newcomer, error: int, generation: int, *, leads: bool, now: float
@@ -107,7 +108,13 @@ class GroupSeats:
         if self.held.undecided(join):
             self.held.withdraw(join)
             return []  # it asked for no seat: nothing is free for others now that was not before
-        return [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+        acts = [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+        return [*acts, *self._unwanted(now)]
+
+    def abandoned(self, member_id: str, now: float) -> list[SeatAct]:
+        """The client of a JoinGroup with an instance id was gone before it was answered, and has the seat."""
+        seat = self.table.of_member(member_id)
+        return [] if seat is None else self._leaves.abandoned(seat, now)
 
     # -- members -----------------------------------------------------------------------------------------------
 
@@ -224,11 +231,16 @@ class GroupSeats:
     def stop(self, now: float) -> list[SeatAct]:
         """Give no seats and keep none any more. Members that have one keep it, and go on as they are."""
         self._stopped = True
-        vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
-        given_up = [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
-        return [*self.held.stop(), *self._leaves.stop_all(), *given_up]
+        return [*self.held.stop(), *self._leaves.stop_all(), *self._unwanted(now)]
 
     # -- inside ------------------------------------------------------------------------------------------------
+
+    def _unwanted(self, now: float) -> list[SeatAct]:
+        """Give up vacant seats that nobody takes any more."""
+        if not self._stopped:
+            return self._leaves.unwanted(now)
+        vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
+        return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
 
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:

@@ -144,6 +144,10 @@ class HeldJoins:
         """Whether a held newcomer without a seat may take this one."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
+    def wants(self, seat: Seat) -> bool:
+        """Whether a held newcomer may take this seat, or has asked for it."""
+        return seat.instance_id in self._claims or self.matching(seat)
+
     def waiting(self, now: float) -> Counter[WaitingElsewhere]:
         """The newcomers that wait for a seat of any gateway, as others are to know them; none unless it is stable."""
         if self._facts.phase is not GroupPhase.STABLE or self._facts.known_roster(now) is None:

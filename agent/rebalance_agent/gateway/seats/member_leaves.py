@@ -52,6 +52,7 @@ class MemberLeaves:
         if not forecast.worth_keeping:
             until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
+        seat.for_newcomer = not forecast.worth_keeping
         if refusal is None:
             return self._keep(seat, until, now)
         if refusal is not GiveUpReason.NO_SUCCESSOR:
@@ -71,6 +72,24 @@ class MemberLeaves:
     def next_due(self) -> float | None:
         """When `due` has something to do; None if no LeaveGroup waits."""
         return min((asked.until for asked in self._asked.values()), default=None)
+
+    def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
+        """The consumer in this seat was gone before it knew of it: another newcomer takes it, or nobody."""
+        seat.process, seat.for_newcomer = None, True
+        if self._stable(seat) and self._held.matching(seat):
+            return self._vacate(seat, now, now)
+        return [*self._keeper.give_up(seat, GiveUpReason.CRASHED, now), *self._held.advance(now)]
+
+    def unwanted(self, now: float) -> list[SeatAct]:
+        """Give up seats that are kept for a newcomer that is gone, where none waits instead of it at any gateway."""
+        roster = self._facts.known_roster(now)
+        elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
+        acts: list[SeatAct] = []
+        for seat in self._table:
+            waits = self._held.wants(seat) or (seat.profile is not None and seat.profile.fingerprint in elsewhere)
+            if seat.state is SeatState.VACANT and seat.for_newcomer and not waits:
+                acts += self._keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
+        return acts
 
     def stop(self, seat: Seat) -> list[SeatAct]:
         """Seats are off: every member leaves for real."""
@@ -104,9 +123,12 @@ class MemberLeaves:
     def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
             seat.process = None  # it ends, as it said
+        return [AnswerLeave(seat.member_id), *self._vacate(seat, until, now)]
+
+    def _vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         acts = self._keeper.vacate(seat, until, now)
         if self._held.matching(seat):
             # A newcomer of this gateway takes it: the lock is kept.
             seat.locked = any(isinstance(act, ReleaseLock) for act in acts)
             acts = self._held.advance(now)
-        return [AnswerLeave(seat.member_id), *acts]
+        return acts

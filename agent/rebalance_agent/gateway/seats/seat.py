@@ -36,7 +36,8 @@ class Seat:
 
     ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first one.
     ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
-    without having been elected in a rebalance. ``rejoin_due``: it is to join again. ``locked``: this gateway has the
+    without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
+    ``rejoin_due``: it is to join again. ``locked``: this gateway has the
     lock. ``process``: None where unknown. Times are in seconds of the caller's clock: ``vacant_since``,
     ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator has removed it in
     any case.
@@ -51,6 +52,7 @@ class Seat:
     leads: bool = False
     returned: bool = False
     rejoin_due: bool = False
+    for_newcomer: bool = False
     locked: bool = True
     process: int | None = None
     vacant_since: float = 0.0

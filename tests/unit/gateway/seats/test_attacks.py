@@ -420,6 +420,37 @@ async def test_a_newcomer_that_is_gone_when_the_other_leaves_does_not_get_the_se
     assert gateway.coordinator.model.members == {}, "nobody consumes its partitions until the session ends"
 
 
+@pytest.mark.parametrize("another", [False, True])
+def test_a_newcomer_that_is_gone_before_the_answer_leaves_the_seat_that_it_got(another):
+    @run
+    async def leaves():
+        gateway = SeatGateway()
+        old = await member(gateway)
+        new, entering = await waiting(gateway)
+        exchange, other = new.exchange, None
+
+        async def gone(frame):
+            new.gone = True
+            return await exchange(frame)
+
+        new.exchange = gone
+        if another:
+            other, joining = await waiting(gateway, "other")
+        assert await old.leave() == 0
+        await ended(old)
+        await gateway.advance(1)
+        await entering
+        await ended(new)
+        await gateway.advance(1)
+        if another:
+            await joining
+        members = gateway.coordinator.model.members
+        assert list(members) == ([other.member_id] if another else [])
+        assert gateway.coordinator.model.rebalances == (1 if another else 2)
+
+    leaves()
+
+
 @run
 async def test_a_seat_is_not_kept_once_the_newcomer_for_which_it_was_kept_is_gone():
     gateway = SeatGateway()
