@@ -189,6 +189,11 @@ class ActingGroup:
         self._vacancies.settle()
         self._shared.changed()
 
+    def connections_opened(self, process: int) -> None:
+        """See `SeatedGroup`."""
+        self._seats.connections_opened(process)
+        self._vacancies.settle()
+
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
         """See `SeatedGroup`."""
         return self._connections.needed(connection, may_have_crashed=may_have_crashed)

@@ -76,6 +76,7 @@ def newcomer(
     version: int,
     software: str,
     process: int,
+    former: frozenset[int],
     *,
     was_member: bool,
 ) -> Newcomer:
@@ -96,5 +97,6 @@ def newcomer(
         instance_id=message.group_instance_id,
         patience_seconds=patience_seconds(software, message.rebalance_timeout_ms),
         process=process,
+        former=former,
         was_member=was_member,
     )

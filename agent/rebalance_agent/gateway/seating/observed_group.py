@@ -110,6 +110,9 @@ class ObservedGroup:
     def crashed(self, process: int) -> None:
         """See `SeatedGroup`; crashes are not predicted."""
 
+    def connections_opened(self, process: int) -> None:
+        """See `SeatedGroup`."""
+
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""
         return False

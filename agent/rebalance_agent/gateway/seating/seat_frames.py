@@ -69,7 +69,7 @@ class SeatFrames:
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""
         self._software = software_name(head.api_version, frame)
-        self._groups.clients.opened(self._connection, client_id(frame))
+        self._groups.opened(self._connection, client_id(frame))
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.
@@ -124,6 +124,7 @@ class SeatFrames:
             head.api_version,
             self._software,
             self._groups.process(self._connection),
+            former=self._groups.clients.former(self._connection),
             was_member=short_hash(message.group_id) in self._member_of,
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))

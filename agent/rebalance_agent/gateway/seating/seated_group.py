@@ -72,6 +72,10 @@ class SeatedGroup(Protocol):
         """The client of a connection has closed all its connections."""
         ...
 
+    def connections_opened(self, process: int) -> None:
+        """The client of a connection that closed all of them has opened one again."""
+        ...
+
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
         """Whether the broker's side of a connection is to stay open."""
         ...

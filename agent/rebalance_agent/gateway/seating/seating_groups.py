@@ -70,6 +70,11 @@ class SeatingGroups:
         self._processes[connection] = next(self._numbers)
         return SeatFrames(self, connection)
 
+    def opened(self, connection: ClientConnection, client_id: str) -> None:
+        """The client of a connection has named itself: it is alive, or its successor is."""
+        for process in self.clients.opened(connection, client_id, self.process(connection)):
+            self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
+
     def process(self, connection: ClientConnection) -> int:
         """The number of a connection, by which its client is known."""
         return self._processes.get(connection, 0)

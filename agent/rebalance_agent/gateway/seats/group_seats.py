@@ -65,6 +65,8 @@ class GroupSeats:
         if refusal is None and self._stopped:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
         if refusal is None:
+            for process in newcomer.former:
+                self.keeper.succeeded(process, now)
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
             return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
         return [ForwardJoin(newcomer.join, refusal)]
@@ -166,7 +168,7 @@ class GroupSeats:
         return self.held.advance(now)
 
     def connections_opened(self, process: int) -> None:
-        """A process opened a connection."""
+        """A process that had closed all its connections opened one."""
         self.keeper.connections_opened(process)
 
     def ended(self, process: int) -> None:

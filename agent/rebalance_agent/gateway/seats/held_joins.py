@@ -201,7 +201,7 @@ class HeldJoins:
     def _choose(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
         """A free seat of an equal consumer; a new one once the newcomer is to be admitted."""
         for seat in free.own.get(held.fingerprint, {}).values():
-            if seat.free and self._takes(seat.instance_id, seat.last_member, held):
+            if seat.free and now >= seat.free_at and self._takes(seat.instance_id, seat.last_member, held):
                 free.claim(held.fingerprint, seat.instance_id)
                 return self._ask(held, seat.instance_id, now, seat.last_member, granted=seat.locked)
         roster = self._facts.known_roster(now)

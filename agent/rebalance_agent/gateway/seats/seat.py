@@ -37,10 +37,11 @@ class Seat:
     ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first one.
     ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
     without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
-    ``rejoin_due``: it is to join again. ``locked``: this gateway has the
-    lock. ``process``: None where unknown. Times are in seconds of the caller's clock: ``vacant_since``,
-    ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator has removed it in
-    any case.
+    ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
+
+    Times are in seconds of the caller's clock: ``free_at``, from when a newcomer may take it, if it is free;
+    ``vacant_since``, ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator
+    has removed it in any case.
     """
 
     instance_id: str
@@ -55,6 +56,7 @@ class Seat:
     for_newcomer: bool = False
     locked: bool = True
     process: int | None = None
+    free_at: float = 0.0
     vacant_since: float = 0.0
     vacant_until: float = 0.0
     next_at: float = 0.0

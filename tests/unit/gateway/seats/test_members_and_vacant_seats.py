@@ -435,3 +435,23 @@ def test_a_restored_seat_is_not_kept_longer_than_the_setting_of_now():
     again = seats(vacant_seconds=2.0)
     again.restore(group.saved(0.0), 0.0, 0.0)
     assert again.due(2.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
+
+
+def test_another_newcomer_takes_the_seat_of_a_process_only_after_it_had_time_to_connect_again():
+    group = seats(reconnect_seconds=1.0)
+    instance_id = seated(group, process=7)
+    group.described(STABLE, 10.0)
+    group.connections_closed(7, 10.0)
+    assert only(group.join(newcomer(2, process=8), 10.5, 10.5), ForwardSeated) == []
+    assert group.next_due() == 11.0
+    group.facts.lock_answered(11.0)
+    assert ForwardSeated(2, instance_id, returns=True) in group.due(11.0)
+
+
+def test_the_successor_of_a_process_takes_its_seat_at_once_also_if_its_own_connection_came_first():
+    group = seats()
+    instance_id = seated(group, process=7)
+    group.described(STABLE, 1.0)
+    group.connections_closed(7, 1.0)
+    group.connections_opened(7)
+    assert ForwardSeated(2, instance_id, returns=True) in group.join(newcomer(2, process=8, former={7}), 1.1, 1.1)
