@@ -164,8 +164,6 @@ class ActCarrier:
             # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
             for member_id in [member_id for member_id in known if member_id not in described.members]:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
-        # A group of the other protocol is described as if it did not exist.
-        hidden = not described.exists and any(seat.member_id for seat in self.seats.table)
         free, waiting = await self.sharing.elsewhere(described.seats)
         roster = SeatsRoster(
             phase=described.phase,
@@ -173,7 +171,8 @@ class ActCarrier:
             seated=len(described.seats),
             free=free,
             waiting=waiting,
-            mixed=hidden or not described.consumers,
+            mixed=not described.consumers,
+            exists=described.exists,
         )
         self.run(self.seats.described(roster, self.now()))
         self.share()

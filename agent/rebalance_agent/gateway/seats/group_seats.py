@@ -60,8 +60,7 @@ class GroupSeats:
 
     def join(self, newcomer: Newcomer, now: float, epoch_seconds: float) -> list[SeatAct]:
         """A JoinGroup arrived."""
-        mixed = self.facts.roster is not None and self.facts.roster.mixed
-        refusal = seat_refusal(newcomer, mixed_group=mixed)
+        refusal = seat_refusal(newcomer, mixed_group=self.facts.mixed(now))
         if refusal is None and self._stopped:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
         if refusal is None:
@@ -75,7 +74,7 @@ class GroupSeats:
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
         """A JoinGroup with an instance id of ours was answered; and whether the client is shown the response."""
-        acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads)
+        acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
         comes_back = error in COORDINATOR_MOVED and not self._stopped  # it joins again at the new coordinator
         return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
 
@@ -89,6 +88,7 @@ class GroupSeats:
         seat = self.table.of_member(newcomer.member_id)
         if seat is None:
             return [], shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR:
             seat.generation, seat.leads, seat.returned = generation, leads, False
             seat.profile, seat.version = newcomer.profile, newcomer.version
@@ -100,6 +100,7 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return [], shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR and self.facts.phase is not GroupPhase.STABLE:
             self.facts.phase = GroupPhase.STABLE
             return self.held.advance(now), error
@@ -138,6 +139,7 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return [], REBALANCE_IN_PROGRESS
@@ -192,15 +194,22 @@ class GroupSeats:
         return self.held.lock_answered(instance_id, granted=granted, now=now)
 
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
-        """The group and its locks were described."""
+        """The group and its locks were described.
+
+        A group with members that is described as none has another protocol.
+        """
+        acts = [] if roster.exists else self.keeper.forget_expired(now)
+        if not roster.exists and any(seat.member_id for seat in self.table):
+            roster = replace(roster, mixed=True, phase=self.facts.phase)
         self.facts.described(roster, now)
-        acts = self._leaves.described(now)
+        acts += self._leaves.described(now)
         if roster.phase is GroupPhase.PREPARING:
             return [*acts, *self._rebalancing(now)]
         return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
         """A `KeepSeat` was answered with ``error``; None: it was not answered."""
+        self._heard(self.table.of_member(member_id), error, now)
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
             return [*acts, *self._rebalancing(now)]
@@ -243,6 +252,12 @@ class GroupSeats:
             return self._leaves.unwanted(now)
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
+
+    @staticmethod
+    def _heard(seat: Seat | None, error: int | None, now: float) -> None:
+        """A request for the member of a seat was answered: if it was accepted, the member's session begins anew."""
+        if seat is not None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
+            seat.heard_at = now
 
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:

@@ -183,7 +183,7 @@ class HeldJoins:
         if held.instance_id is None:
             if now >= held.wait.deadline:
                 return [*acts, *self._forward(held, PlainReason.HELD_LONG_ENOUGH)]
-            if self._facts.roster is not None and self._facts.roster.mixed:
+            if self._facts.mixed(now):
                 return [*acts, *self._forward(held, SeatRefusal.GROUP_TYPE)]
             acts += self._choose(held, now, free)
             if held.newcomer.join not in self._held:

@@ -25,10 +25,14 @@ __all__ = ["MemberLeaves"]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time."""
+    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time.
+
+    ``wanted``: its seat is to be kept whether one waits for it at another gateway or not.
+    """
 
     until: float
     kept_until: float
+    wanted: bool
 
 
 class MemberLeaves:
@@ -44,8 +48,8 @@ class MemberLeaves:
     ) -> list[SeatAct]:
         """A LeaveGroup arrived, and all earlier requests of that connection were answered.
 
-        If only a newcomer at another gateway could be the successor, the group is described first: what was known
-        before may have got a seat meanwhile.
+        The group is described first if that was not done lately: it may have another protocol by now. Also if only a
+        newcomer at another gateway could be the successor: what was known before may have got a seat meanwhile.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
@@ -53,11 +57,11 @@ class MemberLeaves:
             until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         seat.for_newcomer = not forecast.worth_keeping
-        if refusal is None:
+        if refusal is None and self._facts.classic(now):
             return self._keep(seat, until, now)
-        if refusal is not GiveUpReason.NO_SUCCESSOR:
+        if refusal not in (None, GiveUpReason.NO_SUCCESSOR):
             return self._send(seat, refusal, now)
-        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until)
+        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until, refusal is None)
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:
@@ -105,9 +109,13 @@ class MemberLeaves:
         asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
         if seat is None:
             return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator answers with an error
-        if self._stable(seat) and self._successor(seat, now):
-            return self._keep(seat, asked.kept_until, now)
-        return self._send(seat, GiveUpReason.NO_SUCCESSOR if self._stable(seat) else GiveUpReason.REBALANCE, now)
+        if not self._stable(seat):
+            return self._send(seat, GiveUpReason.REBALANCE, now)
+        if not (asked.wanted or self._successor(seat, now)):
+            return self._send(seat, GiveUpReason.NO_SUCCESSOR, now)
+        if not self._facts.classic(now):
+            return self._send(seat, GiveUpReason.GROUP_TYPE, now)
+        return self._keep(seat, asked.kept_until, now)
 
     def _stable(self, seat: Seat) -> bool:
         """Whether the group is stable and the member has its seat; its process may have closed its connections."""

@@ -39,7 +39,8 @@ class Seat:
     without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
     ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
 
-    Times are in seconds of the caller's clock: ``free_at``, from when a newcomer may take it, if it is free;
+    Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
+    request of its member; ``free_at``, from when a newcomer may take it, if it is free;
     ``vacant_since``, ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator
     has removed it in any case.
     """
@@ -53,6 +54,7 @@ class Seat:
     leads: bool = False
     returned: bool = False
     rejoin_due: bool = False
+    heard_at: float = 0.0
     for_newcomer: bool = False
     locked: bool = True
     process: int | None = None
@@ -72,6 +74,10 @@ class Seat:
     def free(self) -> bool:
         """Whether a newcomer behind this gateway may take it."""
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
+
+    def expired(self, now: float) -> bool:
+        """Whether the coordinator has removed its member, since it accepted nothing of it for a session."""
+        return now >= self.heard_at + self.session_seconds
 
     @property
     def session_seconds(self) -> float:

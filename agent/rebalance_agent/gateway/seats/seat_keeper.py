@@ -109,6 +109,10 @@ class SeatKeeper:
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
+    def forget_expired(self, now: float) -> list[SeatAct]:
+        """Forget the seats whose last members' sessions have ended."""
+        return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
+
     def lost(self, seat: Seat) -> list[SeatAct]:
         """The seat's last member is none any more: it does not exist, unless a successor joins with it just now."""
         return [] if seat.state is SeatState.JOINING else self.forget(seat)

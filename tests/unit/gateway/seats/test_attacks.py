@@ -725,7 +725,7 @@ async def test_a_seat_is_kept_though_the_newest_newcomer_has_no_right_to_ask():
     await ended(old)
     old.closed = True
     hostile = without_rights(gateway)
-    joining = asyncio.create_task(hostile.join(metadata=OTHER_TOPIC))
+    joining = asyncio.create_task(hostile.join(group_instance_id="its own"))
     await settle()
     joining.cancel()
     await gateway.advance(3)

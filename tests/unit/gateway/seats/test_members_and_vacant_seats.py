@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster, WaitingElsewhere
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
+from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
@@ -27,6 +28,7 @@ def vacant(**settings):
     group = seats(**settings)
     seated(group, 2, member="m2")
     instance_id = seated(group)
+    group.described(STABLE, 0.0)
     assert group.leave("m1", None, CHEAP, 0.0, 1_000.0) == [AnswerLeave("m1"), ReleaseLock(instance_id)]
     return group, instance_id
 
@@ -220,6 +222,7 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
     for number, member in enumerate(times):
         seated(group, number, member=member)
     for member, at in times.items():
+        group.described(STABLE, at)
         group.leave(member, None, CHEAP, at, 1_000.0 + at)
     assert [group.table.of_member(member).vacant_until for member in times] == [25.0, 25.0, 25.0]
 
@@ -227,6 +230,7 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
 def test_a_seat_is_kept_for_its_whole_time_where_no_multiple_of_the_clock_is_within():
     group = seats(vacant_seconds=30.0, admission_seconds=100.0)
     seated(group)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 1_010.0)
     assert group.table.of_member("m1").vacant_until == 30.0
 
@@ -254,10 +258,12 @@ def test_a_leave_that_is_not_answered_is_sent_again_until_the_session_is_over():
 def test_a_consumer_that_left_and_keeps_its_connections_is_not_replaced():
     group = seats(leave_close_seconds=3.0)
     instance_id = seated(group, process=7)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 0.0)
     assert group.due(3.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NOT_ENDING)]
     group = seats(leave_close_seconds=3.0)
     seated(group, process=7)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 0.0)
     group.connections_closed(7, 1.0)
     assert only(group.due(3.0), GiveUpSeat) == []
@@ -383,6 +389,7 @@ def test_a_lost_lock_changes_nothing_for_the_member():
     instance_id = seated(group)
     assert group.lock_answered(instance_id, granted=False, now=1.0) == []
     assert group.table.of_member("m1").state is SeatState.OCCUPIED
+    group.described(STABLE, 2.0)
     assert group.leave("m1", None, CHEAP, 2.0, 2.0) == [AnswerLeave("m1")]  # there is no lock to release
 
 
@@ -455,3 +462,33 @@ def test_the_successor_of_a_process_takes_its_seat_at_once_also_if_its_own_conne
     group.connections_closed(7, 1.0)
     group.connections_opened(7)
     assert ForwardSeated(2, instance_id, returns=True) in group.join(newcomer(2, process=8, former={7}), 1.1, 1.1)
+
+
+NO_GROUP = SeatsRoster(phase=GroupPhase.EMPTY, members=0, seated=0, exists=False)
+
+
+def test_a_group_that_is_described_as_none_though_a_member_was_heard_has_another_protocol():
+    group = seats()
+    seated(group)
+    group.described(NO_GROUP, 10.0)
+    assert only(group.join(newcomer(2), 10.0, 10.0), ForwardJoin) == [ForwardJoin(2, SeatRefusal.GROUP_TYPE)]
+    assert group.leave("m1", None, CHEAP, 10.0, 10.0) == [HoldLeave("m1", 11.0), DescribeSeats()]
+    assert group.described(NO_GROUP, 10.1)[0] == ForwardLeave("m1", GiveUpReason.GROUP_TYPE)
+
+
+def test_a_group_without_members_that_were_heard_for_a_session_may_begin_anew():
+    group = seats()
+    seated(group)
+    group.heartbeat_answered("m1", 0, 10.0)
+    group.described(NO_GROUP, 54.9)
+    assert len(group.table) == 1
+    group.described(NO_GROUP, 55.0)
+    assert len(group.table) == 0
+    assert only(group.join(newcomer(2), 55.0, 55.0), ForwardJoin) == []
+
+
+def test_a_description_of_another_protocol_is_not_believed_for_ever():
+    group = seats()
+    seated(group)
+    group.described(NO_GROUP, 10.0)
+    assert only(group.join(newcomer(2), 14.0, 14.0), DescribeSeats)
