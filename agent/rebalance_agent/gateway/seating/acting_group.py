@@ -51,7 +51,8 @@ class ActingGroup:
         self._carrier.joins[newcomer.join] = decision
         epoch_seconds = self._clock.now_ms() / 1000
         self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
-        held_seconds_max = min(self._rule.hold_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
+        wanted_seconds = max(self._rule.hold_seconds, self._seats.settings.answer_seconds)
+        held_seconds_max = min(wanted_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
         try:
             act = await asyncio.wait_for(self._shared.watch.while_connected(connection, decision), held_seconds_max)
         except TimeoutError as error:

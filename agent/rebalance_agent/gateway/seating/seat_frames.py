@@ -34,6 +34,9 @@ __all__ = ["SeatFrames", "SeatNote"]
 GROUPS_MAX = 32
 """Groups of one connection that its consumer is known to have been a member of: a consumer is in one."""
 
+NO_MEMBER = ""
+"""Instead of a member id, of a client that joined a group and was not accepted yet."""
+
 _APIS = {
     kind.API_KEY
     for kind in (
@@ -132,6 +135,8 @@ class SeatFrames:
             if not (room or who.member_id):
                 return own
             instance_id = await group.admitted(who, self._connection)
+        if not who.member_id:
+            self._note(message.group_id)  # a client waits once, also where the coordinator moved meanwhile
         if instance_id is None:
             return own
         try:
@@ -172,10 +177,13 @@ class SeatFrames:
     def _note_member(self, group: str, member_id: str, error: int) -> None:
         """Note of which groups this client is a member, and by which id, as the coordinator says."""
         if error == NO_ERROR:
-            self._member_of.pop(short_hash(group), None)
-            self._member_of[short_hash(group)] = short_hash(member_id)
-            if len(self._member_of) > GROUPS_MAX:
-                del self._member_of[next(iter(self._member_of))]
+            self._note(group, short_hash(member_id))
+
+    def _note(self, group: str, member_id: str = NO_MEMBER) -> None:
+        self._member_of.pop(short_hash(group), None)
+        self._member_of[short_hash(group)] = member_id
+        if len(self._member_of) > GROUPS_MAX:
+            del self._member_of[next(iter(self._member_of))]
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
         message = opened.message
