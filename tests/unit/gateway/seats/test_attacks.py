@@ -646,7 +646,7 @@ async def test_observing_counts_also_where_time_passes_between_the_two_joins_of_
     old.member_id = old.joined.member_id
     await gateway.advance(1)
     await old.enter()
-    await gateway.advance(1)
+    await gateway.advance(4)  # before that newcomers join at once, as where a group begins
     new = SeatClient(gateway, "new")
     joining = asyncio.create_task(new.join())
     await settle()
@@ -730,3 +730,14 @@ async def test_a_seat_is_kept_though_the_newest_newcomer_has_no_right_to_ask():
     joining.cancel()
     await gateway.advance(3)
     assert gateway.acts.vacant == 1, "only the coordinator's answer to one with rights ends a kept seat"
+
+
+@run
+async def test_a_newcomer_that_never_joins_with_its_member_id_is_forgotten():
+    gateway = SeatGateway("orders=observe")
+    client = SeatClient(gateway)
+    assert (await client.send(client._join_request())).error_code == 79
+    await gateway.advance(59)
+    assert "orders" in gateway.seats._groups
+    await gateway.advance(2)
+    assert "orders" not in gateway.seats._groups
