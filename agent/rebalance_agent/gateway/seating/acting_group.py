@@ -236,7 +236,7 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not len(self._seats.table) and not self.held and not len(self._connections)
+        return not (len(self._seats.table) or self.held) and self._carrier.sharing.next_due() is None
 
     async def _look_at_topics(self) -> None:
         if await self._topics.changed():

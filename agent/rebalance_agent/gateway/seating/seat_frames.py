@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["SeatFrames", "SeatNote"]
 
 GROUPS_MAX = 32
-"""Groups of one connection that its consumer is known to have been a member of: a consumer is in one."""
+"""Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
 
 NO_MEMBER = ""
 """Instead of a member id, of a client that joined a group and was not accepted yet."""
@@ -67,6 +67,7 @@ class SeatFrames:
         """Handle the frames of ``connection``."""
         self._groups, self._connection = groups, connection
         self._software = ""
+        self._named: set[str] = set()
         self._member_of: dict[str, str] = {}
 
     def greeted(self, head: RequestHead, frame: bytes) -> None:
@@ -87,7 +88,7 @@ class SeatFrames:
         message = opened.message
         if head.api_key == TxnOffsetCommitRequest.API_KEY and _unfenced(message):
             self._groups.refuse_unfenced(message.group_id)
-        group = self._groups.of(message.group_id)
+        group = self._group(message.group_id)
         if group is None:
             return None
         if head.api_key == JoinGroupRequest.API_KEY:
@@ -100,6 +101,14 @@ class SeatFrames:
         if head.api_key not in (SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY):
             return None  # a commit may come from a producer, whose connections say nothing of the consumer
         return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
+
+    def _group(self, name: str) -> SeatedGroup | None:
+        """The group of this name; of the many that one client names only the first have seats."""
+        if short_hash(name) not in self._named:
+            if len(self._named) >= GROUPS_MAX:
+                return None
+            self._named.add(short_hash(name))
+        return self._groups.of(name)
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
@@ -180,10 +189,7 @@ class SeatFrames:
             self._note(group, short_hash(member_id))
 
     def _note(self, group: str, member_id: str = NO_MEMBER) -> None:
-        self._member_of.pop(short_hash(group), None)
         self._member_of[short_hash(group)] = member_id
-        if len(self._member_of) > GROUPS_MAX:
-            del self._member_of[next(iter(self._member_of))]
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
         message = opened.message

@@ -51,7 +51,7 @@ class SeatingGroups:
     def __init__(self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None) -> None:
         """Begin without groups."""
         self._wake = asyncio.Event()
-        self._clock, self._report = clock, ActReport(counts or NoCounts())
+        self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
         self._shared = SharedParts(clock, self._report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
@@ -89,7 +89,11 @@ class SeatingGroups:
         if known is not None:
             return known
         rule = None if self._off else self._rules.of(group)
-        if rule is None or len(self._groups) >= rule.settings.groups_max:
+        if rule is None:
+            return None
+        if len(self._groups) >= rule.settings.groups_max:
+            self._forget_idle()
+        if len(self._groups) >= rule.settings.groups_max:
             return None
         made = self._made(group, rule)
         if made is not None:

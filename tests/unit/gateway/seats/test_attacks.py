@@ -6,6 +6,7 @@ import asyncio
 import tracemalloc
 
 import pytest
+import structlog
 from kafka.protocol.consumer.group import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -15,9 +16,12 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.seating.act_report import Act, ActOutcome, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX
+from rebalance_agent.gateway.seating.unfenced_groups import UNFENCED_GROUPS_MAX, UnfencedGroups
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
@@ -25,6 +29,7 @@ from rebalance_agent.gateway.seats.seat_acts import AnswerLeave, ForwardSeated, 
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
+from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway, settle
 from support.gateway.seats import CHEAP, STABLE, newcomer, only, seated, seats
 from unit.gateway.seats.test_seat_frames import OTHER_TOPIC, UNKNOWN, ended, member, run, waiting
@@ -741,3 +746,26 @@ async def test_a_newcomer_that_never_joins_with_its_member_id_is_forgotten():
     assert "orders" in gateway.seats._groups
     await gateway.advance(2)
     assert "orders" not in gateway.seats._groups
+
+
+def test_acts_that_clients_cause_at_will_are_all_counted_but_not_all_logged():
+    clock, counts = FakeClock(), RecordedActs()
+    report = ActReport(counts, clock)
+    with structlog.testing.capture_logs() as lines:
+        for _ in range(150):
+            report.report(Act.PASS_JOIN, ActOutcome.DONE, "g")
+        report.report(Act.KEEP, ActOutcome.DONE, "g")
+        clock.advance(10_000)
+        report.report(Act.PASS_JOIN, ActOutcome.DONE, "g")
+    assert counts.done("pass_join") == 151
+    assert len(lines) == 102
+    assert lines[-1]["left_out_before"] == 50
+
+
+def test_where_too_many_groups_commit_without_naming_a_member_no_group_has_seats():
+    groups = UnfencedGroups()
+    for number in range(UNFENCED_GROUPS_MAX - 1):
+        groups.add(f"group-{number}")
+    assert ("group-0" in groups, "another" in groups) == (True, False)
+    groups.add("the last")
+    assert "another" in groups

@@ -46,6 +46,8 @@ class GroupConnections:
         self._connections[connection] = None
         if instance_id is not None:
             self._of_seat[instance_id] = connection
+            if len(self._of_seat) > len(self._table):
+                self._of_seat = {seat: of for seat, of in self._of_seat.items() if self._table.get(seat) is not None}
         if len(self._connections) > GROUP_CONNECTIONS_MAX:
             self.forget(next(iter(self._connections)))
 
