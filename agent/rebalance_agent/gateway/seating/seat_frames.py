@@ -104,11 +104,12 @@ class SeatFrames:
 
     def _group(self, name: str) -> SeatedGroup | None:
         """The group of this name; of the many that one client names only the first have seats."""
-        if short_hash(name) not in self._named:
-            if len(self._named) >= GROUPS_MAX:
-                return None
+        if short_hash(name) not in self._named and len(self._named) >= GROUPS_MAX:
+            return None
+        group = self._groups.of(name)
+        if group is not None:
             self._named.add(short_hash(name))
-        return self._groups.of(name)
+        return group
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped

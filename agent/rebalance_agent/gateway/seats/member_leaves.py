@@ -89,9 +89,9 @@ class MemberLeaves:
         roster = self._facts.known_roster(now)
         elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
         acts: list[SeatAct] = []
-        for seat in self._table:
+        for seat in [seat for seat in self._table if seat.state is SeatState.VACANT and seat.for_newcomer]:
             waits = self._held.wants(seat) or (seat.profile is not None and seat.profile.fingerprint in elsewhere)
-            if seat.state is SeatState.VACANT and seat.for_newcomer and not waits:
+            if not waits:
                 acts += self._keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
         return acts
 
