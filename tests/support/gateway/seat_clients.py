@@ -194,7 +194,7 @@ class SeatClient:
         self.talk = gateway.groups.for_connection()
         self.talk.connected(self)
         if gateway.seats is not None:
-            gateway.seats.clients.opened(self, client_id)
+            gateway.seats.opened(self, client_id)
 
     # -- what the gateway's code uses ----------------------------------------------------------------------------
 

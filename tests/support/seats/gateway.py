@@ -22,7 +22,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     KeepSeat,
     ReleaseLock,
 )
-from support.seats.coordinator import NONE, NOT_COORDINATOR
+from support.seats.coordinator import NONE, NOT_COORDINATOR, REBALANCING
 
 CONFIRM_SECONDS = 3.0
 
@@ -134,7 +134,10 @@ class ModelGateway:
         self.joins[client.join] = client
         client.join_connection = client.connection
         self.arrived[client.join] = self.world.now
-        newcomer = Newcomer(
+        self._do(self.seats.join(self._newcomer(client), self.world.now, self.world.now))
+
+    def _newcomer(self, client):
+        return Newcomer(
             join=client.join,
             version=client.version,
             profile=client.profile,
@@ -143,7 +146,6 @@ class ModelGateway:
             process=client.process,
             unfenced_commits=client.unfenced,
         )
-        self._do(self.seats.join(newcomer, self.world.now, self.world.now))
 
     def sync(self, client):
         def answered(error, partitions):
@@ -158,10 +160,10 @@ class ModelGateway:
         coordinator.sync(self.world.now, client.member_id, client.generation, lambda *a: self.put(lambda: answered(*a)))
 
     def heartbeat(self, client):
-        if self.seats is not None:
-            self.seats.seen(client.member_id)
         shown = error = self.world.coordinator.heartbeat(self.world.now, client.member_id, client.generation)
         if self.seats is not None:
+            if error in (NONE, REBALANCING):
+                self.seats.seen(client.member_id)
             acts, shown = self.seats.heartbeat_answered(client.member_id, error, self.world.now)
             self._do(acts)
         client.answer(client.connection, lambda: client.on_heartbeat(shown))
@@ -266,12 +268,13 @@ class ModelGateway:
             elif self.seats is not None:
                 leads = joined.leader == joined.member_id
                 acts, joined.error = self.seats.rejoin_answered(
-                    asked, joined.error, joined.generation, leads=leads, now=self.world.now
+                    asked_by, joined.error, joined.generation, leads=leads, now=self.world.now
                 )
                 self._do(acts)
             client.answer(connection, lambda: client.on_join(joined))
 
         asked, connection = client.member_id, client.connection
+        asked_by = None if self.seats is None else self._newcomer(client)
         if self.seats is not None and connection != client.join_connection:
             return  # nobody is there any more, and the core will be told so
         assert instance_id is None or not (asked or client.unfenced), "a frame that may not be changed was changed"

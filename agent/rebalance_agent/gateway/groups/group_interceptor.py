@@ -126,7 +126,7 @@ class GroupInterceptor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
-        note = await self._seat(head, opened)
+        note = await self._seat(head, opened, len(frame))
         if isinstance(note, OwnAnswer):
             return OwnAnswer(self._shown(head, handler, step.memory, None, note.frame))
         if (step.memory is not None or note is not None) and len(self._waiting) < WAITING_MAX:
@@ -144,11 +144,11 @@ class GroupInterceptor:
         _, handler, memory, note = self._waiting.popleft()
         return self._shown(head, handler, memory, note, frame)
 
-    async def _seat(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+    async def _seat(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         if self._seats is None:
             return None
         try:
-            return await self._seats.request(head, opened)
+            return await self._seats.request(head, opened, size)
         except ConnectionError:
             raise
         except Exception as error:  # noqa: BLE001 - the client's own bytes go on
@@ -169,13 +169,24 @@ class GroupInterceptor:
             if handler.STRICT:
                 raise
             return frame
+        changed = note is not None and self._noted(head, note, opened.message)
         try:
-            changed = note is not None and SeatFrames.response(note, opened.message)
             changed |= memory is not None and handler.response(opened.message, memory)
             return opened.frame() if changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
+
+    def _noted(self, head: RequestHead, note: SeatNote, message: Any) -> bool:  # noqa: ANN401
+        """Whether seats changed the message. An error of theirs keeps nothing from the handler.
+
+        A client can read an answer that names our strategy only after the handler has put the client's own there.
+        """
+        try:
+            return SeatFrames.response(note, message)
+        except Exception as error:  # noqa: BLE001 - the answer goes on as if the group had no seats
+            self._failed(head, error)
+            return False
 
     def closed(self) -> None:
         """The connection was closed; its members may come back by another one."""

@@ -36,7 +36,8 @@ __all__ = ["ActCarrier"]
 class ActCarrier:
     """The acts of one group of one gateway.
 
-    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup.
+    ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup,
+    for each connection by which it came.
     ``sharing``: what other gateways do, and are told. ``changed`` is called after a step with acts.
     """
 
@@ -47,7 +48,7 @@ class ActCarrier:
         self.connections = GroupConnections(seats.table)
         self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
-        self.leaves: dict[str, asyncio.Future[bool]] = {}
+        self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
 
     def now(self) -> float:
         """The time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
@@ -126,10 +127,18 @@ class ActCarrier:
         self._shared.start(self._describe(), Act.HOLD, self.group)
         return []
 
+    def withdraw_leave(self, member_id: str, decision: asyncio.Future[bool]) -> None:
+        """A LeaveGroup does not wait any more; those of the same member by other connections do."""
+        waiting = self.leaves.get(member_id, [])
+        if decision in waiting:
+            waiting.remove(decision)
+        if not waiting:
+            self.leaves.pop(member_id, None)
+
     def _answer_leave(self, member_id: str, *, answered: bool) -> None:
-        waiting = self.leaves.pop(member_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(answered)
+        for waiting in self.leaves.pop(member_id, ()):
+            if not waiting.done():
+                waiting.set_result(answered)
 
     async def _keep(self, act: KeepSeat) -> None:
         if self._clock.monotonic() > act.until:
@@ -155,8 +164,6 @@ class ActCarrier:
             # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
             for member_id in [member_id for member_id in known if member_id not in described.members]:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
-        # A group of the other protocol is described as if it did not exist.
-        hidden = not described.exists and any(seat.member_id for seat in self.seats.table)
         free, waiting = await self.sharing.elsewhere(described.seats)
         roster = SeatsRoster(
             phase=described.phase,
@@ -164,7 +171,8 @@ class ActCarrier:
             seated=len(described.seats),
             free=free,
             waiting=waiting,
-            mixed=hidden or not described.consumers,
+            mixed=not described.consumers,
+            exists=described.exists,
         )
         self.run(self.seats.described(roster, self.now()))
         self.share()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 import structlog
 
+from rebalance_agent.clock import Clock
+
 __all__ = ["Act", "ActCounts", "ActOutcome", "ActReport", "NoCounts"]
+
+LINES_SECONDS = 10.0
+LINES_MAX = 100
+"""Lines of one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at a time has as many."""
 
 
 class Act(StrEnum):
@@ -79,18 +86,37 @@ class NoCounts:
         """See `ActCounts`."""
 
 
-class ActReport:
-    """Logs and counts the acts of all groups."""
+@dataclass(slots=True)
+class _Lines:
+    """The lines of one kind of act since a time."""
 
-    def __init__(self, counts: ActCounts) -> None:
+    since: float
+    logged: int = 0
+    left_out: int = 0
+
+
+class ActReport:
+    """Logs and counts the acts of all groups. Clients cause them at will, so not all are logged."""
+
+    def __init__(self, counts: ActCounts, clock: Clock) -> None:
         """Count with ``counts``."""
-        self.counts = counts
+        self.counts, self._clock = counts, clock
+        self._lines = {act: _Lines(float("-inf")) for act in Act}
         self._log = structlog.get_logger("rebalance_agent.gateway.seats")
         self._failed: set[str] = set()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, **facts: object) -> None:
-        """Count an act, and log it with ``facts``."""
+        """Count an act, and log it with ``facts``, but at most `LINES_MAX` of its kind in `LINES_SECONDS`."""
         self.counts.act(act, outcome)
+        lines, now = self._lines[act], self._clock.monotonic()
+        if now - lines.since >= LINES_SECONDS:
+            if lines.left_out:
+                facts["left_out_before"] = lines.left_out
+            self._lines[act] = lines = _Lines(now)
+        if lines.logged >= LINES_MAX:
+            lines.left_out += 1
+            return
+        lines.logged += 1
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:200], **facts)
 
     def refused(self, group: str, problem: str) -> None:

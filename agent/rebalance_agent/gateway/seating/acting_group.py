@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
+from rebalance_agent.gateway.seating.connections.group_connections import ANSWER_SECONDS
 from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.vacancies import Vacancies
@@ -18,12 +21,12 @@ from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
-from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
-"""Seconds after the end of a hold at which a JoinGroup is forwarded, whatever became of the decision."""
+"""Seconds after the end of a wait at which a JoinGroup or LeaveGroup is forwarded, whatever became of the decision."""
 
 
 class ActingGroup:
@@ -48,7 +51,8 @@ class ActingGroup:
         self._carrier.joins[newcomer.join] = decision
         epoch_seconds = self._clock.now_ms() / 1000
         self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
-        held_seconds_max = min(self._rule.hold_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
+        wanted_seconds = max(self._rule.hold_seconds, self._seats.settings.answer_seconds)
+        held_seconds_max = min(wanted_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
         try:
             act = await asyncio.wait_for(self._shared.watch.while_connected(connection, decision), held_seconds_max)
         except TimeoutError as error:
@@ -59,6 +63,9 @@ class ActingGroup:
             self.withdraw(newcomer)
             raise
         if isinstance(act, ForwardSeated):
+            if connection.hung_up():
+                self.withdraw(newcomer)
+                raise ConnectionAbortedError("the client disconnected while its request waited")
             self._returns[newcomer.join] = act
             return act.instance_id
         if not newcomer.member_id:
@@ -68,7 +75,7 @@ class ActingGroup:
     def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """See `SeatedGroup`."""
         sent = self._returns.pop(newcomer.join)
-        stable = self._seats.facts.phase is GroupPhase.STABLE
+        stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
         error, member_id, generation = response.error_code, response.member_id, response.generation_id
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
@@ -79,10 +86,12 @@ class ActingGroup:
         self._report.report(act, outcome, self.group, error=error, **facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
-            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable)
+            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable and not gone)
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
         self._moved(error, connection)
         self._carrier.run(acts)
+        if error == NO_ERROR and gone:
+            self._carrier.run(self._seats.abandoned(member_id, self._carrier.now()))
         return verdict is JoinAnswer.SHOW
 
     def withdraw(self, newcomer: Newcomer) -> None:
@@ -96,8 +105,9 @@ class ActingGroup:
         if newcomer.instance_id is not None:
             return int(response.error_code)
         leads = response.leader == response.member_id
-        facts = newcomer.member_id, response.error_code, response.generation_id
+        facts = newcomer, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
+        self.answered(newcomer.member_id, response.error_code, connection, newcomer.process or 0)
         self._moved(response.error_code, connection)
         self._carrier.run(acts)
         return shown
@@ -118,8 +128,10 @@ class ActingGroup:
         self._carrier.run(acts)
         return shown
 
-    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
-        """See `SeatedGroup`."""
+    def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
+        """See `SeatedGroup`. Only an accepted request of a client that is still there says that the member lives."""
+        if error not in (NO_ERROR, REBALANCE_IN_PROGRESS) or not member_id or connection.hung_up():
+            return
         seat = self._seats.table.of_member(member_id)
         self._connections.use(connection, None if seat is None else seat.instance_id)
         self._seats.seen(member_id, process)
@@ -128,6 +140,18 @@ class ActingGroup:
         """See `SeatedGroup`."""
         return self._seats.table.of_member(member_id) is not None
 
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
+        """See `SeatedGroup`."""
+        seat = self._seats.table.of_member(member_id)
+        if seat is None:
+            return False
+        names = seat.generation, member_id, seat.instance_id
+        try:
+            error = await asyncio.wait_for(heartbeat(connection.ask, self.group, *names), ANSWER_SECONDS)
+        except (TimeoutError, ConnectionError, DecodeError):
+            return False
+        return error == NO_ERROR
+
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
         await connection.answered()  # commits among them: a successor begins where this consumer stopped
@@ -135,14 +159,18 @@ class ActingGroup:
         if seat is not None:
             self._connections.use(connection, seat.instance_id)
         decision: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._carrier.leaves[member_id] = decision
+        self._carrier.leaves.setdefault(member_id, []).append(decision)
         epoch_seconds = self._clock.now_ms() / 1000
-        acts = self._seats.leave(member_id, reason, self._rule.forecast, self._carrier.now(), epoch_seconds)
-        self._carrier.run(acts)
         try:
-            return await decision
+            acts = self._seats.leave(member_id, reason, self._rule.forecast, self._carrier.now(), epoch_seconds)
+            self._carrier.run(acts)
+            return await asyncio.wait_for(decision, self._seats.settings.leave_seconds + OVERDUE_SECONDS)
+        except TimeoutError as error:
+            self._report.failed(Act.KEEP, self.group, error)
+            self._carrier.run(self._seats.leave_undecided(member_id))
+            return False
         finally:
-            self._carrier.leaves.pop(member_id, None)
+            self._carrier.withdraw_leave(member_id, decision)
             self._vacancies.settle()
 
     def refuse_unfenced(self) -> None:
@@ -161,6 +189,11 @@ class ActingGroup:
         self._carrier.run(self._seats.connections_closed(process, self._carrier.now()))
         self._vacancies.settle()
         self._shared.changed()
+
+    def connections_opened(self, process: int) -> None:
+        """See `SeatedGroup`."""
+        self._seats.connections_opened(process)
+        self._vacancies.settle()
 
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
         """See `SeatedGroup`."""
@@ -203,7 +236,7 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not len(self._seats.table) and not self.held and not len(self._connections)
+        return not (len(self._seats.table) or self.held) and self._carrier.sharing.next_due() is None
 
     async def _look_at_topics(self) -> None:
         if await self._topics.changed():

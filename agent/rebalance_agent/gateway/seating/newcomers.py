@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.join_profile import read_profile
 from rebalance_agent.gateway.transport.request_head import client_id_end
 
-__all__ = ["HELD_BYTES_MAX", "newcomer", "patience_seconds", "software_name"]
+__all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds", "software_name"]
 
 HELD_BYTES_MAX = 32 * 1024
-"""Bytes of a JoinGroup that is held, in memory: a usual one has some hundred, one with a thousand topics 30,000."""
+"""Bytes of a JoinGroup that is read for seats, and held: a usual one has some hundred, one with a thousand topics
+30,000."""
+
+HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes of all JoinGroups that a gateway holds; each is in memory up to four times, as frame and as message."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
@@ -25,6 +31,25 @@ which is their max.poll.interval.ms (300 s by default)."""
 
 _SOFTWARE_VERSION = 3
 """The first ApiVersions version with the client's name."""
+
+
+class HeldBytes:
+    """The bytes of the JoinGroups that one gateway holds."""
+
+    def __init__(self) -> None:
+        """Nothing is held."""
+        self._held = 0
+
+    @contextlib.contextmanager
+    def room(self, size: int) -> Iterator[bool]:
+        """Whether a JoinGroup of ``size`` bytes may be held, for the time of the block."""
+        fits = self._held + size <= HELD_TOTAL_BYTES_MAX
+        taken = size if fits else 0
+        self._held += taken
+        try:
+            yield fits
+        finally:
+            self._held -= taken
 
 
 def software_name(api_version: int, frame: bytes) -> str:
@@ -46,24 +71,32 @@ def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:
 
 def newcomer(
     message: Any,  # noqa: ANN401 - kafka-python is untyped
+    size: int,
     join: int,
     version: int,
     software: str,
     process: int,
+    former: frozenset[int],
     *,
     was_member: bool,
 ) -> Newcomer:
-    """The consumer of a JoinGroup as it is sent to the coordinator."""
-    offers = [(protocol.name, bytes(protocol.metadata or b"")) for protocol in message.protocols or ()]
-    timeouts = message.session_timeout_ms, message.rebalance_timeout_ms
+    """The consumer of a JoinGroup as it is sent to the coordinator; ``size``: in bytes, as it came.
+
+    A large one is not read: with an unknown profile it is not held, and a member with it has no successor.
+    """
+    profile = None
+    if size <= HELD_BYTES_MAX:
+        offers = [(protocol.name, bytes(protocol.metadata or b"")) for protocol in message.protocols or ()]
+        profile = read_profile(message.protocol_type, offers, message.session_timeout_ms, message.rebalance_timeout_ms)
     return Newcomer(
         join=join,
         version=version,
-        profile=read_profile(message.protocol_type, offers, *timeouts),
+        profile=profile,
         protocol_type=message.protocol_type,
         member_id=message.member_id or "",
         instance_id=message.group_instance_id,
         patience_seconds=patience_seconds(software, message.rebalance_timeout_ms),
         process=process,
+        former=former,
         was_member=was_member,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
@@ -30,6 +31,18 @@ _ACTS = {
 }
 
 
+PENDING_SECONDS = 60.0
+"""Seconds for which a newcomer with a new member id is remembered: it joins with it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A newcomer that was given a member id to join with (KIP-394), and is forgotten at ``until``."""
+
+    newcomer: Newcomer
+    until: float
+
+
 class ObservedGroup:
     """See `SeatedGroup`."""
 
@@ -39,7 +52,7 @@ class ObservedGroup:
         self._clock, self._counts = shared.clock, shared.report.counts
         self._predicted = PredictedSeats(seats)
         self._counted = SeatTally()
-        self._pending: OrderedDict[str, Newcomer] = OrderedDict()
+        self._pending: OrderedDict[str, _Pending] = OrderedDict()
         self._partitions: OrderedDict[str, int] = OrderedDict()
         self._stable = False
 
@@ -57,11 +70,13 @@ class ObservedGroup:
     def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401, ARG002
         """See `SeatedGroup`."""
         if response.error_code == MEMBER_ID_REQUIRED:
-            self._keep(self._pending, response.member_id, newcomer)
+            until = self._clock.monotonic() + PENDING_SECONDS
+            self._keep(self._pending, response.member_id, _Pending(newcomer, until))
         elif response.error_code == NO_ERROR:
             self._stable = False
-            first = self._pending.pop(newcomer.member_id, None) if newcomer.member_id else newcomer
-            if first is not None:
+            pending = self._pending.pop(newcomer.member_id, None)
+            first = pending.newcomer if pending is not None else newcomer
+            if pending is not None or not newcomer.member_id:
                 self._predicted.joined(first, response.member_id, *self._times())
                 self._count()
         return int(response.error_code)
@@ -78,12 +93,16 @@ class ObservedGroup:
         self._stable = self._stable and error != REBALANCE_IN_PROGRESS
         return error
 
-    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
+    def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
 
     def has_seat(self, member_id: str) -> bool:
         """See `SeatedGroup`."""
         return member_id in self._partitions
+
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
+        """See `SeatedGroup`; nothing is asked for, so that the leave is not counted."""
+        return False
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""
@@ -106,6 +125,9 @@ class ObservedGroup:
     def crashed(self, process: int) -> None:
         """See `SeatedGroup`; crashes are not predicted."""
 
+    def connections_opened(self, process: int) -> None:
+        """See `SeatedGroup`."""
+
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:  # noqa: ARG002
         """See `SeatedGroup`."""
         return False
@@ -115,12 +137,17 @@ class ObservedGroup:
 
     def due(self) -> None:
         """See `SeatedGroup`."""
-        self._predicted.due(self._clock.monotonic())
+        now = self._clock.monotonic()
+        while self._pending and next(iter(self._pending.values())).until <= now:
+            self._pending.popitem(last=False)
+        if (due := self._predicted.next_due()) is not None and due <= now:
+            self._predicted.due(now)
         self._count()
 
     def next_due(self) -> float | None:
         """See `SeatedGroup`."""
-        return self._predicted.next_due()
+        times = [self._predicted.next_due(), next((one.until for one in self._pending.values()), None)]
+        return min((time for time in times if time is not None), default=None)
 
     def stop(self) -> None:
         """See `SeatedGroup`; nothing is held and nothing kept."""
@@ -130,7 +157,7 @@ class ObservedGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not len(self._seats.table) and not len(self._seats.held) and not self._partitions
+        return not (len(self._seats.table) or len(self._seats.held) or self._partitions or self._pending)
 
     def _times(self) -> tuple[float, float]:
         return self._clock.monotonic(), self._clock.now_ms() / 1000

@@ -18,9 +18,10 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
-from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX, newcomer, software_name
+from rebalance_agent.gateway.seating.newcomers import newcomer, software_name
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SeatFrames", "SeatNote"]
 
-FENCED_COMMITS_VERSION = 3
-"""The first TxnOffsetCommit version that names the member, so that the coordinator can refuse a former owner."""
-
 GROUPS_MAX = 32
-"""Groups of one connection that its consumer is known to have been a member of: a consumer is in one."""
+"""Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
+
+NO_MEMBER = ""
+"""Instead of a member id, of a client that joined a group and was not accepted yet."""
 
 _APIS = {
     kind.API_KEY
@@ -66,15 +67,18 @@ class SeatFrames:
         """Handle the frames of ``connection``."""
         self._groups, self._connection = groups, connection
         self._software = ""
-        self._member_of: dict[str, None] = {}
+        self._named: set[str] = set()
+        self._member_of: dict[str, str] = {}
 
     def greeted(self, head: RequestHead, frame: bytes) -> None:
         """The client asked for API versions, and so named itself."""
         self._software = software_name(head.api_version, frame)
-        self._groups.clients.opened(self._connection, client_id(frame))
+        self._groups.opened(self._connection, client_id(frame))
 
-    async def request(self, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote | None:
+    async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.
+
+        ``size``: bytes of the frame as it came.
 
         Raises:
             ConnectionError: the client or the broker closed the connection.
@@ -82,24 +86,30 @@ class SeatFrames:
         if head.api_key not in _APIS:
             return None
         message = opened.message
-        group = self._groups.of(message.group_id)
+        if head.api_key == TxnOffsetCommitRequest.API_KEY and _unfenced(message):
+            self._groups.refuse_unfenced(message.group_id)
+        group = self._group(message.group_id)
         if group is None:
             return None
         if head.api_key == JoinGroupRequest.API_KEY:
-            return await self._join(group, head, opened)
-        if head.api_key == TxnOffsetCommitRequest.API_KEY and head.api_version < FENCED_COMMITS_VERSION:
-            group.refuse_unfenced()
+            return await self._join(group, head, opened, size)
         if head.api_key == LeaveGroupRequest.API_KEY:
             return await self._leave(group, head, opened)
         member_id = message.member_id or ""
         if message.group_instance_id is not None or not member_id:
             return None
-        group.seen(member_id, self._connection, self._groups.process(self._connection))
-        if head.api_key == SyncGroupRequest.API_KEY:
-            return SeatNote(lambda response: group.sync_answered(member_id, response))
-        if head.api_key == HeartbeatRequest.API_KEY:
-            return SeatNote(lambda response: group.heartbeat_answered(member_id, response.error_code))
-        return None
+        if head.api_key not in (SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY):
+            return None  # a commit may come from a producer, whose connections say nothing of the consumer
+        return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
+
+    def _group(self, name: str) -> SeatedGroup | None:
+        """The group of this name; of the many that one client names only the first have seats."""
+        if short_hash(name) not in self._named and len(self._named) >= GROUPS_MAX:
+            return None
+        group = self._groups.of(name)
+        if group is not None:
+            self._named.add(short_hash(name))
+        return group
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
@@ -116,20 +126,27 @@ class SeatFrames:
         """The connection is closed on both sides."""
         self._groups.closed(self._connection)
 
-    async def _join(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | SeatNote:
+    async def _join(
+        self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame, size: int
+    ) -> OwnAnswer | SeatNote:
         message = opened.message
         who = newcomer(
             message,
+            size,
             self._groups.next_join(),
             head.api_version,
             self._software,
             self._groups.process(self._connection),
-            was_member=message.group_id in self._member_of,
+            former=self._groups.clients.former(self._connection),
+            was_member=short_hash(message.group_id) in self._member_of,
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
-        if not who.member_id and len(opened.frame()) > HELD_BYTES_MAX:
-            return own
-        instance_id = await group.admitted(who, self._connection)
+        with self._groups.held_bytes.room(size) as room:
+            if not (room or who.member_id):
+                return own
+            instance_id = await group.admitted(who, self._connection)
+        if not who.member_id:
+            self._note(message.group_id)  # a client waits once, also where the coordinator moved meanwhile
         if instance_id is None:
             return own
         try:
@@ -139,7 +156,7 @@ class SeatFrames:
             raise
         if not group.seated(who, response, self._connection):
             return own
-        self._note_member(message.group_id, response)
+        self._note_member(message.group_id, response.member_id, response.error_code)
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
@@ -152,18 +169,28 @@ class SeatFrames:
             frame = opened.frame()
         finally:
             opened.message.group_instance_id = None
-        answer = await self._groups.watch.while_connected(self._connection, self._connection.exchange(frame))
+        answer = await self._connection.exchange(frame)  # also if the client disconnects: it has the seat then
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
-        self._note_member(name, response)
+        self._note_member(name, response.member_id, response.error_code)
         return group.join_answered(who, response, self._connection)
 
-    def _note_member(self, group: str, response: Any) -> None:  # noqa: ANN401
-        if response.error_code == NO_ERROR:
-            self._member_of[group] = None
-            if len(self._member_of) > GROUPS_MAX:
-                del self._member_of[next(iter(self._member_of))]
+    def _accepted(self, group: SeatedGroup, head: RequestHead, name: str, member_id: str, response: Any) -> int:  # noqa: ANN401
+        """The coordinator answered a SyncGroup or Heartbeat of a member."""
+        self._note_member(name, member_id, response.error_code)
+        group.answered(member_id, response.error_code, self._connection, self._groups.process(self._connection))
+        if head.api_key == SyncGroupRequest.API_KEY:
+            return group.sync_answered(member_id, response)
+        return group.heartbeat_answered(member_id, response.error_code)
+
+    def _note_member(self, group: str, member_id: str, error: int) -> None:
+        """Note of which groups this client is a member, and by which id, as the coordinator says."""
+        if error == NO_ERROR:
+            self._note(group, short_hash(member_id))
+
+    def _note(self, group: str, member_id: str = NO_MEMBER) -> None:
+        self._member_of[short_hash(group)] = member_id
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
         message = opened.message
@@ -173,9 +200,20 @@ class SeatFrames:
         ((member_id, instance_id, reason),) = members[:1]
         if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
             return None
+        known = self._member_of.get(short_hash(message.group_id)) == short_hash(member_id)
+        if not known and not await group.is_member(member_id, self._connection):
+            return None  # only the coordinator knows whether this client may make the member leave
         if not await group.leaves(member_id, reason, self._connection):
             return None
         return OwnAnswer(_left(head, opened, member_id))
+
+
+def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
+    """Whether a TxnOffsetCommit names no member, so that the coordinator cannot refuse a former owner.
+
+    Below version 3 none does; later ones do unless the producer knows no consumer (measured on 4.3.0: accepted).
+    """
+    return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None
 
 
 def _left(head: RequestHead, opened: OpenedFrame, member_id: str) -> bytes:

@@ -44,12 +44,16 @@ class SeatedGroup(Protocol):
         """A member's heartbeat was answered."""
         ...
 
-    def seen(self, member_id: str, connection: ClientConnection, process: int) -> None:
-        """A member's own request came; ``process``: the number of its connection."""
+    def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
+        """A member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
         ...
 
     def has_seat(self, member_id: str) -> bool:
         """Whether a member has a seat, so that its LeaveGroup may be answered by the gateway."""
+        ...
+
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
+        """Whether the coordinator takes requests of this member from this connection: it is asked by one."""
         ...
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
@@ -66,6 +70,10 @@ class SeatedGroup(Protocol):
 
     def crashed(self, process: int) -> None:
         """The client of a connection has closed all its connections."""
+        ...
+
+    def connections_opened(self, process: int) -> None:
+        """The client of a connection that closed all of them has opened one again."""
         ...
 
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import TypeVar
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
@@ -14,10 +15,12 @@ from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
+from rebalance_agent.gateway.seating.unfenced_groups import UnfencedGroups
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -39,13 +42,16 @@ TOKEN_BYTES = 8
 """Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""
 
 
+_Result = TypeVar("_Result")
+
+
 class SeatingGroups:
     """All connections of the gateway share it; all its methods are for the event loop's thread."""
 
     def __init__(self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None) -> None:
         """Begin without groups."""
         self._wake = asyncio.Event()
-        self._clock, self._report = clock, ActReport(counts or NoCounts())
+        self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
         self._shared = SharedParts(clock, self._report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
@@ -56,12 +62,18 @@ class SeatingGroups:
         self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
+        self._unfenced, self.held_bytes = UnfencedGroups(), HeldBytes()
         self._off = False
 
     def connection(self, connection: ClientConnection) -> SeatFrames:
         """The part for the frames of a new connection."""
         self._processes[connection] = next(self._numbers)
         return SeatFrames(self, connection)
+
+    def opened(self, connection: ClientConnection, client_id: str) -> None:
+        """The client of a connection has named itself: it is alive, or its successor is."""
+        for process in self.clients.opened(connection, client_id, self.process(connection)):
+            self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
     def process(self, connection: ClientConnection) -> int:
         """The number of a connection, by which its client is known."""
@@ -77,20 +89,34 @@ class SeatingGroups:
         if known is not None:
             return known
         rule = None if self._off else self._rules.of(group)
-        if rule is None or len(self._groups) >= rule.settings.groups_max:
+        if rule is None:
+            return None
+        if len(self._groups) >= rule.settings.groups_max:
+            self._forget_idle()
+        if len(self._groups) >= rule.settings.groups_max:
             return None
         made = self._made(group, rule)
         if made is not None:
             self._groups[group] = made
+            if group in self._unfenced:
+                made.refuse_unfenced()
         return made
+
+    def refuse_unfenced(self, group: str) -> None:
+        """A member of the group commits without naming itself: from now on nobody takes the seat of another."""
+        if self._rules.of(group) is not None:
+            self._unfenced.add(group)
+        known = self._groups.get(group)
+        if known is not None:
+            known.refuse_unfenced()
 
     # -- connections -------------------------------------------------------------------------------------------
 
     async def linger(self, connection: ClientConnection) -> None:
         """The client of a connection has closed it: return when the broker's side is needed no more."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=True)
-        for group in self._each():
-            group.client_ended(connection, self.process(connection))
+        process = self.process(connection)
+        self._each(lambda group: group.client_ended(connection, process))
         if self._needed(connection):
             self._lingering[connection] = asyncio.get_running_loop().create_future()
             self._wake.set()
@@ -102,8 +128,7 @@ class SeatingGroups:
     def closed(self, connection: ClientConnection) -> None:
         """The connection is closed on both sides."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=False)
-        for group in self._each():
-            group.forget(connection)
+        self._each(lambda group: group.forget(connection))
         self._processes.pop(connection, None)
 
     # -- time --------------------------------------------------------------------------------------------------
@@ -121,20 +146,21 @@ class SeatingGroups:
         now = self._clock.monotonic()
         self.watch.check()
         crashed = [self.process(connection) for connection in self.clients.crashed(now)]
-        for name, group in tuple(self._groups.items()):
-            try:
-                for process in crashed:
-                    group.crashed(process)
-                if (due := group.next_due()) is not None and due <= now:
-                    group.due()
-            except Exception as error:  # noqa: BLE001 - its members go on, and its held JoinGroups are bounded
-                self._report.failed(Act.GIVE_UP, name, error)
+
+        def step(group: SeatedGroup) -> None:
+            for process in crashed:
+                group.crashed(process)
+            if (due := group.next_due()) is not None and due <= now:
+                group.due()
+
+        self._each(step)
         for connection, lingers in tuple(self._lingering.items()):
             if not lingers.done() and not self._needed(connection):
                 lingers.set_result(None)
         self._forget_idle()
-        held, vacant = sum(group.held for group in self._each()), sum(group.vacant for group in self._each())
-        self._report.counts.seats(held, vacant)
+        self._report.counts.seats(
+            sum(self._each(lambda group: group.held)), sum(self._each(lambda group: group.vacant))
+        )
 
     async def switch_off(self) -> None:
         """Hold nothing and keep nothing any more; only a restart of the gateway undoes it. Members go on.
@@ -142,8 +168,7 @@ class SeatingGroups:
         Returns when the coordinator has answered, at most `SWITCH_OFF_SECONDS` later.
         """
         self._off = True
-        for group in self._each():
-            group.stop()
+        self._each(lambda group: group.stop())
         self._wake.set()
         await self._shared.settled(SWITCH_OFF_SECONDS)
 
@@ -159,20 +184,31 @@ class SeatingGroups:
     def _pause(self) -> float:
         """Seconds until the next step, if nothing happens until then."""
         watched = len(self.watch) or self._lingering or self.clients.undecided
-        times = [due - self._clock.monotonic() for group in self._each() if (due := group.next_due()) is not None]
+        dues = self._each(lambda group: group.next_due())
+        times = [due - self._clock.monotonic() for due in dues if due is not None]
         return max(PAUSE_SECONDS_MIN, min([CHECK_SECONDS if watched else IDLE_SECONDS, *times]))
 
     def _needed(self, connection: ClientConnection) -> bool:
         may_have_crashed = self.clients.may_have_crashed(connection)
         return not connection.closed and any(
-            group.needs(connection, may_have_crashed=may_have_crashed) for group in self._each()
+            self._each(lambda group: group.needs(connection, may_have_crashed=may_have_crashed))
         )
 
     def _forget_idle(self) -> None:
-        for name in [name for name, group in self._groups.items() if group.idle]:
-            del self._groups[name]
+        idle = set(self._each(lambda group: group if group.idle else None))
+        self._groups = {name: group for name, group in self._groups.items() if group not in idle}
         self._acting.forget_idle()
         self._observing.forget_idle()
 
-    def _each(self) -> Iterator[SeatedGroup]:
-        return iter(tuple(self._groups.values()))
+    def _each(self, call: Callable[[SeatedGroup], _Result]) -> list[_Result]:
+        """The results of ``call`` for all groups; that of a group is left out where it fails.
+
+        Its members go on, and its held requests are bounded.
+        """
+        results = []
+        for name, group in tuple(self._groups.items()):
+            try:
+                results.append(call(group))
+            except Exception as error:  # noqa: BLE001 - see above
+                self._report.failed(Act.GIVE_UP, name, error)
+        return results

@@ -22,13 +22,18 @@ What happens, and what is decided:
 | ... the coordinator moved or loads (14, 15, 16) | show it: the client's own would have got the same |
 | response with FENCED_INSTANCE_ID to a seated client's own frame | show UNKNOWN_MEMBER_ID |
 | LeaveGroup, an equal newcomer waits, or a restart costs less than two rebalances | answer it; keep the seat |
+| ... the group was not described lately | describe it first: it may have another protocol by now |
 | ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
 | ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
 | no member took the vacant seat in time, or its consumer goes on living | give it up |
 | heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
-| a process closed all its connections | a successor may take its seats; give them up after the crash window |
+| a process closed all its connections | a second later a newcomer may take its seats |
+| ... and none did within the crash window | give them up |
 | ... and opens one again | it was alive: nothing |
+| ... and joins as a newcomer | it is the successor: it may take them at once |
+| a newcomer's client is gone when it gets a seat | the next newcomer takes it, or give it up |
+| a request that the coordinator did not accept | nothing: any client may name any member |
 | the lock is lost | nothing for its member; no newcomer joins by it |
 | topics of a leader changed that returned by a JoinGroup below v9 | show it REBALANCE_IN_PROGRESS once |
 | restart of the gateway | vacant seats are kept for the rest of their time; others are left alone |

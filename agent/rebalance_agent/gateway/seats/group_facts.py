@@ -52,7 +52,7 @@ class SeatsRoster:
     """A description of the group and its locks.
 
     ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
-    protocols, or migrates.
+    protocols, or migrates. ``exists``: False also where it has another protocol.
     """
 
     phase: GroupPhase
@@ -61,6 +61,7 @@ class SeatsRoster:
     free: tuple[FreeSeat, ...] = ()
     waiting: tuple[WaitingElsewhere, ...] = ()
     mixed: bool = False
+    exists: bool = True
 
 
 @dataclass(slots=True)
@@ -88,6 +89,16 @@ class GroupFacts:
     def known_roster(self, now: float) -> SeatsRoster | None:
         """The last description, unless it is too old."""
         return self.roster if now - self._roster_at <= ROSTER_SECONDS_MAX else None
+
+    def mixed(self, now: float) -> bool:
+        """Whether the last description, unless it is too old, is one of a group that has no seats."""
+        roster = self.known_roster(now)
+        return roster is not None and roster.mixed
+
+    def classic(self, now: float) -> bool:
+        """Whether it is one of a group of the classic protocol, with members."""
+        roster = self.known_roster(now)
+        return roster is not None and roster.members > 0 and not roster.mixed
 
     @property
     def joinable(self) -> bool:

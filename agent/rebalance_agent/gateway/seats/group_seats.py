@@ -13,7 +13,7 @@ from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, Se
 from rebalance_agent.gateway.seats.held_joins import HeldJoins
 from rebalance_agent.gateway.seats.member_leaves import MemberLeaves
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
-from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, SeatRefusal, seat_refusal
+from rebalance_agent.gateway.seats.rules.eligibility import SKIP_ASSIGNMENT_VERSION, Newcomer, seat_refusal
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_answers import (
     FENCED,
@@ -32,7 +32,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 )
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["GroupSeats"]
 
@@ -60,35 +60,38 @@ class GroupSeats:
 
     def join(self, newcomer: Newcomer, now: float, epoch_seconds: float) -> list[SeatAct]:
         """A JoinGroup arrived."""
-        mixed = self.facts.roster is not None and self.facts.roster.mixed
-        refusal = seat_refusal(newcomer, mixed_group=mixed)
+        refusal = seat_refusal(newcomer, mixed_group=self.facts.mixed(now))
         if refusal is None and self._stopped:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
         if refusal is None:
+            for process in newcomer.former:
+                self.keeper.succeeded(process, now)
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
             return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
-        seat = self.table.of_member(newcomer.member_id)
-        if refusal is SeatRefusal.MEMBER_ID and seat is not None:
-            self.keeper.seen(seat)
-            seat.profile, seat.version, seat.returned = newcomer.profile, newcomer.version, False
         return [ForwardJoin(newcomer.join, refusal)]
 
     def join_answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
         """A JoinGroup with an instance id of ours was answered; and whether the client is shown the response."""
-        acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads)
-        return [*acts, *self.held.advance(now)], verdict
+        acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
+        comes_back = error in COORDINATOR_MOVED and not self._stopped  # it joins again at the new coordinator
+        return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
 
     def rejoin_answered(
-        self, member_id: str, error: int, generation: int, *, leads: bool, now: float
+        self, newcomer: Newcomer, error: int, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], int]:
-        """A member's own JoinGroup was answered; and the error that the client is shown."""
-        seat = self.table.of_member(member_id)
+        """A member's own JoinGroup was answered; and the error that the client is shown.
+
+        What it said counts only now: any client may name any member.
+        """
+        seat = self.table.of_member(newcomer.member_id)
         if seat is None:
             return [], shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR:
-            seat.generation, seat.leads = generation, leads
+            seat.generation, seat.leads, seat.returned = generation, leads, False
+            seat.profile, seat.version = newcomer.profile, newcomer.version
             self.facts.phase = GroupPhase.COMPLETING
         return self._after_error(seat, error, now), shown_error(error)
 
@@ -97,6 +100,7 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return [], shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR and self.facts.phase is not GroupPhase.STABLE:
             self.facts.phase = GroupPhase.STABLE
             return self.held.advance(now), error
@@ -107,12 +111,21 @@ class GroupSeats:
         if self.held.undecided(join):
             self.held.withdraw(join)
             return []  # it asked for no seat: nothing is free for others now that was not before
-        return [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+        acts = [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+        return [*acts, *self._unwanted(now)]
+
+    def abandoned(self, member_id: str, now: float) -> list[SeatAct]:
+        """The client of a JoinGroup with an instance id was gone before it was answered, and has the seat."""
+        seat = self.table.of_member(member_id)
+        return [] if seat is None else self._leaves.abandoned(seat, now)
 
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """A member's own request arrived, by any connection: its process lives; ``process``: which one that is now."""
+        """A member's own request was accepted, by any connection: its process lives; ``process``: which one it is now.
+
+        To be called for requests of clients that are still connected when they are answered.
+        """
         seat = self.table.of_member(member_id)
         if seat is not None:
             self.keeper.seen(seat, process)
@@ -126,6 +139,7 @@ class GroupSeats:
         seat = self.table.of_member(member_id)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
+        self._heard(seat, error, now)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return [], REBALANCE_IN_PROGRESS
@@ -145,13 +159,18 @@ class GroupSeats:
             return self._leaves.stop(seat)
         return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
 
+    def leave_undecided(self, member_id: str) -> list[SeatAct]:
+        """A LeaveGroup is sent that waited for too long: its member has no seat any more."""
+        seat = self.table.of_member(member_id)
+        return [] if seat is None else self._leaves.stop(seat)
+
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
         """A process closed all its connections itself; those that a broker or the gateway closed are no evidence."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
     def connections_opened(self, process: int) -> None:
-        """A process opened a connection."""
+        """A process that had closed all its connections opened one."""
         self.keeper.connections_opened(process)
 
     def ended(self, process: int) -> None:
@@ -175,15 +194,22 @@ class GroupSeats:
         return self.held.lock_answered(instance_id, granted=granted, now=now)
 
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
-        """The group and its locks were described."""
+        """The group and its locks were described.
+
+        A group with members that is described as none has another protocol.
+        """
+        acts = [] if roster.exists else self.keeper.forget_expired(now)
+        if not roster.exists and any(seat.member_id for seat in self.table):
+            roster = replace(roster, mixed=True, phase=self.facts.phase)
         self.facts.described(roster, now)
-        acts = self._leaves.described(now)
+        acts += self._leaves.described(now)
         if roster.phase is GroupPhase.PREPARING:
             return [*acts, *self._rebalancing(now)]
         return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
         """A `KeepSeat` was answered with ``error``; None: it was not answered."""
+        self._heard(self.table.of_member(member_id), error, now)
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
             return [*acts, *self._rebalancing(now)]
@@ -216,16 +242,27 @@ class GroupSeats:
     def stop(self, now: float) -> list[SeatAct]:
         """Give no seats and keep none any more. Members that have one keep it, and go on as they are."""
         self._stopped = True
-        vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
-        given_up = [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
-        return [*self.held.stop(), *self._leaves.stop_all(), *given_up]
+        return [*self.held.stop(), *self._leaves.stop_all(), *self._unwanted(now)]
 
     # -- inside ------------------------------------------------------------------------------------------------
+
+    def _unwanted(self, now: float) -> list[SeatAct]:
+        """Give up vacant seats that nobody takes any more."""
+        if not self._stopped:
+            return self._leaves.unwanted(now)
+        vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
+        return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
+
+    @staticmethod
+    def _heard(seat: Seat | None, error: int | None, now: float) -> None:
+        """A request for the member of a seat was answered: if it was accepted, the member's session begins anew."""
+        if seat is not None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
+            seat.heard_at = now
 
     def _after_error(self, seat: Seat, error: int, now: float) -> list[SeatAct]:
         if error == REBALANCE_IN_PROGRESS:
             return self._rebalancing(now)
-        return [*self.keeper.forget(seat), *self.held.advance(now)] if error in FENCED else []
+        return [*self.keeper.lost(seat), *self.held.advance(now)] if error in FENCED else []
 
     def _rebalancing(self, now: float) -> list[SeatAct]:
         self.facts.phase = GroupPhase.PREPARING

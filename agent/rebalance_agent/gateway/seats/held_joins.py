@@ -144,6 +144,10 @@ class HeldJoins:
         """Whether a held newcomer without a seat may take this one."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
+    def wants(self, seat: Seat) -> bool:
+        """Whether a held newcomer may take this seat, or has asked for it."""
+        return seat.instance_id in self._claims or self.matching(seat)
+
     def waiting(self, now: float) -> Counter[WaitingElsewhere]:
         """The newcomers that wait for a seat of any gateway, as others are to know them; none unless it is stable."""
         if self._facts.phase is not GroupPhase.STABLE or self._facts.known_roster(now) is None:
@@ -179,7 +183,7 @@ class HeldJoins:
         if held.instance_id is None:
             if now >= held.wait.deadline:
                 return [*acts, *self._forward(held, PlainReason.HELD_LONG_ENOUGH)]
-            if self._facts.roster is not None and self._facts.roster.mixed:
+            if self._facts.mixed(now):
                 return [*acts, *self._forward(held, SeatRefusal.GROUP_TYPE)]
             acts += self._choose(held, now, free)
             if held.newcomer.join not in self._held:
@@ -197,7 +201,7 @@ class HeldJoins:
     def _choose(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
         """A free seat of an equal consumer; a new one once the newcomer is to be admitted."""
         for seat in free.own.get(held.fingerprint, {}).values():
-            if seat.free and self._takes(seat.instance_id, seat.last_member, held):
+            if seat.free and now >= seat.free_at and self._takes(seat.instance_id, seat.last_member, held):
                 free.claim(held.fingerprint, seat.instance_id)
                 return self._ask(held, seat.instance_id, now, seat.last_member, granted=seat.locked)
         roster = self._facts.known_roster(now)

@@ -25,10 +25,14 @@ __all__ = ["MemberLeaves"]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time."""
+    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time.
+
+    ``wanted``: its seat is to be kept whether one waits for it at another gateway or not.
+    """
 
     until: float
     kept_until: float
+    wanted: bool
 
 
 class MemberLeaves:
@@ -44,19 +48,20 @@ class MemberLeaves:
     ) -> list[SeatAct]:
         """A LeaveGroup arrived, and all earlier requests of that connection were answered.
 
-        If only a newcomer at another gateway could be the successor, the group is described first: what was known
-        before may have got a seat meanwhile.
+        The group is described first if that was not done lately: it may have another protocol by now. Also if only a
+        newcomer at another gateway could be the successor: what was known before may have got a seat meanwhile.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
         if not forecast.worth_keeping:
             until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
-        if refusal is None:
+        seat.for_newcomer = not forecast.worth_keeping
+        if refusal is None and self._facts.classic(now):
             return self._keep(seat, until, now)
-        if refusal is not GiveUpReason.NO_SUCCESSOR:
+        if refusal not in (None, GiveUpReason.NO_SUCCESSOR):
             return self._send(seat, refusal, now)
-        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until)
+        asked = self._asked[seat.member_id] = _Asked(now + settings.leave_seconds, until, refusal is None)
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:
@@ -72,10 +77,28 @@ class MemberLeaves:
         """When `due` has something to do; None if no LeaveGroup waits."""
         return min((asked.until for asked in self._asked.values()), default=None)
 
+    def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
+        """The consumer in this seat was gone before it knew of it: another newcomer takes it, or nobody."""
+        seat.process, seat.for_newcomer = None, True
+        if self._stable(seat) and self._held.matching(seat):
+            return self._vacate(seat, now, now)
+        return [*self._keeper.give_up(seat, GiveUpReason.CRASHED, now), *self._held.advance(now)]
+
+    def unwanted(self, now: float) -> list[SeatAct]:
+        """Give up seats that are kept for a newcomer that is gone, where none waits instead of it at any gateway."""
+        roster = self._facts.known_roster(now)
+        elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
+        acts: list[SeatAct] = []
+        for seat in [seat for seat in self._table if seat.state is SeatState.VACANT and seat.for_newcomer]:
+            waits = self._held.wants(seat) or (seat.profile is not None and seat.profile.fingerprint in elsewhere)
+            if not waits:
+                acts += self._keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
+        return acts
+
     def stop(self, seat: Seat) -> list[SeatAct]:
         """Seats are off: every member leaves for real."""
         self._asked.pop(seat.member_id, None)
-        return [ForwardLeave(seat.member_id, None), *self._keeper.forget(seat)]
+        return [ForwardLeave(seat.member_id, None), *self._keeper.lost(seat)]
 
     def stop_all(self) -> list[SeatAct]:
         """Seats are off: no LeaveGroup waits any more."""
@@ -86,9 +109,13 @@ class MemberLeaves:
         asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
         if seat is None:
             return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator answers with an error
-        if self._stable(seat) and self._successor(seat, now):
-            return self._keep(seat, asked.kept_until, now)
-        return self._send(seat, GiveUpReason.NO_SUCCESSOR if self._stable(seat) else GiveUpReason.REBALANCE, now)
+        if not self._stable(seat):
+            return self._send(seat, GiveUpReason.REBALANCE, now)
+        if not (asked.wanted or self._successor(seat, now)):
+            return self._send(seat, GiveUpReason.NO_SUCCESSOR, now)
+        if not self._facts.classic(now):
+            return self._send(seat, GiveUpReason.GROUP_TYPE, now)
+        return self._keep(seat, asked.kept_until, now)
 
     def _stable(self, seat: Seat) -> bool:
         """Whether the group is stable and the member has its seat; its process may have closed its connections."""
@@ -99,14 +126,17 @@ class MemberLeaves:
         return self._held.matching(seat) or successor_waits(seat, self._table, self._facts.known_roster(now))
 
     def _send(self, seat: Seat, refusal: GiveUpReason, now: float) -> list[SeatAct]:
-        return [ForwardLeave(seat.member_id, refusal), *self._keeper.forget(seat), *self._held.advance(now)]
+        return [ForwardLeave(seat.member_id, refusal), *self._keeper.lost(seat), *self._held.advance(now)]
 
     def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
             seat.process = None  # it ends, as it said
+        return [AnswerLeave(seat.member_id), *self._vacate(seat, until, now)]
+
+    def _vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         acts = self._keeper.vacate(seat, until, now)
         if self._held.matching(seat):
             # A newcomer of this gateway takes it: the lock is kept.
             seat.locked = any(isinstance(act, ReleaseLock) for act in acts)
             acts = self._held.advance(now)
-        return [AnswerLeave(seat.member_id), *acts]
+        return acts

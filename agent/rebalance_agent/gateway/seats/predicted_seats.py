@@ -26,6 +26,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     KeepSeat,
     SeatAct,
 )
+from rebalance_agent.groupprotocol.wire.error_codes import UNKNOWN_MEMBER_ID
 
 __all__ = ["PredictedSeats", "SeatTally"]
 
@@ -65,10 +66,11 @@ class PredictedSeats:
 
     def joined(self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float) -> None:
         """A newcomer's JoinGroup was forwarded, and it is the member ``member_id`` now."""
-        if len(self._join_of) < self._seats.settings.seats_max:
-            self._join_of[member_id] = newcomer.join
-            self._seats.facts.lock_answered(now)
-            self._count(self._seats.join(newcomer, now, epoch_seconds), now)
+        self._seats.facts.lock_answered(now)
+        while len(self._join_of) >= self._seats.settings.seats_max:
+            self._forget_oldest(now)
+        self._join_of[member_id] = newcomer.join
+        self._count(self._seats.join(newcomer, now, epoch_seconds), now)
 
     def left(
         self,
@@ -100,6 +102,12 @@ class PredictedSeats:
     def next_due(self) -> float | None:
         """When `due` is to be called; None: not before something happens."""
         return self._seats.next_due()
+
+    def _forget_oldest(self, now: float) -> None:
+        """Forget the member that joined first: one that vanished without leaving is never heard of again."""
+        join = self._join_of.pop(next(iter(self._join_of)))
+        self._count(self._seats.withdraw(join, now), now)
+        self._count(self._seats.heartbeat_answered(_predicted(join), UNKNOWN_MEMBER_ID, now)[0], now)
 
     def _count(self, acts: Iterable[SeatAct], now: float) -> None:
         self._now, waiting = now, deque(acts)

@@ -36,10 +36,13 @@ class Seat:
 
     ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first one.
     ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
-    without having been elected in a rebalance. ``rejoin_due``: it is to join again. ``locked``: this gateway has the
-    lock. ``process``: None where unknown. Times are in seconds of the caller's clock: ``vacant_since``,
-    ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator has removed it in
-    any case.
+    without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
+    ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
+
+    Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
+    request of its member; ``free_at``, from when a newcomer may take it, if it is free;
+    ``vacant_since``, ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator
+    has removed it in any case.
     """
 
     instance_id: str
@@ -51,8 +54,11 @@ class Seat:
     leads: bool = False
     returned: bool = False
     rejoin_due: bool = False
+    heard_at: float = 0.0
+    for_newcomer: bool = False
     locked: bool = True
     process: int | None = None
+    free_at: float = 0.0
     vacant_since: float = 0.0
     vacant_until: float = 0.0
     next_at: float = 0.0
@@ -68,6 +74,10 @@ class Seat:
     def free(self) -> bool:
         """Whether a newcomer behind this gateway may take it."""
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
+
+    def expired(self, now: float) -> bool:
+        """Whether the coordinator has removed its member, since it accepted nothing of it for a session."""
+        return now >= self.heard_at + self.session_seconds
 
     @property
     def session_seconds(self) -> float:

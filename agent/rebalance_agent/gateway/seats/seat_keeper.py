@@ -26,7 +26,7 @@ class SeatKeeper:
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
-        seat.state, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, until
+        seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
         seat.next_at = min(until, now + self._settings.keeper_seconds)
         return self._release(seat)
 
@@ -65,8 +65,16 @@ class SeatKeeper:
         for seat in self._table.of_process(process):
             if seat.state is SeatState.OCCUPIED:
                 seat.state, seat.vacant_since = SeatState.DISCONNECTED, now
-                seat.next_at = now + self._settings.crash_window_seconds
+                seat.free_at = seat.next_at = now + self._settings.reconnect_seconds
+                seat.vacant_until = now + self._settings.crash_window_seconds
         self.ended(process)
+
+    def succeeded(self, process: int, now: float) -> None:
+        """A newcomer of the same client came: the members of this process are gone, and nothing else is waited for."""
+        self.connections_closed(process, now)
+        for seat in self._table.of_process(process):
+            if seat.state is SeatState.DISCONNECTED:
+                seat.free_at = now
 
     def ended(self, process: int) -> None:
         """The process of members that left has ended, as they said."""
@@ -101,9 +109,20 @@ class SeatKeeper:
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
+    def forget_expired(self, now: float) -> list[SeatAct]:
+        """Forget the seats whose last members' sessions have ended."""
+        return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
+
+    def lost(self, seat: Seat) -> list[SeatAct]:
+        """The seat's last member is none any more: it does not exist, unless a successor joins with it just now."""
+        return [] if seat.state is SeatState.JOINING else self.forget(seat)
+
     def _due(self, seat: Seat, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
-            return self.give_up(seat, GiveUpReason.CRASHED, now)
+            if now >= seat.vacant_until:
+                return self.give_up(seat, GiveUpReason.CRASHED, now)
+            seat.next_at = seat.vacant_until
+            return []
         if seat.state is SeatState.GIVEN_UP:
             if now >= seat.expires_at:
                 return self.forget(seat)

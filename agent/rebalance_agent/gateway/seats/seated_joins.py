@@ -50,7 +50,7 @@ class SeatedJoins:
         return ForwardSeated(newcomer.join, instance_id, returns=last is not None)
 
     def answered(
-        self, join: int, error: int, member_id: str, generation: int, *, leads: bool
+        self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
         """The coordinator answered; ``leads``: it names the new member as leader.
 
@@ -69,7 +69,7 @@ class SeatedJoins:
         seat.returned = sent.returns and self._facts.phase is GroupPhase.STABLE
         seat.leads = leads or (seat.returned and seat.leads)
         seat.profile, seat.version = sent.newcomer.profile, sent.newcomer.version
-        seat.state, seat.generation = SeatState.OCCUPIED, generation
+        seat.state, seat.generation, seat.heard_at = SeatState.OCCUPIED, generation, now
         if not seat.returned:
             self._facts.phase = GroupPhase.COMPLETING
         return [], verdict

@@ -5,9 +5,11 @@ from __future__ import annotations
 __all__ = [
     "COORDINATOR_MOVED",
     "FENCED_INSTANCE_ID",
+    "GROUP_AUTHORIZATION_FAILED",
     "INCONSISTENT_GROUP_PROTOCOL",
     "LEADER_NOT_AVAILABLE",
     "MEMBER_ID_REQUIRED",
+    "NOT_COORDINATOR",
     "NO_ERROR",
     "REBALANCE_IN_PROGRESS",
     "STALE_MEMBER_EPOCH",
@@ -18,14 +20,16 @@ NO_ERROR = 0
 LEADER_NOT_AVAILABLE = 5
 """Some partition of the topic has no leader at the moment."""
 INCONSISTENT_GROUP_PROTOCOL = 23
+NOT_COORDINATOR = 16
 UNKNOWN_MEMBER_ID = 25
 REBALANCE_IN_PROGRESS = 27
+GROUP_AUTHORIZATION_FAILED = 30
 MEMBER_ID_REQUIRED = 79
 """The answer to a first JoinGroup, with the member id to join with (KIP-394)."""
 FENCED_INSTANCE_ID = 82
 STALE_MEMBER_EPOCH = 113
 """A commit of an earlier epoch (KIP-848)."""
 
-COORDINATOR_MOVED = frozenset({14, 15, 16})
+COORDINATOR_MOVED = frozenset({14, 15, NOT_COORDINATOR})
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: nothing was done; any frame may be sent
 again."""

@@ -149,9 +149,11 @@ async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGr
     """Set ``stopped`` when ``stop`` is set, after vacant seats were given up: nobody keeps them from then on."""
     while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it in another thread
         await asyncio.sleep(STOP_CHECK_SECONDS)
-    if seats:
-        await seats.switch_off()
-    stopped.set()
+    try:
+        if seats:
+            await seats.switch_off()
+    finally:
+        stopped.set()  # an error of seats must not keep the gateway from ending
 
 
 def _allow_descriptors() -> None:

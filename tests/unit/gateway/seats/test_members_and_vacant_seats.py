@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster, WaitingElsewhere
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
+from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
@@ -27,6 +28,7 @@ def vacant(**settings):
     group = seats(**settings)
     seated(group, 2, member="m2")
     instance_id = seated(group)
+    group.described(STABLE, 0.0)
     assert group.leave("m1", None, CHEAP, 0.0, 1_000.0) == [AnswerLeave("m1"), ReleaseLock(instance_id)]
     return group, instance_id
 
@@ -220,6 +222,7 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
     for number, member in enumerate(times):
         seated(group, number, member=member)
     for member, at in times.items():
+        group.described(STABLE, at)
         group.leave(member, None, CHEAP, at, 1_000.0 + at)
     assert [group.table.of_member(member).vacant_until for member in times] == [25.0, 25.0, 25.0]
 
@@ -227,6 +230,7 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
 def test_a_seat_is_kept_for_its_whole_time_where_no_multiple_of_the_clock_is_within():
     group = seats(vacant_seconds=30.0, admission_seconds=100.0)
     seated(group)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 1_010.0)
     assert group.table.of_member("m1").vacant_until == 30.0
 
@@ -254,10 +258,12 @@ def test_a_leave_that_is_not_answered_is_sent_again_until_the_session_is_over():
 def test_a_consumer_that_left_and_keeps_its_connections_is_not_replaced():
     group = seats(leave_close_seconds=3.0)
     instance_id = seated(group, process=7)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 0.0)
     assert group.due(3.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NOT_ENDING)]
     group = seats(leave_close_seconds=3.0)
     seated(group, process=7)
+    group.described(STABLE, 0.0)
     group.leave("m1", None, CHEAP, 0.0, 0.0)
     group.connections_closed(7, 1.0)
     assert only(group.due(3.0), GiveUpSeat) == []
@@ -330,14 +336,14 @@ def test_a_client_is_never_shown_that_its_instance_id_is_fenced():
         assert take("m1", 82, 0.0) == ([ReleaseLock(instance_id)], 25)
     group = seats()
     instance_id = seated(group)
-    acts, error = group.rejoin_answered("m1", 82, -1, leads=False, now=0.0)
+    acts, error = group.rejoin_answered(newcomer(2, member_id="m1"), 82, -1, leads=False, now=0.0)
     assert (acts, error) == ([ReleaseLock(instance_id)], 25)
 
 
 def test_nor_by_a_gateway_that_lost_its_list_and_does_not_know_the_seat():
     assert seats().heartbeat_answered("m9", 82, 0.0) == ([], 25)
     assert seats().sync_answered("m9", 82, 0.0) == ([], 25)
-    assert seats().rejoin_answered("m9", 82, -1, leads=False, now=0.0) == ([], 25)
+    assert seats().rejoin_answered(newcomer(2, member_id="m9"), 82, -1, leads=False, now=0.0) == ([], 25)
 
 
 def test_other_errors_are_shown_as_they_are():
@@ -368,8 +374,9 @@ def test_a_leader_that_was_elected_watches_the_topics_itself():
 def test_a_successor_is_compared_with_the_last_join_of_the_member():
     group = seats()
     seated(group)
-    group.join(newcomer(3, member_id="m1", of=profile(topics=("t", "u"))), 0.0, 0.0)
-    group.rejoin_answered("m1", 0, 6, leads=False, now=0.0)
+    again = newcomer(3, member_id="m1", of=profile(topics=("t", "u")))
+    group.join(again, 0.0, 0.0)
+    group.rejoin_answered(again, 0, 6, leads=False, now=0.0)
     group.sync_answered("m1", 0, 0.0)
     group.described(STABLE, 0.0)
     group.join(newcomer(2), 0.0, 0.0)
@@ -382,6 +389,7 @@ def test_a_lost_lock_changes_nothing_for_the_member():
     instance_id = seated(group)
     assert group.lock_answered(instance_id, granted=False, now=1.0) == []
     assert group.table.of_member("m1").state is SeatState.OCCUPIED
+    group.described(STABLE, 2.0)
     assert group.leave("m1", None, CHEAP, 2.0, 2.0) == [AnswerLeave("m1")]  # there is no lock to release
 
 
@@ -434,3 +442,53 @@ def test_a_restored_seat_is_not_kept_longer_than_the_setting_of_now():
     again = seats(vacant_seconds=2.0)
     again.restore(group.saved(0.0), 0.0, 0.0)
     assert again.due(2.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
+
+
+def test_another_newcomer_takes_the_seat_of_a_process_only_after_it_had_time_to_connect_again():
+    group = seats(reconnect_seconds=1.0)
+    instance_id = seated(group, process=7)
+    group.described(STABLE, 10.0)
+    group.connections_closed(7, 10.0)
+    assert only(group.join(newcomer(2, process=8), 10.5, 10.5), ForwardSeated) == []
+    assert group.next_due() == 11.0
+    group.facts.lock_answered(11.0)
+    assert ForwardSeated(2, instance_id, returns=True) in group.due(11.0)
+
+
+def test_the_successor_of_a_process_takes_its_seat_at_once_also_if_its_own_connection_came_first():
+    group = seats()
+    instance_id = seated(group, process=7)
+    group.described(STABLE, 1.0)
+    group.connections_closed(7, 1.0)
+    group.connections_opened(7)
+    assert ForwardSeated(2, instance_id, returns=True) in group.join(newcomer(2, process=8, former={7}), 1.1, 1.1)
+
+
+NO_GROUP = SeatsRoster(phase=GroupPhase.EMPTY, members=0, seated=0, exists=False)
+
+
+def test_a_group_that_is_described_as_none_though_a_member_was_heard_has_another_protocol():
+    group = seats()
+    seated(group)
+    group.described(NO_GROUP, 10.0)
+    assert only(group.join(newcomer(2), 10.0, 10.0), ForwardJoin) == [ForwardJoin(2, SeatRefusal.GROUP_TYPE)]
+    assert group.leave("m1", None, CHEAP, 10.0, 10.0) == [HoldLeave("m1", 11.0), DescribeSeats()]
+    assert group.described(NO_GROUP, 10.1)[0] == ForwardLeave("m1", GiveUpReason.GROUP_TYPE)
+
+
+def test_a_group_without_members_that_were_heard_for_a_session_may_begin_anew():
+    group = seats()
+    seated(group)
+    group.heartbeat_answered("m1", 0, 10.0)
+    group.described(NO_GROUP, 54.9)
+    assert len(group.table) == 1
+    group.described(NO_GROUP, 55.0)
+    assert len(group.table) == 0
+    assert only(group.join(newcomer(2), 55.0, 55.0), ForwardJoin) == []
+
+
+def test_a_description_of_another_protocol_is_not_believed_for_ever():
+    group = seats()
+    seated(group)
+    group.described(NO_GROUP, 10.0)
+    assert only(group.join(newcomer(2), 14.0, 14.0), DescribeSeats)

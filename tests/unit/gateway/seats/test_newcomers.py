@@ -20,7 +20,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     HoldJoin,
     ReleaseLock,
 )
-from support.gateway.seats import CHEAP, DEAR, EMPTY, STABLE, newcomer, only, profile, seated, seats
+from support.gateway.seats import CHEAP, EMPTY, STABLE, newcomer, only, profile, seated, seats
 
 FREE = FreeSeat("elsewhere", profile().fingerprint, leads=False)
 
@@ -170,7 +170,7 @@ def test_the_holder_of_a_seat_is_untouched_where_the_newcomer_is_refused():
     instance_id = seated(group)
     group.described(STABLE, 0.0)
     group.join(newcomer(2), 0.0, 0.0)
-    acts = group.leave("m1", None, DEAR, 0.0, 0.0)
+    acts = group.leave("m1", None, CHEAP, 0.0, 0.0)
     assert acts == [AnswerLeave("m1"), ForwardSeated(2, instance_id, returns=True)]
     group.join_answered(2, 23, "", -1, leads=False, now=0.0)
     assert group.table.of_member("m1").state is SeatState.VACANT

@@ -17,6 +17,7 @@ from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
+from rebalance_agent.runtime.processes.gateway import _watch
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 
 OTHER_TOPIC = encode_subscription(ConsumerSubscription(3, ("other",)))
@@ -158,6 +159,38 @@ async def test_an_error_of_the_decisions_leaves_every_frame_as_it_is(monkeypatch
     assert await one.heartbeat() == 0
     assert all(frame == passed for frame, passed in one.sent)
     assert all(answer == shown for answer, shown in one.shown)
+
+
+@run
+async def test_an_error_of_seats_leaves_what_the_rules_of_strategies_show_to_the_client(monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("a bug")
+
+    gateway = SeatGateway("orders=on", rules="orders=rack-aware-sticky")
+    answered = gateway.coordinator._join
+
+    async def chooses(request):
+        answer = await answered(request)
+        answer.protocol_name = request.protocols[0].name  # ours, which no client knows
+        return answer
+
+    gateway.coordinator._join = chooses
+    monkeypatch.setattr(GroupSeats, "rejoin_answered", broken)
+    joined = await SeatClient(gateway, version=4).join()
+    assert joined.protocol_name == "range"
+
+
+@run
+async def test_the_gateway_ends_also_if_seats_cannot_be_switched_off():
+    class Broken:
+        async def switch_off(self):
+            raise RuntimeError("a bug")
+
+    stop, stopped = threading.Event(), asyncio.Event()
+    stop.set()
+    with pytest.raises(RuntimeError):
+        await _watch(stop, stopped, Broken())
+    assert stopped.is_set()
 
 
 @run

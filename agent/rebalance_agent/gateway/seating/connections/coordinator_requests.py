@@ -17,9 +17,23 @@ from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    COORDINATOR_MOVED,
+    GROUP_AUTHORIZATION_FAILED,
+    NO_ERROR,
+    NOT_COORDINATOR,
+)
 
-__all__ = ["CONSUMER", "Described", "assigned_counts", "describe", "heartbeat", "leave", "partition_counts"]
+__all__ = [
+    "CONSUMER",
+    "AskElsewhereError",
+    "Described",
+    "assigned_counts",
+    "describe",
+    "heartbeat",
+    "leave",
+    "partition_counts",
+]
 
 INSTANCE_VERSION = 3
 """The first Heartbeat and LeaveGroup versions with an instance id; every broker since 2.4 has them."""
@@ -57,8 +71,20 @@ class Described:
     seats: Mapping[str, str]
 
 
+class AskElsewhereError(ConnectionError):
+    """Nothing was done: the broker is not the coordinator, or loads the group, or the client has no right to ask.
+
+    ``for_good``: this connection does not serve for the group any more.
+    """
+
+    def __init__(self, error: int) -> None:
+        """Keep the ``error`` code of the answer."""
+        super().__init__(f"error code {error}")
+        self.for_good = error in (NOT_COORDINATOR, GROUP_AUTHORIZATION_FAILED)
+
+
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
-    """Send a heartbeat for a member; the error code of its answer. Raises as `Ask`."""
+    """Send a heartbeat for a member; the error code of its answer. Raises as `Ask`, and AskElsewhereError."""
     request = HeartbeatRequest(
         version=INSTANCE_VERSION,
         group_id=group,
@@ -66,23 +92,23 @@ async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, insta
         member_id=member_id,
         group_instance_id=instance_id,
     )
-    return int((await ask(request)).error_code)
+    return _answered((await ask(request)).error_code)
 
 
 async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
     """Send a LeaveGroup by both ids, which is refused once a successor has the seat; its error code.
 
-    Raises as `Ask`.
+    Raises as `heartbeat`.
     """
     kind = LeaveGroupRequest.MemberIdentity
     member = kind(version=INSTANCE_VERSION, member_id=member_id, group_instance_id=instance_id)
     response = await ask(LeaveGroupRequest(version=INSTANCE_VERSION, group_id=group, members=[member]))
     codes = [answered.error_code for answered in response.members or ()]
-    return int(response.error_code or next(iter(codes), NO_ERROR))
+    return _answered(response.error_code or next(iter(codes), NO_ERROR))
 
 
 async def describe(ask: Ask, group: str) -> Described | None:
-    """Describe the group; None where the coordinator refuses. Raises as `Ask`."""
+    """Describe the group; None where the coordinator refuses. Raises as `heartbeat`."""
     one = await _describe(ask, group)
     if one is None or one.group_state not in _PHASES:
         return None
@@ -97,7 +123,7 @@ async def describe(ask: Ask, group: str) -> Described | None:
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
     """Topic -> number of assigned partitions, of all topics that members subscribe to; None unless it is stable.
 
-    Raises as `Ask`.
+    Raises as `heartbeat`.
     """
     one = await _describe(ask, group)
     if one is None or one.group_state != "Stable":
@@ -122,5 +148,11 @@ async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
 
 async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python is untyped
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    found = (one for one in response.groups or () if one.group_id == group and one.error_code == NO_ERROR)
-    return next(found, None)
+    found = next((one for one in response.groups or () if one.group_id == group), None)
+    return found if found is not None and _answered(found.error_code) == NO_ERROR else None
+
+
+def _answered(error: int) -> int:
+    if error in COORDINATOR_MOVED or error == GROUP_AUTHORIZATION_FAILED:
+        raise AskElsewhereError(error)
+    return int(error)

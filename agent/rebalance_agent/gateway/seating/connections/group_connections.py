@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.coordinator_requests import AskElsewhereError
 from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 
@@ -45,6 +46,8 @@ class GroupConnections:
         self._connections[connection] = None
         if instance_id is not None:
             self._of_seat[instance_id] = connection
+            if len(self._of_seat) > len(self._table):
+                self._of_seat = {seat: of for seat, of in self._of_seat.items() if self._table.get(seat) is not None}
         if len(self._connections) > GROUP_CONNECTIONS_MAX:
             self.forget(next(iter(self._connections)))
 
@@ -85,10 +88,17 @@ class GroupConnections:
         *,
         tries: int = TRIES_MAX,
     ) -> _Answer | None:
-        """As `ask`, with the whole connection; ``tries``: by how many connections it is tried."""
+        """As `ask`, with the whole connection; ``tries``: by how many connections it is tried.
+
+        A connection without rights, or whose broker is not the coordinator any more, is forgotten. One whose broker
+        only loads the group is not: it may be the only one, and is asked again later.
+        """
         for connection in self._by_preference(instance_id)[:tries]:
             try:
                 return await asyncio.wait_for(request(connection), ANSWER_SECONDS)
+            except AskElsewhereError as error:
+                if error.for_good:
+                    self.forget(connection)
             except (TimeoutError, ConnectionError, DecodeError):
                 continue
         return None

@@ -7,39 +7,77 @@ for dead while another one lives.
 from __future__ import annotations
 
 import ipaddress
-from collections import Counter
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 
-__all__ = ["OpenClients"]
+__all__ = ["CLOSED_MAX", "OpenClients"]
+
+CLOSED_MAX = 1_000
+"""Closed connections that are remembered: as many as the gateway accepts at a time."""
+
+FORMER_MAX = 100
+"""Of these, of one client: it has three of one consumer, and some consumers in a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A closed connection of a client; ``until``: when it is no evidence any more."""
+
+    client: str
+    process: int
+    until: float
 
 
 class OpenClients:
-    """The open connections by client, and those that clients have closed lately."""
+    """The open connections by client, and those that clients have closed lately.
+
+    ``process``: the number of a connection, by which its client is known elsewhere.
+    """
 
     def __init__(self, window_seconds: float) -> None:
         """Wait ``window_seconds`` for the last connection of a client to be closed, too."""
         self._window = window_seconds
-        self._clients: dict[ClientConnection, tuple[str, str]] = {}
-        self._open: Counter[tuple[str, str]] = Counter()
-        self._closed: dict[ClientConnection, tuple[tuple[str, str], float]] = {}
+        self._clients: dict[ClientConnection, tuple[str, int]] = {}
+        self._open: Counter[str] = Counter()
+        self._closed: OrderedDict[ClientConnection, _Closed] = OrderedDict()
+        self._former: OrderedDict[str, dict[int, float]] = OrderedDict()
 
-    def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """The first request of a connection came, with the client's id."""
-        if connection not in self._clients:
-            self._clients[connection] = client = connection.host, client_id
-            self._open[client] += 1
+    def opened(self, connection: ClientConnection, client_id: str, process: int = 0) -> tuple[int, ...]:
+        """The first request of a connection came, with the client's id.
+
+        The processes of connections after whose end this client had none; it is the same process again, or a new one.
+        """
+        if connection in self._clients:
+            return ()
+        client = short_hash(repr((connection.host, client_id)))
+        if client not in self._open:
+            for closed in self._closed.values():
+                if closed.client == client:
+                    self._note_former(closed)
+        self._clients[connection] = client, process
+        self._open[client] += 1
+        return tuple(self._former.get(client, ()))
+
+    def former(self, connection: ClientConnection) -> frozenset[int]:
+        """As `opened`, for a connection that is open."""
+        client, _ = self._clients.get(connection, ("", 0))
+        return frozenset(self._former.get(client, ()))
 
     def ended(self, connection: ClientConnection, now: float, *, by_client: bool) -> None:
         """A connection is closed; those that the broker or the gateway closes are no evidence (not ``by_client``)."""
-        client = self._clients.pop(connection, None)
-        if client is None:
+        client, process = self._clients.pop(connection, ("", 0))
+        if not client:
             return
         self._open[client] -= 1
         if not self._open[client]:
             del self._open[client]
         if by_client and _is_loopback(connection.host):
-            self._closed[connection] = client, now + self._window
+            self._closed[connection] = _Closed(client, process, now + self._window)
+            if len(self._closed) > CLOSED_MAX:
+                self._closed.popitem(last=False)
 
     def may_have_crashed(self, connection: ClientConnection) -> bool:
         """Whether it is not known yet if the process behind a closed connection is gone."""
@@ -47,10 +85,23 @@ class OpenClients:
 
     def crashed(self, now: float) -> list[ClientConnection]:
         """Closed connections of clients that have no other one left; each is returned once."""
-        gone = [connection for connection, (client, _) in self._closed.items() if client not in self._open]
-        for connection in [*gone, *(connection for connection, (_, until) in self._closed.items() if until <= now)]:
+        gone = [connection for connection, closed in self._closed.items() if closed.client not in self._open]
+        for connection in gone:
+            self._note_former(self._closed[connection])
+        for connection in [*gone, *(connection for connection, closed in self._closed.items() if closed.until <= now)]:
             self._closed.pop(connection, None)
+        former = ((client, [*known.items()]) for client, known in self._former.items())
+        left = ((client, {process: until for process, until in known if until > now}) for client, known in former)
+        self._former = OrderedDict((client, known) for client, known in left if known)
         return gone
+
+    def _note_former(self, closed: _Closed) -> None:
+        known = self._former.setdefault(closed.client, {})
+        known[closed.process] = closed.until
+        if len(known) > FORMER_MAX:
+            del known[next(iter(known))]
+        if len(self._former) > CLOSED_MAX:
+            self._former.popitem(last=False)
 
     @property
     def undecided(self) -> bool:

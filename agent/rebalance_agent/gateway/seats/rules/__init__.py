@@ -3,5 +3,5 @@
 - ``eligibility``: which consumers may have which seat; ``join_profile``: whether two consumers are equal.
 - ``leave_rules``: whether the seat of a consumer that leaves is kept; ``wait_times``: how long newcomers wait.
 - ``seat_answers``: the errors that a client is shown; ``act_reasons``: why something is not done.
-- ``seat_settings``: the mode and all limits.
+- ``seat_settings``: the mode and all limits; ``short_hash``: what is kept of long names.
 """

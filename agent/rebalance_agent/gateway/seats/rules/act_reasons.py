@@ -31,6 +31,8 @@ class GiveUpReason(StrEnum):
     """No newcomer came in time, or keeping the seat would cost more than two rebalances."""
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer subscribes otherwise."""
+    GROUP_TYPE = "group_type"
+    """The coordinator does not describe the group as one of the classic protocol."""
     NOT_ENDING = "not_ending"
     """The consumer left without ending: by its poll limit, by unsubscribe()."""
     CRASHED = "crashed"

@@ -56,9 +56,10 @@ class Newcomer:
 
     ``join``: identifies the request within the gateway; ``version``: of the JoinGroup. ``patience_seconds``: how long
     its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
-    connection, None where a connection is no evidence of a process. ``unfenced_commits``: it sent a TxnOffsetCommit
-    below v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no
-    predecessor will leave for it. ``profile`` is None where its subscription cannot be read.
+    connection, None where a connection is no evidence of a process. ``former``: processes of this client that closed
+    all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below
+    v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no predecessor
+    will leave for it. ``profile`` is None where its subscription cannot be read.
     """
 
     join: int
@@ -69,6 +70,7 @@ class Newcomer:
     instance_id: str | None = None
     patience_seconds: float = 10.0
     process: int | None = None
+    former: frozenset[int] = frozenset()
     unfenced_commits: bool = False
     was_member: bool = False
 

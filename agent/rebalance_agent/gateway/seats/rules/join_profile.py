@@ -3,12 +3,13 @@
 A static member that returns to a stable group keeps its assignment, whatever its JoinGroup says (KIP-345): one that
 subscribes to another topic, is in another rack or has another weight would never get what it asks for. So a successor
 has to be equal, but for what its predecessor owned.
+
+A profile is small, whatever the client sent: of topics, rack and user data it has short hashes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,10 +17,17 @@ from functools import cached_property
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
 __all__ = ["JoinProfile", "OfferedAssignor", "ProfileDifference", "difference", "read_profile"]
+
+ASSIGNORS_MAX = 16
+"""Assignors of a consumer that is compared with others: the usual ones offer one or two, and ours come before these."""
+
+NAME_MAX = 100
+"""Characters of an assignor's name, and of a protocol type, of such a consumer."""
 
 
 class ProfileDifference(StrEnum):
@@ -39,11 +47,14 @@ class ProfileDifference(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OfferedAssignor:
-    """One assignor that a member offers. ``user_data``: the assignor's settings of the member, without ownership."""
+    """One assignor that a member offers: its name, and short hashes of the rest.
+
+    ``user_data``: of the assignor's settings of the member, without ownership.
+    """
 
     name: str
-    topics: frozenset[str]
-    rack: str | None
+    topics: str
+    rack: str
     user_data: str
 
 
@@ -59,18 +70,22 @@ class JoinProfile:
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits, equal for equal profiles in all gateways of this version."""
-        offers = [(offer.name, sorted(offer.topics), offer.rack, offer.user_data) for offer in self.assignors]
-        whole = (self.protocol_type, offers, self.session_timeout_ms, self.rebalance_timeout_ms)
-        return hashlib.sha256(repr(whole).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        offers = [(offer.name, offer.topics, offer.rack, offer.user_data) for offer in self.assignors]
+        return short_hash(repr((self.protocol_type, offers, self.session_timeout_ms, self.rebalance_timeout_ms)))
 
 
 def read_profile(
     protocol_type: str, protocols: Sequence[tuple[str, bytes]], session_timeout_ms: int, rebalance_timeout_ms: int
 ) -> JoinProfile | None:
-    """The profile of a JoinGroup as it is sent to the coordinator; None where a subscription cannot be read.
+    """The profile of a JoinGroup as it is sent to the coordinator.
+
+    None where a subscription cannot be read, or there are more or longer assignors than any consumer has.
 
     ``protocols`` are names and subscriptions, with those that the gateway puts first: a rule's setting counts, too.
     """
+    names = [protocol_type, *(name for name, _ in protocols)]
+    if len(protocols) > ASSIGNORS_MAX or any(len(name) > NAME_MAX for name in names):
+        return None
     try:
         offers = tuple(_offer(name, decode_subscription(metadata)) for name, metadata in protocols)
     except DecodeError:
@@ -97,8 +112,9 @@ def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | 
 
 
 def _offer(name: str, subscription: ConsumerSubscription) -> OfferedAssignor:
-    user_data = _without_ownership(name, subscription.user_data)
-    return OfferedAssignor(name, frozenset(subscription.topics), subscription.rack_id, user_data)
+    topics = short_hash(repr(sorted(set(subscription.topics))))
+    user_data = short_hash(_without_ownership(name, subscription.user_data))
+    return OfferedAssignor(name, topics, short_hash(repr(subscription.rack_id)), user_data)
 
 
 def _without_ownership(name: str, user_data: bytes | None) -> str:

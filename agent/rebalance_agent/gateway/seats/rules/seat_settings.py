@@ -29,7 +29,8 @@ class SeatSettings:
 
     A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: others wait for a vacant
     member as soon as the group rebalances, so this is how late the gateway notices. A seat whose process is gone is
-    given up ``crash_window_seconds`` after its last connection was closed. A process that ends closes its connections
+    given up ``crash_window_seconds`` after its last connection was closed, and free for others after
+    ``reconnect_seconds``: a client that only reconnects does so at once. A process that ends closes its connections
     within ``leave_close_seconds`` of its LeaveGroup; one that does not will not be replaced.
 
     A LeaveGroup waits at most ``leave_seconds`` for a description of the group: its client ends, and waits about as
@@ -52,6 +53,7 @@ class SeatSettings:
     vacant_seconds: float = 30.0
     keeper_seconds: float = 0.5
     crash_window_seconds: float = 10.0
+    reconnect_seconds: float = 1.0
     leave_close_seconds: float = 3.0
     lock_fresh_seconds: float = 10.0
     answer_seconds: float = 1.0

@@ -29,10 +29,12 @@ class JoinWait:
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
     """How long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: what its client bears.
 
-    Never longer than hold, admission and patience allow. A new seat's lock is claimed before the deadline, but in a
+    Never longer than hold, admission and patience allow, but for the description of the group: also without a hold a
+    newcomer takes a seat that is free. A new seat's lock is claimed before the deadline, but in a
     short wait not before its half.
     """
-    deadline = now + max(0.0, min(settings.hold_seconds + settings.admission_seconds, patience_seconds))
+    wanted_seconds = max(settings.hold_seconds + settings.admission_seconds, settings.answer_seconds)
+    deadline = now + max(0.0, min(wanted_seconds, patience_seconds))
     latest = max(deadline - settings.answer_seconds, (now + deadline) / 2)
 
     def admitted(hold_seconds: float) -> float:
