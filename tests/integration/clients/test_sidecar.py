@@ -150,6 +150,17 @@ def process(program, *arguments):
             child.kill()
 
 
+def times_of_others(bootstrap, published, group):
+    """When generations without the suspended member assigned partitions (epoch ms)."""
+    return [
+        each["timestamp_ms"]
+        for each in events(bootstrap, published, group=group)
+        if each["kind"] == "generation"
+        and {"suspended"}.isdisjoint(member["client_id"] for member in each["members"])
+        and any(member["assigned"] for member in each["members"])
+    ]
+
+
 @pytest.mark.parametrize("client", PROGRAMS)
 def test_a_suspended_member_that_goes_on_was_a_second_owner(kafka, names, client):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
@@ -177,24 +188,20 @@ def test_a_suspended_member_that_goes_on_was_a_second_owner(kafka, names, client
             seconds = eventually(lambda: shown("doubly_owned_partition_seconds_total"))
         former = json.loads(observer.get(f"/api/v1/groups/{group}")[1])["summary"]["former_owner"]
         assert (former["client_id"], former["partitions"]) == ("suspended", 4)
+        # A generation's event comes when its rebalance has settled.
+        given_ms = min(
+            eventually(lambda: times_of_others(bootstrap, published, group), waiting_for="the others' events")
+        )
         for other in others:
             other.close()
-    published = events(bootstrap, published, group=group)
     (stopped_ms,) = {
         each["started_ms"]
-        for each in published
+        for each in events(bootstrap, published, group=group)
         if each["kind"] == "member"
         and each["member_id"] == former["member_id"]
         and each["callback"] in ("lost", "revoked")
         and each["partitions"]
     }
-    given_ms = min(
-        each["timestamp_ms"]
-        for each in published
-        if each["kind"] == "generation"
-        and {"suspended"}.isdisjoint(member["client_id"] for member in each["members"])
-        and any(member["assigned"] for member in each["members"])
-    )
     assert former["until_ms"] == stopped_ms
     assert 0 < seconds <= 4 * (stopped_ms - given_ms) / 1000
 
