@@ -34,7 +34,7 @@ SILENT = {
     "rebalance-agent: Gateways: waiting A": "no group of the demo has seats",
     "rebalance-agent: Gateways: waiting B": "no group of the demo has seats",
     "rebalance-members: assign() in trouble C": "no group has standbys",
-    "rebalance-group: Rebalances for nothing D": "the offsets topic may be read, so nothing is only polled",
+    "rebalance-group: Rebalances for nothing E": "the offsets topic may be read, so nothing is only polled",
 }
 """What this run cannot answer, and why."""
 
