@@ -22,7 +22,7 @@ from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
 from support.seats.lock_connection import LockConnection
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.slow
 
 NUMBER = itertools.count(1)
 BETWEEN = "seats.between.gateways=true"
