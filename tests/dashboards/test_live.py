@@ -226,7 +226,7 @@ def test_the_members_board_shows_whose_callback_was_slow(live):
         if each.labels["callback"] == "revoked"
     }
     assert revoked
-    # The demo has one sidecar for all members: the mean of its slow one and of those that returned at once.
+    # All members of the demo report to one sidecar, so this is the mean of the slow callback and the fast ones.
     assert 1 < max(revoked.values()) < 20, "no bound of a bucket"
 
 

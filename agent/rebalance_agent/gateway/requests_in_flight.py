@@ -12,7 +12,7 @@ from typing import Any
 
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead, read_head
+from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID, RequestHead, read_head
 
 __all__ = ["CORRELATION", "IN_FLIGHT_MAX", "InFlight", "RequestsInFlight"]
 
@@ -74,7 +74,7 @@ class RequestsInFlight:
     async def ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
         """See `ClientConnection.ask`."""
         head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._own_ids))
-        message.with_header(correlation_id=head.correlation_id, client_id="rebalance-agent-gateway")
+        message.with_header(correlation_id=head.correlation_id, client_id=GATEWAY_CLIENT_ID)
         kind = message.header.get_response_class().mro()[1]
         return open_frame(kind, head, await self._sent(head, bytes(message.encode(header=True)))).message
 

@@ -38,7 +38,7 @@ class ActCarrier:
 
     ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup,
     for each connection by which it came.
-    ``sharing``: what other gateways do, and are told. ``changed`` is called after a step with acts.
+    ``sharing``: the seats that gateways offer each other. ``changed`` is called after a step with acts.
     """
 
     def __init__(self, group: str, seats: GroupSeats, shared: SharedParts, *, between_gateways: bool) -> None:

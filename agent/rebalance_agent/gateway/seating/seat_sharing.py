@@ -15,7 +15,7 @@ from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.locks import LockBeat, LockChange, MemberCheck, SeatLocks
-from rebalance_agent.gateway.seats.locks.lock_acts import LockAct, LockLoss
+from rebalance_agent.gateway.seats.locks.lock_acts import UNUSABLE, LockAct, LockLoss
 from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.locks.lock_notes import offer_note
@@ -141,7 +141,7 @@ class SeatSharing:
             outcomes = {None: ActOutcome.DONE, LockLoss.TAKEN: ActOutcome.REFUSED}
             facts = {"instance_id": name, "error": change.error}
             self._report.report(Act.CLAIM, outcomes.get(loss, ActOutcome.FAILED), self._group, **facts)
-        if loss in (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN) and loss not in self._said:
+        if loss in UNUSABLE and loss not in self._said:
             self._said.add(loss)
             self._report.refused(self._group, loss_text(helper_group(self._group), loss, change.error))
         return self._seats.lock_answered(name, granted=change.granted, now=self._clock.monotonic())

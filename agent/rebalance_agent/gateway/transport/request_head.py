@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from rebalance_agent.errors import DecodeError
 
-__all__ = ["HEAD_BYTES_MIN", "RequestHead", "client_id", "client_id_end", "read_head"]
+__all__ = ["GATEWAY_CLIENT_ID", "HEAD_BYTES_MIN", "RequestHead", "client_id", "client_id_end", "read_head"]
+
+GATEWAY_CLIENT_ID = "rebalance-agent-gateway"
+"""The client id of the gateway's own requests."""
 
 HEAD_BYTES_MIN = 8
 """Bytes of every request after its length: API key, version (int16 each) and correlation id (int32)."""

@@ -28,14 +28,23 @@ async def member(first, second, name="old"):
     return one
 
 
-@run
-async def test_a_newcomer_takes_the_seat_of_a_member_that_leaves_behind_another_gateway():
-    first, second = gateways()
+async def kept_for_one_elsewhere(first, second):
+    """A member behind ``first`` leaves while a newcomer waits behind ``second``.
+
+    Returns the member, the newcomer and its entering.
+    """
     old = await member(first, second)
     new, joining = await waiting(second)
     await second.advance(1)
     assert await old.leave() == 0
     await ended(old)
+    return old, new, joining
+
+
+@run
+async def test_a_newcomer_takes_the_seat_of_a_member_that_leaves_behind_another_gateway():
+    first, second = gateways()
+    old, new, joining = await kept_for_one_elsewhere(first, second)
     await second.advance(1)
     assert (await joining).generation == old.generation
     assert new.member_id != old.member_id
@@ -77,11 +86,7 @@ async def test_a_seat_goes_from_gateway_to_gateway_and_back():
 async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhere():
     """It learns at its next heartbeat for the vacant seat that another member has it."""
     first, second = gateways()
-    old = await member(first, second)
-    new, joining = await waiting(second)
-    await second.advance(1)
-    assert await old.leave() == 0
-    await ended(old)
+    _, new, joining = await kept_for_one_elsewhere(first, second)
     while not joining.done():
         second.seats.step()
         second.clock.advance(10)
@@ -225,11 +230,7 @@ async def test_a_leave_waits_a_second_at_most_for_what_other_gateways_do():
 @run
 async def test_a_seat_that_is_kept_for_a_newcomer_elsewhere_is_given_up_soon_if_that_is_gone():
     first, second = gateways()
-    old = await member(first, second)
-    _, joining = await waiting(second)
-    await second.advance(1)
-    assert await old.leave() == 0
-    await ended(old)
+    _, _, joining = await kept_for_one_elsewhere(first, second)
     await first.advance(4)  # the other gateway stands still
     assert (first.acts.done("keep"), first.acts.done("give_up")) == (1, 0)
     await first.advance(1)

@@ -16,17 +16,15 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
     holders,
     read_heartbeat_answer,
 )
+from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import DESCRIBE_KEY, encode_describe
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
+from rebalance_agent.groupprotocol.wire.error_codes import UNSUPPORTED_VERSION
 
 __all__ = ["LockRequests"]
 
 DESCRIPTION_BYTES_MAX = 1024 * 1024
 """Bytes of a description of locks: one of a thousand seats has some 300 KiB."""
-
-CLIENT_ID = "rebalance-agent-gateway"
-
-UNSUPPORTED_VERSION = 35
 
 _CORRELATION_ID = 0
 """Replaced by the connection's own (`ClientConnection.exchange`)."""
@@ -43,7 +41,7 @@ class LockRequests:
         """Raises InvalidInputError where the group's name is too long for a helper group."""
         self._group = group
         self._supported: WeakKeyDictionary[ClientConnection, bool] = WeakKeyDictionary()
-        self._describe = encode_describe(_CORRELATION_ID, CLIENT_ID, [helper_group(group)])
+        self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:
         """The answer to a request for a lock.
@@ -55,7 +53,7 @@ class LockRequests:
         if not await self._knows(connection):
             return LockAnswer(UNSUPPORTED_VERSION)
         return read_heartbeat_answer(
-            await connection.exchange(heartbeat_frame(self._group, beat, _CORRELATION_ID, CLIENT_ID))
+            await connection.exchange(heartbeat_frame(self._group, beat, _CORRELATION_ID, GATEWAY_CLIENT_ID))
         )
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:

@@ -8,6 +8,7 @@ from enum import StrEnum
 __all__ = [
     "CLAIM",
     "RELEASE",
+    "UNUSABLE",
     "LockAct",
     "LockAnswer",
     "LockBeat",
@@ -40,6 +41,10 @@ class LockLoss(StrEnum):
     """The user of the client whose connection was used has no Read on the helper group."""
     REFUSED = "refused"
     """Another error."""
+
+
+UNUSABLE = (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN)
+"""Losses that concern all locks of a group, until the cluster or its rights change."""
 
 
 @dataclass(frozen=True, slots=True)

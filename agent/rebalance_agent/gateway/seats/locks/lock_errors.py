@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    FENCED_INSTANCE_ID,
+    GROUP_AUTHORIZATION_FAILED,
+    UNKNOWN_MEMBER_ID,
+    UNSUPPORTED_VERSION,
+)
 
 __all__ = ["loss_of", "loss_text"]
 
 _LOSSES = {
-    25: LockLoss.LOST,  # UNKNOWN_MEMBER_ID
-    30: LockLoss.FORBIDDEN,  # GROUP_AUTHORIZATION_FAILED
+    UNKNOWN_MEMBER_ID: LockLoss.LOST,
+    GROUP_AUTHORIZATION_FAILED: LockLoss.FORBIDDEN,
     31: LockLoss.FORBIDDEN,  # CLUSTER_AUTHORIZATION_FAILED
-    35: LockLoss.UNSUPPORTED,  # UNSUPPORTED_VERSION
-    69: LockLoss.LOST,  # GROUP_ID_NOT_FOUND: nobody has a lock any more
+    UNSUPPORTED_VERSION: LockLoss.UNSUPPORTED,
+    69: LockLoss.LOST,  # GROUP_ID_NOT_FOUND: no lock exists any more
     81: LockLoss.FULL,  # GROUP_MAX_SIZE_REACHED
-    82: LockLoss.LOST,  # FENCED_INSTANCE_ID
+    FENCED_INSTANCE_ID: LockLoss.LOST,
     110: LockLoss.LOST,  # FENCED_MEMBER_EPOCH
     111: LockLoss.TAKEN,  # UNRELEASED_INSTANCE_ID
 }

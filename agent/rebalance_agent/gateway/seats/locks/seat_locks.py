@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.locks.group_locks import SESSION_SECONDS, GroupLocks
 from rebalance_agent.gateway.seats.locks.lock_acts import (
+    UNUSABLE,
     LockAct,
     LockAnswer,
     LockBeat,
@@ -45,8 +46,6 @@ OFFER_SECONDS = SESSION_SECONDS / 3
 AGAIN_SECONDS = 1.0
 """Seconds after which an offer, or the note of the newcomers that wait, is tried again."""
 
-_UNUSABLE = (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN)
-
 
 @dataclass(slots=True)
 class _Offer:
@@ -67,7 +66,7 @@ class _Asked:
 
 
 class SeatLocks:
-    """The locks of one group, and what other gateways are told. Times as in `GroupLocks`.
+    """The locks of one group, and what this gateway says to others by their notes. Times as in `GroupLocks`.
 
     Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` of locks that a newcomer of this gateway asked for,
     or that say why the cluster has no locks. ``on`` is False where this gateway has no locks: then it offers nothing,
@@ -201,11 +200,11 @@ class SeatLocks:
 
     def _changed(self, change: LockChange, now: float) -> list[LockAct]:
         name = change.instance_id
-        if change.loss in _UNUSABLE:
+        if change.loss in UNUSABLE:
             self._usable_at = now + REFUSED_SECONDS
         offer = self._offers.get(name)
         if name == self._waiting:
-            return [] if change.loss not in _UNUSABLE else [change]
+            return [] if change.loss not in UNUSABLE else [change]
         asked = self._asked.get(name)
         if asked is not None and change.granted:
             if asked.checked:
@@ -218,7 +217,7 @@ class SeatLocks:
                 return [LockChange(name)]  # nobody else knows that it is vacant
             return [change]
         if offer is None or not change.granted:
-            passed: list[LockAct] = [change] if change.loss in _UNUSABLE else []
+            passed: list[LockAct] = [change] if change.loss in UNUSABLE else []
             return [*passed, *(self._locks.release(name, now) if change.granted else [])]
         offer.sent, offer.again_at = True, now + OFFER_SECONDS
         return list(self._locks.release(name, now))
