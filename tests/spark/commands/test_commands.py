@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
-from contextlib import nullcontext
+import shutil
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -17,96 +19,114 @@ LINES = (GOLDEN / "captured_topic_events.ndjson").read_bytes().splitlines()
 CONSECUTIVE = "generations are consecutive except aborted ones"
 
 
-@pytest.fixture(autouse=True)
-def shared(spark, monkeypatch):
-    """The tests' session in place of one of each command's own."""
-    monkeypatch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", lambda *_: nullcontext(spark))
+@pytest.fixture(scope="module")
+def run(spark):
+    """Runs a stage on a folder's tables; returns the exit code, the last line and what was written to stderr."""
+
+    def run(folder, stage, *arguments):
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
+            # The tests' session in place of one of each command's own.
+            patch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", lambda *_: nullcontext(spark))
+            with redirect_stderr(io.StringIO()) as errors:
+                code = main(["pipeline", stage, "--tables", str(folder / "tables"), *map(str, arguments)])
+        lines = out.getvalue().splitlines()
+        return code, json.loads(lines[-1]) if lines else None, errors.getvalue()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("events")
+    (folder / "events.ndjson").write_bytes(b"\n".join((*LINES, b"no event")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def once_ingested(run, events, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ingested")
+    assert run(folder, "ingest", "--events", events)[0] == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole_run(run, events, tmp_path_factory):
+    """A folder after `run` of all stages, its summary and what it wrote to stderr."""
+    folder = tmp_path_factory.mktemp("whole")
+    code, summary, errors = run(folder, "run", "--events", events, "--report", folder / "report.html")
+    assert code == 0
+    return folder, summary, errors
 
 
 @pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "events").mkdir()
-    (tmp_path / "events" / "events.ndjson").write_bytes(b"\n".join((*LINES, b"no event")))
+def ingested(once_ingested, tmp_path):
+    """A folder of its own with the events' tables."""
+    shutil.copytree(once_ingested, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
 @pytest.fixture
-def pipeline(folder, capsys):
-    """Exit code, the last line and what was said of a stage."""
-
-    def run(stage, *arguments):
-        code = main(["pipeline", stage, "--tables", str(folder / "tables"), *map(str, arguments)])
-        reported = capsys.readouterr()
-        return code, json.loads(reported.out.splitlines()[-1]) if reported.out else None, reported.err
-
-    return run
+def pipeline(run, ingested):
+    return lambda stage, *arguments: run(ingested, stage, *arguments)
 
 
 def whole_folder(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_a_dry_run_counts_and_writes_nothing(pipeline, folder):
-    records = folder / "records"
+def test_a_dry_run_before_the_first_one_counts_and_writes_nothing(run, events, tmp_path):
+    records = tmp_path / "records"
     records.mkdir()
     _, *rows = (GOLDEN / "captured_topic.ndjson").read_bytes().splitlines(keepends=True)
     (records / "records.ndjson").write_bytes(b"".join(rows))
-    events, before = ("--events", folder / "events", "--dry-run"), whole_folder(folder)
+    flags, before = ("--events", events, "--dry-run"), whole_folder(tmp_path)
     read = {"events": len(LINES), "rejected": 1}
-    assert pipeline("run", *events, "--report", folder / "report.html")[:2] == (0, read)
-    assert pipeline("ingest", *events)[1].items() >= read.items()
-    _, backfilled, said = pipeline("backfill", "--records", records, "--dry-run")
+    assert run(tmp_path, "run", *flags, "--report", tmp_path / "report.html")[:2] == (0, read)
+    assert run(tmp_path, "ingest", *flags)[1].items() >= read.items()
+    _, backfilled, said = run(tmp_path, "backfill", "--records", records, "--dry-run")
     assert backfilled["records"] == len(rows)
     assert f"backfill: partition 0: {len(rows)} records, 20" in said  # and since when
-    assert whole_folder(folder) == before
+    assert whole_folder(tmp_path) == before
 
-    assert pipeline("ingest", "--events", folder / "events")[0] == 0
-    assert pipeline("aggregate")[0] == 0
+
+def test_a_dry_run_of_tables_counts_and_writes_nothing(run, whole_run):
+    folder, _, _ = whole_run
     before = whole_folder(folder)
     generations = sum(json.loads(line)["kind"] == "generation" for line in LINES)
-    assert pipeline("aggregate", "--dry-run")[:2] == (0, {"events": len(LINES)})
-    assert pipeline("whatif", "--dry-run")[:2] == (0, {"generations": generations})
-    assert pipeline("report", "--out", folder / "report.html", "--dry-run")[1]["groups"] > 1
-    assert pipeline("maintain", "--dry-run")[1]["files"]["generations"] >= 1
+    assert run(folder, "aggregate", "--dry-run")[:2] == (0, {"events": len(LINES)})
+    assert run(folder, "whatif", "--dry-run")[:2] == (0, {"generations": generations})
+    assert run(folder, "report", "--out", folder / "other.html", "--dry-run")[1]["groups"] > 1
+    assert run(folder, "maintain", "--dry-run")[1]["files"]["generations"] >= 1
     assert whole_folder(folder) == before
 
 
-def test_stage_after_stage_comes_to_what_run_comes_to(pipeline, folder):
-    assert pipeline("ingest", "--events", folder / "events")[0] == 0
+def test_stage_after_stage_comes_to_what_run_comes_to(pipeline, whole_run):
     code, aggregated, said = pipeline("aggregate")
     assert (code, aggregated["broken"]) == (0, 0)
     assert "aggregate: group_hours" in said
     code, advised, _ = pipeline("whatif")
     assert (code, advised["broken"]) == (0, 0)
-    code, whole, said = pipeline("run", "--events", folder / "events", "--report", folder / "report.html")
-    assert (code, whole["generations"], whole["fidelity"]) == (0, aggregated["generations"], advised["fidelity"])
+    folder, whole, said = whole_run
+    assert (whole["generations"], whole["fidelity"]) == (aggregated["generations"], advised["fidelity"])
     assert "run: recommendations" in said
     assert (folder / "report.html").stat().st_size > 10_000
 
 
-def test_a_missing_generation_is_reported_and_fails_only_a_strict_run(pipeline, folder, spark):
+def test_a_missing_generation_is_a_warning_which_ends_a_strict_run(pipeline, ingested, spark):
     reported = [json.loads(line) for line in LINES]
     eager = [each for each in reported if each["kind"] == "generation" and each["group"] == "eager"]
-    left = [each for each in reported if each["event_id"] != eager[1]["event_id"]]
-    (folder / "events" / "events.ndjson").write_text("\n".join(map(json.dumps, left)))
-    assert pipeline("ingest", "--events", folder / "events")[0] == 0
-    code, summary, said = pipeline("aggregate")
-    assert (code, summary["broken"]) == (0, 0)
-    assert f"warning: generations: {CONSECUTIVE}: 1 of " in said
-    code, summary, _ = pipeline("aggregate", "--strict")
+    tables = DeltaTables(spark, str(ingested / "tables"))
+    left = tables.read("events").where(F.col("event_id") != eager[1]["event_id"])
+    tables.overwrite("events", spark.createDataFrame(left.collect(), left.schema))
+    code, summary, said = pipeline("aggregate", "--strict")
     assert (code, summary["broken"]) == (1, 1)
-    rows = (
-        DeltaTables(spark, str(folder / "tables"))
-        .read("expectations")
-        .where(f"expectation = '{CONSECUTIVE}'")
-        .collect()
-    )
-    assert [(row["failed"], row["severity"]) for row in rows] == [(1, "warning")] * 2
+    assert f"warning: generations: {CONSECUTIVE}: 1 of " in said
+    (row,) = tables.read("expectations").where(f"expectation = '{CONSECUTIVE}'").collect()
+    assert (row["failed"], row["severity"]) == (1, "warning")
 
 
-def test_wrong_rows_end_a_run_with_exit_code_1_and_are_reported_in_the_table(pipeline, folder, spark):
-    assert pipeline("ingest", "--events", folder / "events")[0] == 0
-    tables = DeltaTables(spark, str(folder / "tables"))
+def test_wrong_rows_end_a_run_with_exit_code_1_and_are_reported_in_the_table(pipeline, ingested, spark):
+    tables = DeltaTables(spark, str(ingested / "tables"))
     odd = tables.read("events").withColumn("day", F.date_add("day", 1)).limit(1)
     tables.overwrite("events", spark.createDataFrame(odd.collect(), odd.schema))
     code, summary, said = pipeline("aggregate")
@@ -116,7 +136,7 @@ def test_wrong_rows_end_a_run_with_exit_code_1_and_are_reported_in_the_table(pip
     assert (row["table"], row["severity"], row["checked"]) == ("events", "error", 1)
 
 
-def test_what_is_missing_is_said_with_exit_code_2(pipeline, folder):
-    code, _, said = pipeline("run", "--events", folder / "nowhere")
+def test_what_is_missing_is_said_with_exit_code_2(run, tmp_path):
+    code, _, said = run(tmp_path, "run", "--events", tmp_path / "nowhere")
     assert code == 2
     assert "has no files of events" in said

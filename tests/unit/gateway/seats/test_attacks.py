@@ -306,6 +306,7 @@ async def test_a_join_whose_bytes_are_mostly_unknown_fields_is_not_held():
     assert joining.done()
 
 
+@pytest.mark.no_cover  # others count the same lines
 @run
 async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory():
     gateway = SeatGateway()
