@@ -103,7 +103,7 @@ def test_a_walk_leads_through_files_only():
     walks = [
         part for part in re.split(r"^## ", ARCHITECTURE, flags=re.MULTILINE) if " becomes a " in part.partition("\n")[0]
     ]
-    assert len(walks) == 3
+    assert len(walks) == 4
     for walk in walks:
         steps = re.split(r"^\d+\. ", walk.partition("\n")[2], flags=re.MULTILINE)[1:]
         assert len(steps) >= 8
