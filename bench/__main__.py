@@ -7,28 +7,65 @@ import importlib
 import signal
 import sys
 
-from bench import assignors
+from bench.assignors import compare_assignors
 
 MEASUREMENTS = {
-    "hooks": "what the wrapper and the listener add to a rebalance",
-    "catch-up": "reading back an offsets topic of 1.5 M records: CPU and memory beside a bare read",
-    "start": "from the start of the process to every group of 2,000 on /metrics",
-    "tail": "following 5,500 records a second of 2,000 groups: share of a core and memory beside a bare read",
-    "gateway": "throughput, CPU, latency and memory of the gateway, beside none and beside a plain forwarder",
-    "delay": "from a record's timestamp to its value on /metrics",
-    "takeover": "from the death of one of two replicas to its groups on the other's /metrics",
-    "scrape": "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
+    "hooks": ("clients.hooks", "what the wrapper and the listener add to a rebalance"),
+    "catch-up": (
+        "observer.catch_up",
+        "reading back an offsets topic of 1.5 M records: CPU and memory beside a bare read",
+    ),
+    "start": ("observer.start", "from the start of the process to every group of 2,000 on /metrics"),
+    "tail": (
+        "observer.tail",
+        "following 5,500 records a second of 2,000 groups: share of a core and memory beside a bare read",
+    ),
+    "gateway": (
+        "gateway.throughput",
+        "throughput, CPU, latency and memory of the gateway, beside none and beside a plain forwarder",
+    ),
+    "delay": ("observer.delay", "from a record's timestamp to its value on /metrics"),
+    "takeover": ("observer.takeover", "from the death of one of two replicas to its groups on the other's /metrics"),
+    "scrape": (
+        "observer.scrape",
+        "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
+    ),
 }
+"""The module and the subject of each measurement, by name."""
 APART = {
-    "harmless": "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
-    "starved": "from a record to /metrics, and takeover, beside 0, 20, 50 and 150 busy processes and a bare reader",
-    "hostile": "from a record of an ordinary group to the API, beside hostile tenants and a bare reader; memory",
-    "growth": "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
-    "whatif": "what-if of a million synthetic generations: Spark beside a plain loop, generations a second",
-    "pipeline": "a million synthetic generations through the whole pipeline: each stage's time, peak memory",
-    "pipeline-growth": "the same with ten times the rows, the groups, the members of a small fleet",
-    "ingest": "events ingested and generations decoded a second, beside a bare read in the same Spark",
-    "small-files": "a day of micro-batches: how many files they leave",
+    "harmless": (
+        "clients.harmless",
+        "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
+    ),
+    "starved": (
+        "observer.starved",
+        "from a record to /metrics, and takeover, beside 0, 20, 50 and 150 busy processes and a bare reader",
+    ),
+    "hostile": (
+        "observer.hostile",
+        "from a record of an ordinary group to the API, beside hostile tenants and a bare reader; memory",
+    ),
+    "growth": (
+        "observer.growth",
+        "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
+    ),
+    "whatif": (
+        "pipeline.whatif",
+        "what-if of a million synthetic generations: Spark beside a plain loop, generations a second",
+    ),
+    "pipeline": (
+        "pipeline.whole_pipeline",
+        "a million synthetic generations through the whole pipeline: each stage's time, peak memory",
+    ),
+    "pipeline-growth": (
+        "pipeline.pipeline_growth",
+        "the same with ten times the rows, the groups, the members of a small fleet",
+    ),
+    "ingest": (
+        "pipeline.ingest",
+        "events ingested and generations decoded a second, beside a bare read in the same Spark",
+    ),
+    "small-files": ("pipeline.small_files", "a day of micro-batches: how many files they leave"),
 }
 ASSIGNORS = "assignors"
 """Takes flags of its own."""
@@ -37,14 +74,14 @@ ASSIGNORS = "assignors"
 def main() -> int:
     """Run the selected measurements in order."""
     if sys.argv[1:2] == [ASSIGNORS]:
-        assignors.main(sys.argv[2:])
+        compare_assignors.main(sys.argv[2:])
         return 0
     every = MEASUREMENTS | APART
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
         "measurement",
         nargs="*",
-        help="; ".join(f"{name}: {text}" for name, text in every.items())
+        help="; ".join(f"{name}: {text}" for name, (_, text) in every.items())
         + f"; or alone, with flags of its own (--help) {ASSIGNORS}: all assignors beside other clients'",
     )
     parser.add_argument("--scale", type=float, default=1.0, help="so many times as large (default 1)")
@@ -54,8 +91,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for name in options.measurement or MEASUREMENTS:
-            print(f"\n## {name}: {every[name]}\n", flush=True)
-            importlib.import_module(f"bench.{name.replace('-', '_')}").main(options.scale)
+            module, text = every[name]
+            print(f"\n## {name}: {text}\n", flush=True)
+            importlib.import_module(f"bench.{module}").main(options.scale)
     except KeyboardInterrupt:
         print("\ninterrupted; what was measured until then stands above", file=sys.stderr)
         return 130

@@ -19,8 +19,8 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
-from bench.attack import ATTACKS, attacked  # noqa: E402
-from bench.observing import PATIENCE_S, STOP_S, observer  # noqa: E402
+from bench.observer.attack import ATTACKS, attacked  # noqa: E402
+from bench.observer.observing import PATIENCE_S, STOP_S, observer  # noqa: E402
 from bench.synthetic import offsets_broker  # noqa: E402
 
 from rebalance_agent.api.history import HistoryLimits  # noqa: E402

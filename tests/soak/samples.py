@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import psutil
-from bench.observing import Observer
+from bench.observer.observing import Observer
 
 from rebalance_agent.clock import Clock
 

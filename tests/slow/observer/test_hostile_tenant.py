@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.hostile import beside
+from bench.observer.hostile import beside
 
 pytestmark = pytest.mark.slow
 

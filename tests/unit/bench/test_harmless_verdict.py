@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from bench.harmless import print_verdicts, settled
-from bench.harmless_verdict import MORE, SAME, UNKNOWN, Measure, interval, judged
+from bench.clients.harmless import print_verdicts, settled
+from bench.clients.harmless_verdict import MORE, SAME, UNKNOWN, Measure, interval, judged
 
 ROUNDS = 11
 PERCENT = Measure("took", "took us", 5.0)

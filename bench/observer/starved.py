@@ -26,10 +26,10 @@ from pathlib import Path
 from time import sleep, time_ns
 
 from bench.measure import percentile, table
-from bench.observing import PATIENCE_S, Observer, observer
-from bench.start import compacted
+from bench.observer.observing import PATIENCE_S, Observer, observer
+from bench.observer.start import compacted
+from bench.observer.takeover import taken_over
 from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, generation, partition_of, writer
-from bench.takeover import taken_over
 
 BUSY = (0, 20, 50, 150)
 """Runnable processes beside broker, observer and readers."""
@@ -142,7 +142,7 @@ def timed(
             producer.flush()
             sleep(rng.uniform(*PAUSE_S))
 
-    command = [sys.executable, "-m", "bench.bare_read", *arguments]
+    command = [sys.executable, "-m", "bench.observer.bare_read", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
         try:
             assert reader.stdout is not None

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from time import perf_counter, sleep, time_ns
 
 from bench.measure import percentile, table
-from bench.observing import PATIENCE_S, observer
-from bench.start import compacted
+from bench.observer.observing import PATIENCE_S, observer
+from bench.observer.start import compacted
 from bench.synthetic import GROUPS, OFFSETS_PARTITIONS, TOPIC, generation, offsets_broker, partition_of, writer
 
 SAMPLES = 500

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from math import log10
 from pathlib import Path
 
-from bench.fleets import copy_groups, lately_ms
 from bench.measure import say, table
-from bench.pipeline import Run
+from bench.pipeline.fleets import copy_groups, lately_ms
+from bench.pipeline.whole_pipeline import Run
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan

@@ -14,7 +14,7 @@ from time import time_ns
 from typing import NamedTuple
 
 from bench.measure import table
-from bench.observing import OFFSETS_PART, PATIENCE_S, observer
+from bench.observer.observing import OFFSETS_PART, PATIENCE_S, observer
 from bench.synthetic import GROUPS, PARTITIONS, commit, fill, generation, name_of, offsets_broker
 from rebalance_agent.testing import EmbeddedKafka
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import log
 
-from bench import catch_up, delay, scrape, start, tail, takeover
 from bench.measure import table
+from bench.observer import catch_up, delay, scrape, start, tail, takeover
 
 SIZES: Mapping[str, tuple[Callable[[float], dict[str, float]], tuple[float, ...]]] = {
     "catch-up": (catch_up.figures, (0.1, 1.0, 10 / 3)),

@@ -1,4 +1,4 @@
-"""Sidecars for `bench.harmless`, each as a URL: one that works, one that hangs, one that fails."""
+"""Sidecars for `bench.clients.harmless`, each as a URL: one that works, one that hangs, one that fails."""
 
 from __future__ import annotations
 

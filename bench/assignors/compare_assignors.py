@@ -20,7 +20,7 @@ from shutil import which
 
 import psutil
 
-from bench.assignor_cases import CASES, OPERATIONS, write
+from bench.assignors.assignor_cases import CASES, OPERATIONS, write
 from bench.measure import table
 
 STRATEGIES = ("sticky", "range", "roundrobin")
@@ -111,7 +111,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 def _clients(options: argparse.Namespace, folder: Path) -> tuple[list[Client], list[str]]:
     """Return the clients that are available here, ours first, and the reasons why others are missing."""
     budget = [f"--calls={options.calls}", f"--seconds={options.seconds}"]
-    here = [sys.executable, "-W", "ignore", "-m", "bench.assignor_calls"]
+    here = [sys.executable, "-W", "ignore", "-m", "bench.assignors.assignor_calls"]
     clients = [
         Client("ours", partial(_python, [*here, "ours"], budget), limit_s=600.0),
         Client(OURS_READING, partial(_python, [*here, "ours-user-data"], budget), limit_s=600.0),

@@ -1,10 +1,10 @@
 """Minimal readers of the offsets topic: the cost of reading alone, and of plain decoding.
 
-``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the minimum for any reader: confluent-kafka, batches,
-count, drop. ``--decode``: every record except offset commits is decoded, as in a reader that does not keep only the
-last record of a key. ``--follow SECONDS`` reads from the topic's end for that time. Prints its CPU and memory as JSON.
-``--stamps GROUP`` counts only that group's generations, prints a line once it reads, and adds to the JSON the time
-when it read each of them, in epoch milliseconds.
+``python -m bench.observer.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the minimum for any reader: confluent-kafka,
+batches, count, drop. ``--decode``: every record except offset commits is decoded, as in a reader that does not keep
+only the last record of a key. ``--follow SECONDS`` reads from the topic's end for that time. Prints its CPU and memory
+as JSON. ``--stamps GROUP`` counts only that group's generations, prints a line once it reads, and adds to the JSON the
+time when it read each of them, in epoch milliseconds.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from time import time_ns
 from typing import NamedTuple
 
 from bench.measure import in_process, table
-from bench.observing import OFFSETS_PART, PATIENCE_S, observer
+from bench.observer.observing import OFFSETS_PART, PATIENCE_S, observer
 from bench.synthetic import GROUPS, RECORDS_PER_GENERATION, fill, offsets_broker, records
 
 RECORDS = 1_500_000
@@ -58,8 +58,8 @@ def measured(total: int, groups: int, rounds: int) -> Iterator[tuple[Reading, Re
         bootstrap = kafka.bootstrap_servers
         fill(bootstrap, records(total, groups, time_ns() // 1_000_000), partitions)
         for number in range(rounds):
-            bare = in_process("bench.bare_read", bootstrap, str(partitions), str(total))
-            plain = in_process("bench.bare_read", bootstrap, str(partitions), str(total), "--decode")
+            bare = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total))
+            plain = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total), "--decode")
             # A state topic of its own: with the snapshots of the round before, nothing would have to be read back.
             with observer(bootstrap, "--state-topic", f"bench-state-{number}") as watching:
                 watching.wait(lambda: watching.ready(OFFSETS_PART), PATIENCE_S)

@@ -21,8 +21,8 @@ from typing import Any
 
 import psutil
 
-from bench.fleets import write_fleet
 from bench.measure import say, table
+from bench.pipeline.fleets import write_fleet
 from bench.tree import Seen, cpu_s, watched
 
 GENERATIONS = 1_000_000

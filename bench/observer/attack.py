@@ -1,4 +1,4 @@
-"""Writes what a hostile tenant writes, until it is killed: ``python -m bench.attack BOOTSTRAP KIND SEED``."""
+"""Writes what a hostile tenant writes, until it is killed: ``python -m bench.observer.attack BOOTSTRAP KIND SEED``."""
 
 from __future__ import annotations
 
@@ -170,7 +170,8 @@ def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
     Raises:
         SystemExit: an attack ended before the body did.
     """
-    attackers = [subprocess.Popen([sys.executable, "-m", "bench.attack", bootstrap, kind, str(seed)]) for kind in kinds]
+    command = [sys.executable, "-m", "bench.observer.attack", bootstrap]
+    attackers = [subprocess.Popen([*command, kind, str(seed)]) for kind in kinds]
     try:
         yield
     finally:

@@ -12,8 +12,8 @@ from time import perf_counter, sleep
 from typing import NamedTuple
 
 from bench.measure import table
-from bench.observing import PATIENCE_S, Observer, observer
-from bench.start import compacted
+from bench.observer.observing import PATIENCE_S, Observer, observer
+from bench.observer.start import compacted
 from bench.synthetic import GROUPS
 from rebalance_agent.offsets_topic.ownership import CLASSIC_TUNING
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from bench.fleets import DAYS, write_fleet
 from bench.measure import say, table
+from bench.pipeline.fleets import DAYS, write_fleet
 from bench.tree import Took, took
 from rebalance_agent.advice import fidelity, history_of, what_if
 from rebalance_agent.clock import SystemClock

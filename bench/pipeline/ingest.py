@@ -18,8 +18,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from bench.fleets import write_fleet
 from bench.measure import say, table
+from bench.pipeline.fleets import write_fleet
 from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock

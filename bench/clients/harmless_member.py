@@ -1,4 +1,4 @@
-"""One consumer of `bench.harmless` in its own process; it prints its values as JSON at the end.
+"""One consumer of `bench.clients.harmless` in its own process; it prints its values as JSON at the end.
 
 A plain member joins and leaves repeatedly. After each time this member reads the whole topic from the beginning, call
 by call, while a sidecar accepts its events or does not. Its memory is measured when everything is read.
@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 import confluent_kafka
 import psutil
 
-from bench.harmless_clients import CLIENTS, PATIENCE_S, Client, Stops
+from bench.clients.harmless_clients import CLIENTS, PATIENCE_S, Client, Stops
 from bench.measure import percentile
 
 LEFT_S = 0.2

@@ -1,4 +1,6 @@
-"""Times one client's assignor on one case, in this process: ``python -m bench.assignor_calls CLIENT STRATEGY FILE``.
+"""Times one client's assignor on one case, in this process.
+
+``python -m bench.assignors.assignor_calls CLIENT STRATEGY FILE``
 
 Prints "ready" when everything is loaded, then a line with the CPU nanoseconds of each call (after "~" for warm-up
 calls), and at the end "=" and the peak memory in MiB. Only the calling thread counts, without the collector and the

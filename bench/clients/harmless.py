@@ -1,9 +1,9 @@
 """Measures the cost of instrumentation for a consumer: the same program bare and instrumented, in turns.
 
-Each round runs every variant once, in an order of its own, as a process of its own (`bench.harmless_member`): it goes
-through rebalances as another member joins and leaves, and then reads a topic while its events are still being sent. The
-bare program runs twice in each round: the difference of these two is the noise. The exit code is 1 if an instrumented
-program certainly costs more than the noise and more than the accepted bound (`bench.harmless_verdict`).
+Each round runs every variant once, in an order of its own, as a process of its own (`harmless_member`): it goes through
+rebalances as another member joins and leaves, and then reads a topic while its events are still being sent. The bare
+program runs twice in each round: the difference of these two is the noise. The exit code is 1 if an instrumented
+program certainly costs more than the noise and more than the accepted bound (`harmless_verdict`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Final
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from bench.harmless_clients import BATCH, CLIENTS
-from bench.harmless_sidecars import failing, hanging, url, well
-from bench.harmless_verdict import MORE, SAME, UNKNOWN, Finding, Measure, interval, judged
+from bench.clients.harmless_clients import BATCH, CLIENTS
+from bench.clients.harmless_sidecars import failing, hanging, url, well
+from bench.clients.harmless_verdict import MORE, SAME, UNKNOWN, Finding, Measure, interval, judged
 from bench.measure import in_process, table
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports
@@ -97,7 +97,7 @@ def compared(client: str, bootstrap: str, variants: Mapping[str, str | None], ro
             group = f"{client}-{number}-{order.index(name)}"
             given = (client, bootstrap, client, group, str(records), str(READS), variants[name] or "")
             try:
-                found[name].append(in_process("bench.harmless_member", *given))
+                found[name].append(in_process("bench.clients.harmless_member", *given))
             except SystemExit as failed:
                 raise SystemExit(f"{client}, {name}, round {number + 1}: {failed}") from None
     return found

@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
-from bench.attack import ATTACKS, attacked
 from bench.measure import percentile, table
-from bench.observing import PATIENCE_S, Observer, observer
-from bench.start import compacted
-from bench.starved import GROUP, timed
+from bench.observer.attack import ATTACKS, attacked
+from bench.observer.observing import PATIENCE_S, Observer, observer
+from bench.observer.start import compacted
+from bench.observer.starved import GROUP, timed
 from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, group_key, group_value, partition_of, writer
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription

@@ -15,8 +15,8 @@ from time import perf_counter, sleep, time_ns
 from typing import NamedTuple
 
 from bench.measure import in_process, table
-from bench.observing import PATIENCE_S, Observer, observer
-from bench.start import compacted
+from bench.observer.observing import PATIENCE_S, Observer, observer
+from bench.observer.start import compacted
 from bench.synthetic import (
     GROUPS,
     OFFSETS_PARTITIONS,
@@ -85,7 +85,7 @@ def followed(scale: float) -> Followed:
             quiet = (watching.cpu_seconds() - before) / max(1.0, QUIET_S * part)
             bare: dict[str, float] = {}
             arguments = (bootstrap, str(OFFSETS_PARTITIONS), str(sys.maxsize), "--follow", str(seconds))
-            beside = threading.Thread(target=lambda: bare.update(in_process("bench.bare_read", *arguments)))
+            beside = threading.Thread(target=lambda: bare.update(in_process("bench.observer.bare_read", *arguments)))
             beside.start()
             before, begun = watching.cpu_seconds(), perf_counter()
             scrapes = [_written(watching, bootstrap, groups, RATE * scale, min(seconds, SCRAPE_EVERY_S))]

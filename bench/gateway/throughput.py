@@ -23,7 +23,7 @@ import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch, produce, read_bulk
+from bench.gateway.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch, produce, read_bulk
 from bench.measure import percentile, table
 from bench.synthetic import enqueue
 from rebalance_agent.testing import EmbeddedKafka
@@ -93,7 +93,7 @@ def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Po
 @contextlib.contextmanager
 def forwarder(broker_port: int) -> Iterator[Way]:
     """Start the plain forwarder."""
-    command = [sys.executable, "-m", "bench.forwarder", "127.0.0.1", str(broker_port)]
+    command = [sys.executable, "-m", "bench.gateway.forwarder", "127.0.0.1", str(broker_port)]
     with running(command, stdout=subprocess.PIPE) as process, process.stdout:
         yield Way("forwarder", int(process.stdout.readline()), process.pid)
 

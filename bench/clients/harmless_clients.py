@@ -1,4 +1,4 @@
-"""The clients of `bench.harmless` with one interface, bare or instrumented.
+"""The clients of `bench.clients.harmless` with one interface, bare or instrumented.
 
 All have small fetches, small queues and short waits; otherwise buffered data would dominate the measured memory and
 time.

@@ -1,0 +1,1 @@
+"""Our assignors beside those of other clients."""

@@ -1,0 +1,1 @@
+"""What an instrumented consumer costs its process."""

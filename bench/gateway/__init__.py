@@ -1,0 +1,1 @@
+"""The gateway beside none and beside a plain forwarder."""

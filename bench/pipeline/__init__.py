@@ -1,0 +1,1 @@
+"""The pipeline on Spark beside plain loops and bare reads."""
