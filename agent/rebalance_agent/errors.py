@@ -79,4 +79,9 @@ class AccessDeniedError(ClusterError):
 
 
 class ListenError(RebalanceAgentError):
-    """The process cannot listen on an address: it is in use, not this machine's, or not allowed."""
+    """The process cannot listen on ``address`` (``host:port``): it is in use, not this machine's, or not allowed."""
+
+    def __init__(self, address: str, reason: object) -> None:
+        """``reason``: the operating system's text."""
+        super().__init__(f"cannot listen on {address}: {reason}")
+        self.address = address

@@ -1,10 +1,12 @@
-"""Names of groups, clients and topics as text that every encoding can hold."""
+"""Names as people read them: text that every encoding can hold, and the name that a misspelt one may be."""
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
-__all__ = ["visible"]
+__all__ = ["did_you_mean", "visible"]
 
 _SURROGATE_OR_ITS_ESCAPE = re.compile(r"(\\*)(?:([\ud800-\udfff])|(?<=\\)(ud[89a-f][0-9a-f]{2}))")
 
@@ -18,6 +20,12 @@ def visible(name: str) -> str:
     if name.isascii() and "\\" not in name:
         return name
     return _SURROGATE_OR_ITS_ESCAPE.sub(_escaped, name)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of an error about an unknown ``name``: "; did you mean X?", or empty if no ``known`` name is similar."""
+    close = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _escaped(found: re.Match[str]) -> str:

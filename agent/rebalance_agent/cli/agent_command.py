@@ -19,7 +19,7 @@ from rebalance_agent.errors import InvalidInputError, ListenError
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.memory import tuned_memory
 from rebalance_agent.runtime.processes.signals import stop_on_signals
-from rebalance_agent.runtime.settings.flags import add_flags, flag_values
+from rebalance_agent.runtime.settings.flags import add_flags, flag, flag_values
 from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
@@ -89,7 +89,12 @@ def run_agent(
     try:
         with stop_on_signals(stop), tuned_memory():
             make(*loaded).run(stop)
-    except (InvalidInputError, ListenError) as error:
+    except ListenError as error:
+        set_by = next((flag(setting) for setting, value in loaded[0] if value == error.address), "")
+        choose = f"; choose another with {set_by}" if set_by else ""
+        print(f"rebalance-agent {name}: {error}{choose}", file=sys.stderr)
+        return 2
+    except InvalidInputError as error:
         print(f"rebalance-agent {name}: {error}", file=sys.stderr)
         return 2
     return 0

@@ -6,7 +6,6 @@ Exit codes of every command: 0 done, 1 done with findings or failed, 2 wrong usa
 from __future__ import annotations
 
 import argparse
-import difflib
 import gc
 import importlib
 import os
@@ -20,6 +19,7 @@ from typing import NoReturn
 import rebalance_agent
 from rebalance_agent.errors import AssignmentError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["COMMANDS", "main"]
 
@@ -70,7 +70,8 @@ def _main(arguments: list[str]) -> int:
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command not in COMMANDS:
         if command is not None:
-            parser.error(f"there is no command {command!r}; the commands are {', '.join(COMMANDS)}")
+            meant = did_you_mean(command, COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
+            parser.error(f"there is no command {command!r}{meant}")
         parser.parse_args(arguments)
         parser.print_help()
         return 2
@@ -78,7 +79,7 @@ def _main(arguments: list[str]) -> int:
         module = _imported(f"rebalance_agent.cli.commands.{command}")
     except ModuleNotFoundError as error:
         return _missing(command, error)
-    commands = parser.add_subparsers(metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", prog=parser.prog)
     module.add_parser(commands)
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -106,14 +107,16 @@ def _imported(name: str) -> ModuleType:
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
     """Exit with an error for an unknown argument, naming the flag that resembles it most."""
     flag = word.partition("=")[0]
-    meant = difflib.get_close_matches(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help()), 1)
-    parser.error(f"it takes no {flag}" + (f"; did you mean {meant[0]}?" if meant and flag.startswith("-") else ""))
+    if not flag.startswith("-"):
+        parser.error(f"unexpected argument {word!r}")
+    parser.error(f"there is no flag {flag}" + did_you_mean(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help())))
 
 
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
     parser = argparse.ArgumentParser(
         prog="rebalance-agent",
+        usage="%(prog)s [-h] [--version] COMMAND ...",
         description=rebalance_agent.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n"

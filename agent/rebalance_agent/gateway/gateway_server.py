@@ -122,7 +122,7 @@ class Gateway:
             self._accept_loop = AcceptLoop(listening_socket(host, port), self._accepted, self._warnings)
         except OSError as error:
             self._listeners.close()
-            raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+            raise ListenError(f"{host}:{port}", error.strerror or error) from None
 
     async def open_ports(self, brokers: Mapping[int, Address]) -> None:
         """Open the ports of these brokers before any client has asked for them."""

@@ -71,7 +71,7 @@ class HttpServer:
             host, port = self._address
             # The text of create_server() repeats the address.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
-            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
+            raise ListenError(f"{host}:{port}", reason) from error
         application = HttpApplication(
             self._app,
             self._refuse,

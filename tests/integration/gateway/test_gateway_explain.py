@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import uuid
 
 import pytest
@@ -16,7 +17,11 @@ pytestmark = pytest.mark.integration
 
 def explained(kafka, capsys, group, rules):
     """The exit code, and what was printed as one line."""
-    servers = ["--bootstrap-servers", kafka.bootstrap_servers]
+    return explained_at(kafka.bootstrap_servers, capsys, group, rules)
+
+
+def explained_at(bootstrap, capsys, group, rules):
+    servers = ["--bootstrap-servers", bootstrap]
     code = main.main(["gateway", *servers, "--gateway-groups", rules, "--explain", group])
     return code, " ".join(capsys.readouterr().out.split())
 
@@ -59,3 +64,12 @@ def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     assert code == 0
     assert "No rule of gateway_groups matches its name" in text
     assert "The group does not exist now." in text
+
+
+def test_explain_without_an_answer_of_the_brokers_ends_with_1(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    code, text = explained_at(address, capsys, "orders", "orders=sticky")
+    assert code == 1
+    assert "The gateway adds sticky before the client's own assignors" in text
+    assert "The group's state is not known" in text

@@ -41,7 +41,8 @@ def test_so_is_an_address_in_use():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with staying("--listen", "127.0.0.1:0", "--events-listen", address) as process:
-            assert any(address in line for line in reported(process))
+            line = f"cannot listen on {address}: Address already in use; choose another with --events-listen\n"
+            assert f"rebalance-agent sidecar: {line}" in reported(process)
             process.terminate()
             assert process.wait(PATIENCE_S) == 2
 

@@ -162,6 +162,14 @@ def test_a_group_that_has_not_rebalanced_is_known(agent, capsys):
     assert (code, out) == (0, "quiet: no rebalance, from the agent's observations since its start.\n")
 
 
+def test_a_group_that_is_not_there_is_reported_with_the_one_that_was_meant(agent, capsys):
+    code, out, err = run(capsys, "explain", "oders")
+    assert (code, out) == (1, "")
+    assert err.startswith("rebalance-agent explain: there is no group 'oders' here; ")
+    assert err.endswith("; did you mean orders?\n")
+    assert "did you mean" not in run(capsys, "explain", "billing")[2]
+
+
 @pytest.mark.parametrize(
     ("error", "command", "code"),
     [

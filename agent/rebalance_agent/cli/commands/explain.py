@@ -19,6 +19,7 @@ from rebalance_agent.cli.inputs.groups_access import (
     host_names,
     past_in_cluster,
     quiet_logs,
+    remembered_rebalances,
     wants_direct,
 )
 from rebalance_agent.errors import RebalanceAgentError
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
-    remembered = groups.rebalances(options.group)
+    remembered = remembered_rebalances(groups, options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(event for detail in details for event in detail.events)
     now = groups.group(options.group).summary

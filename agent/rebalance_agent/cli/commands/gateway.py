@@ -46,7 +46,7 @@ their own credentials; sasl.* are only for publishing events. If the gateway has
 On SIGTERM it serves until its clients have disconnected, at most gateway_drain_seconds.
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
-apply to the present group.
+apply to the present group, or the brokers do not answer.
 """
 
 
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     seats = parse_seat_rules(settings.gateway_seats)
     print(explain(rules, args.explain, now, unknown, seats), end="")
     rule = rules.of(args.explain)
-    return int(rule is not None and now is not None and bool(rewrite_obstacle(rule, now)))
+    return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import sys
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["STAGES", "add_parser", "run"]
 
@@ -56,9 +56,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Run the stage, and return its exit code."""
     if args.stage not in STAGES:
-        close = difflib.get_close_matches(args.stage, STAGES, 1)
-        meant = f"; did you mean {close[0]}?" if close else "."
-        args.parser.error(f"there is no stage {args.stage!r}{meant} The stages are {', '.join(STAGES)}")
+        meant = did_you_mean(args.stage, STAGES) or f"; the stages are {', '.join(STAGES)}"
+        args.parser.error(f"there is no stage {args.stage!r}{meant}")
     module = importlib.import_module(f"rebalance_agent.cli.pipeline.{args.stage}")
     parser = argparse.ArgumentParser(prog="rebalance-agent pipeline")
     module.add_parser(parser.add_subparsers())

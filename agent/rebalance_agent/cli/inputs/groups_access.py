@@ -9,7 +9,10 @@ from collections.abc import Mapping
 
 import structlog
 
-from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.api.group_source import GroupSource
+from rebalance_agent.api.query import GroupQuery, NotKnownError
+from rebalance_agent.api.routes import LIMIT_MAX
+from rebalance_agent.api.shapes import RebalanceList
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_settings, names_cluster
@@ -19,6 +22,7 @@ from rebalance_agent.http.bearer import checked_token
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.settings.kafka_config import read_secret
 from rebalance_agent.runtime.watch.history_reader import GroupPast, read_past
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "URL",
@@ -28,6 +32,7 @@ __all__ = [
     "host_names",
     "past_in_cluster",
     "quiet_logs",
+    "remembered_rebalances",
     "wants_direct",
 ]
 
@@ -97,6 +102,20 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
     return AgentApi(url, token, options.ca_file, options.cert_file, options.key_file)
+
+
+def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
+    """The rebalances of ``group`` that the agent remembers.
+
+    Raises:
+        NotKnownError: the agent shows no such group; the text names a group of a similar name, if there is one.
+        RebalanceAgentError: the agent does not answer.
+    """
+    try:
+        return groups.rebalances(group)
+    except NotKnownError as error:
+        names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
+        raise NotKnownError(f"{error}{did_you_mean(group, names)}") from None
 
 
 def past_in_cluster(options: argparse.Namespace) -> GroupPast:

@@ -9,7 +9,12 @@ from typing import BinaryIO
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceKind
-from rebalance_agent.cli.inputs.groups_access import agent_api, past_in_cluster, wants_direct
+from rebalance_agent.cli.inputs.groups_access import (
+    agent_api,
+    past_in_cluster,
+    remembered_rebalances,
+    wants_direct,
+)
 from rebalance_agent.cli.inputs.line_files import open_lines, values_of
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -44,7 +49,7 @@ def find_past(options: argparse.Namespace) -> GroupPast:
 
 
 def _from_agent(groups: GroupSource, group: str) -> GroupPast:
-    lines = groups.rebalances(group).rebalances
+    lines = remembered_rebalances(groups, group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
     return GroupPast(events, "the agent's observations since its start", known=True)

@@ -18,6 +18,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.regular_files import regular_file
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, ObserverSettings
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
 
@@ -62,7 +63,9 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
     try:
         return model(**merged)
     except ValidationError as error:
-        problems = [(".".join(map(str, wrong["loc"])), _text(wrong)) for wrong in error.errors(include_input=False)]
+        problems = [
+            (".".join(map(str, wrong["loc"])), _text(wrong, model)) for wrong in error.errors(include_input=False)
+        ]
         raise SettingsErrors(problems) from None
 
 
@@ -126,8 +129,8 @@ def _is_text(value: object) -> bool:
     return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
 
 
-def _text(error: Mapping[str, Any]) -> str:
+def _text(error: Mapping[str, Any], model: type[AgentSettings]) -> str:
     if error["type"] == "extra_forbidden":
-        return "is not a known setting"
+        return "is not a known setting" + did_you_mean(str(error["loc"][-1]), model.model_fields)
     text = str(error["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]

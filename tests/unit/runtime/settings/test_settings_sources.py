@@ -61,7 +61,9 @@ def test_kafka_properties_are_not_shown_by_repr():
 
 
 def test_an_unknown_setting_is_refused_by_name(write):
-    assert _problems(file=write("a.yaml", "setle_seconds: 1\n")) == ("setle_seconds: is not a known setting",)
+    assert _problems(file=write("a.yaml", "setle_seconds: 1\n")) == (
+        "setle_seconds: is not a known setting; did you mean settle_seconds?",
+    )
     assert _problems(SidecarSettings, write("b.yaml", "list_interval_ms: 100\n")) == (
         "list_interval_ms: is not a known setting",
     )
