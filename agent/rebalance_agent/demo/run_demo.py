@@ -23,6 +23,7 @@ from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.ui.terminal import is_live
 
 __all__ = ["Options", "run"]
 
@@ -47,7 +48,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
         RebalanceAgentError: Kafka cannot be fetched or started, or a process of the demo failed.
         KeyboardInterrupt: Ctrl-C ended a run with a time limit; raised after the cleanup.
     """
-    screen = Screen(sys.stdout, live=sys.stdout.isatty() and not options.headless)
+    screen = Screen(sys.stdout, live=is_live(sys.stdout) and not options.headless)
     with orderly_end(), screen, _run_directory(screen) as directory:
         summary, interrupted = _run_on_broker(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)

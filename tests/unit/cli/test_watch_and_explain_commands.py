@@ -50,6 +50,12 @@ def agent(monkeypatch):
     return api
 
 
+def on_terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+
+
 def run(capsys, *arguments):
     try:
         code = main.main(arguments)
@@ -78,8 +84,7 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
 
     monkeypatch.setattr(watch_app, "WatchApp", App)
     monkeypatch.setattr(watch_app, "GroupsScreen", lambda *arguments: ran.append(arguments) or "screen")
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        monkeypatch.setattr(stream, "isatty", lambda: True)
+    on_terminal(monkeypatch)
     assert run(capsys, "watch", "ord", "--sort=-stall", "--interval", "2")[0] == 0
     (groups, _missing, *rest), last = ran
     assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
@@ -93,8 +98,7 @@ def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments
     fresh = importlib.import_module("rebalance_agent.cli.commands.watch")
     monkeypatch.setattr(fresh, "quiet_logs", lambda: None)
     monkeypatch.setattr(fresh, "agent_api", lambda _options: agent)
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        monkeypatch.setattr(stream, "isatty", lambda: True)
+    on_terminal(monkeypatch)
     ended, out, err = run(capsys, *arguments)
     assert ended == code
     if code:

@@ -115,6 +115,7 @@ def test_the_view_is_live_on_a_terminal_unless_headless(monkeypatch, terminal, h
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run_demo, "Screen", screen)
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(run_demo.sys.stdout, "isatty", lambda: terminal)
     with pytest.raises(KeyboardInterrupt):
         run_demo.run(run_demo.Options(headless=headless))

@@ -13,6 +13,7 @@ from rebalance_agent.runtime.preflight.findings_report import closing, json_repo
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+from rebalance_agent.ui.terminal import is_live
 
 __all__ = ["add_parser", "run"]
 
@@ -79,9 +80,9 @@ def run(args: argparse.Namespace) -> int:
         reported.append(finding)
         if not args.json:
             print(row(finding), flush=True)
-        elif sys.stderr.isatty():
+        elif is_live(sys.stderr):
             print(f"\r\033[K{len(reported)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
-    if args.json and sys.stderr.isatty():
+    if args.json and is_live(sys.stderr):
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     print(json_report(args.role, principal, reported) if args.json else f"\n{closing(reported)}")
     return exit_code(reported)

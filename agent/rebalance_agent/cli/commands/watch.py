@@ -20,6 +20,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import group_rows, groups_text, matching
+from rebalance_agent.ui.terminal import is_live
 from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
@@ -65,7 +66,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(options: argparse.Namespace) -> int:
     """Watch until q or Ctrl-C, or print once; return the exit code."""
     # Textual writes to standard error.
-    once = options.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    once = options.once or not all(map(is_live, (sys.stdin, sys.stdout, sys.stderr)))
     quiet_logs()
     with ExitStack() as stack:
         direct = None

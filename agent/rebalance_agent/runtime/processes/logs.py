@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import structlog
 
+from rebalance_agent.ui.terminal import has_colors
 from rebalance_agent.ui.words import printable
 
 __all__ = ["configure_logs"]
@@ -31,7 +32,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     render: list[structlog.typing.Processor] = (
         [
             _on_one_line,
-            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=_traceback),
+            structlog.dev.ConsoleRenderer(colors=has_colors(stream), exception_formatter=_traceback),
         ]
         if console
         else [

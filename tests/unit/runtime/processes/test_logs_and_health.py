@@ -43,6 +43,17 @@ def test_the_console_form_is_for_people():
     assert not stream.getvalue().startswith("{")
 
 
+@pytest.mark.parametrize(("refused", "colored"), [("", True), ("1", False)])
+def test_a_terminal_gets_colors_unless_the_user_refuses_them(monkeypatch, refused, colored):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", refused)
+    stream = io.StringIO()
+    stream.isatty = lambda: True
+    configure_logs("debug", "auto", stream)
+    structlog.get_logger("a").debug("hello", group="g")
+    assert ("\x1b[" in stream.getvalue()) == colored
+
+
 @pytest.mark.parametrize(
     "name", ["g\n2026 [error] forged", "\x1b[2J", "\x9b31m", "a\u202eb", "\x0b", "\u2028", "\ud800"]
 )
