@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import math
 from collections.abc import Callable
 
-__all__ = ["add_command", "number", "whole_number"]
+__all__ = ["add_command", "moment_ms", "number", "whole_number"]
 
 DIGITS_MAX = 12
 """Digits of a whole number: more than any bound has."""
@@ -53,3 +54,14 @@ def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
         return value
 
     return parsed
+
+
+def moment_ms(text: str) -> int:
+    """The type of a flag that takes a time: ISO 8601 (UTC unless it names another zone), or epoch milliseconds."""
+    try:
+        if text.isascii() and text.isdigit():
+            return int(text)
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be such as 2026-05-04T09:00:00Z, or epoch milliseconds") from None
+    return round((at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp() * 1000)

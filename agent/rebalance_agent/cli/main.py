@@ -26,7 +26,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
     "check": ("check the agent's rights and connections, and show how to get missing ones", "agent"),
-    "decode": ("print records of __consumer_offsets as JSON", ""),
+    "decode": ("print records of __consumer_offsets as JSON", "agent"),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
     "explain": ("explain why a group's last rebalances happened, and what they cost", "agent"),
     "gateway": (

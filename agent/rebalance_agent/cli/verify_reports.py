@@ -13,7 +13,8 @@ from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.audit.published_event import AuditedEvent
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
+from rebalance_agent.cli.inputs.cluster_flags import names_cluster
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.name_filters import GroupFilter

@@ -41,16 +41,22 @@ def present_records(
             yield from batch
 
 
-def records_before(ends: Mapping[int, int], reader: TopicReader, clock: Clock) -> Iterator[list[TopicRecord]]:
+def records_before(
+    ends: Mapping[int, int], reader: TopicReader, clock: Clock, starts: Mapping[int, int] | None = None
+) -> Iterator[list[TopicRecord]]:
     """Every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
+
+    ``starts``: partition -> the first offset to read, or `BEGINNING`, which is the default.
 
     The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
 
     Raises:
         ClusterError: the topic cannot be read, or there is no progress for `SILENCE_MAX_S`.
     """
-    remaining = {partition for partition, end in ends.items() if end > 0}
-    reader.begin(dict.fromkeys(remaining, BEGINNING))
+    starts = starts or {}
+    begin = {partition: starts.get(partition, BEGINNING) for partition in ends}
+    remaining = {partition for partition, end in ends.items() if end > max(begin[partition], 0)}
+    reader.begin({partition: begin[partition] for partition in remaining})
     progress_at = clock.monotonic()
     while remaining:
         before = dict(reader.positions)

@@ -26,7 +26,7 @@ def decoded(monkeypatch, capsys):
 
     def run(text):
         data = text if isinstance(text, bytes) else text.encode()
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
         code = decode.run(parsed())
         return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
@@ -42,6 +42,24 @@ def parsed(*arguments):
 def test_the_parser_knows_what_to_run():
     assert parsed("records.ndjson").file == "records.ndjson"
     assert parsed().run is decode.run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--group", "g"), "--bootstrap-servers: is missing"),
+        (("--follow",), "--bootstrap-servers: is missing"),
+        (("--since", "yesterday", "--bootstrap-servers", "b:1"), "must be such as 2026-05-04T09:00:00Z"),
+        (("records.ndjson", "--bootstrap-servers", "b:1"), "FILE: cannot be read beside a cluster"),
+    ],
+)
+def test_flags_that_do_not_fit_are_refused(capsys, arguments, problem):
+    try:
+        code = main(["decode", *arguments])
+    except SystemExit as ended:
+        code = ended.code
+    assert code == 2
+    assert problem in capsys.readouterr().err
 
 
 def test_records_come_out_in_order_and_all_well_is_exit_code_0(decoded):

@@ -17,7 +17,8 @@ class Reader:
         self.positions, self._clock, self._turns = {}, clock, list(turns)
 
     def begin(self, offsets):
-        self.positions = dict.fromkeys(offsets, 0)
+        self.begun = offsets
+        self.positions = {partition: max(offset, 0) for partition, offset in offsets.items()}
 
     def read(self, _most, _timeout):
         self._clock.advance(1_000)
@@ -41,6 +42,14 @@ def test_the_end_is_reached_by_position_where_the_last_record_is_compacted_away(
 
 def test_a_partition_without_records_is_not_waited_for():
     assert _read(0) == []
+
+
+def test_reading_begins_where_it_shall():
+    clock = FakeClock()
+    reader = Reader(clock, ((3,), 4))
+    batches = list(records_before({0: 4, 1: 9}, reader, clock, {0: 3, 1: 9}))
+    assert [each.offset() for batch in batches for each in batch] == [3]
+    assert reader.begun == {0: 3}
 
 
 def test_reading_fails_after_30_s_without_a_record():

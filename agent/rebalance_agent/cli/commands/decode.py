@@ -1,14 +1,18 @@
-"""``rebalance-agent decode``: records of ``__consumer_offsets`` from NDJSON to readable NDJSON, line by line."""
+"""``rebalance-agent decode``: records of ``__consumer_offsets``, of a cluster or from NDJSON, as readable NDJSON."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.command_parser import add_command, moment_ms
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
-from rebalance_agent.cli.inputs.raw_records import raw_record
+from rebalance_agent.cli.inputs.raw_records import raw_json, raw_record
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record
@@ -22,17 +26,17 @@ LINE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
 
 _DESCRIPTION = """\
-Print records of __consumer_offsets as JSON, one object per record.
+Print records of __consumer_offsets as JSON, one object per record: those that a cluster still has, or those of a file.
 
-Input, one JSON object per line (base64 of the record's original bytes; a value of null is a tombstone):
+Input without a cluster, one JSON object per line (base64 of the record's bytes; a value of null is a tombstone):
 
   {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
 
-Output, one JSON object per input line and in the same order, fields under Kafka's own names in snake case:
+Output, one JSON object per record and in the same order, fields under Kafka's own names in snake case:
 
   kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
                     streams_group_...; "unknown" for a key version that this release does not know
-  key_version, value_version, group, record_timestamp (the input's timestamp, epoch milliseconds)
+  key_version, value_version, group, record_timestamp (epoch milliseconds); of a cluster also partition and offset
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
   members[].assignment     {version, partitions, user_data}
@@ -42,20 +46,22 @@ Output, one JSON object per input line and in the same order, fields under Kafka
   tombstone: true          the value is null (value_version is null, too)
   unknown: true            the value has a version that this release does not know
   unknown_tags: n          n tagged fields were skipped (omitted if 0)
-  error: "line n: ..."     the line is not such JSON, or the bytes are malformed; the other lines are decoded
+  error: "line n: ..."     the line is not such JSON, or the bytes are malformed; the others are decoded
 
 Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [numbers]}. Blank lines are skipped.
 """
 
 _EPILOG = f"""\
 exit codes:
-  0  every line was a record, known or unknown
-  1  a line had an error, which is printed in its place
-  2  the file cannot be read
+  0  every record is known, or of an unknown version
+  1  a record had an error, which is printed in its place; or no broker answers, or the topic cannot be read
+  2  a flag is wrong, or the file cannot be read
 
 limits: a line of at most {LINE_BYTES_MAX} bytes.
 
-example, generation and members of every group in a file of records:
+examples:
+  rebalance-agent decode --bootstrap-servers localhost:9092 --group orders --since 2026-05-04T09:00:00Z
+  rebalance-agent decode --bootstrap-servers localhost:9092 --group orders --follow | jq -c '[.kind, .generation]'
   rebalance-agent decode records.ndjson | jq -c 'select(.members) | [.group, .generation, (.members | length)]'
 """
 
@@ -64,25 +70,61 @@ def add_parser(subparsers: Commands) -> None:
     """Add ``decode`` to the commands."""
     parser = add_command(subparsers, "decode", "print records of __consumer_offsets as JSON", _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="NDJSON of records; - (the default) is standard input"
+        "file", nargs="?", metavar="FILE", help="NDJSON of records; - (the default without a cluster) is standard input"
+    )
+    cluster = add_cluster_flags(parser, "read the topic of a cluster (needs the packages of the extra agent)")
+    cluster.add_argument("--group", metavar="GROUP", help="only the records of this group")
+    cluster.add_argument(
+        "--since", type=moment_ms, metavar="TIME", help="only records from then on: ISO 8601, or epoch milliseconds"
+    )
+    cluster.add_argument("--follow", action="store_true", help="go on with new records until Ctrl-C")
+    cluster.add_argument(
+        "--raw", action="store_true", help="the bytes in base64, the form that this command and `verify` read"
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Decode ``args.file`` to standard output line by line; the exit code is as ``--help`` says."""
+    """Decode to standard output, line by line; the exit code is as ``--help`` says."""
     failed = False
-    with open_input(args.file) as file:
+    for out in _of_cluster(args) if names_cluster(args) else _of_file(args):
+        print(json.dumps(out, separators=(",", ":")), flush=True)
+        failed = failed or "error" in out
+    return 1 if failed else 0
+
+
+def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    if args.file is not None:
+        raise InvalidInputError("FILE", "cannot be read beside a cluster")
+    # Files are decoded with no package but this one.
+    source = importlib.import_module("rebalance_agent.cli.inputs.cluster_records")
+    for raw in source.cluster_records(args):
+        if args.since is not None and raw.timestamp < args.since:
+            continue  # timestamps of a partition are not always in order
+        position = {"partition": raw.partition, "offset": raw.offset}
+        try:
+            record = decode_record(raw.key, raw.value)
+        except DecodeError as error:
+            # Nobody knows of which group it is.
+            yield raw_json(raw) if args.raw else {"error": f"partition {raw.partition}, offset {raw.offset}: {error}"}
+            continue
+        if args.group in (None, record.group):
+            yield raw_json(raw) if args.raw else record_json(record, raw.timestamp) | position
+
+
+def _of_file(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    if args.group is not None or args.since is not None or args.follow or args.raw:
+        raise InvalidInputError("--bootstrap-servers", "is missing: --group, --since, --follow and --raw need it")
+    if args.file is None and sys.stdin.isatty():
+        print("rebalance-agent decode: reads records from standard input; --help shows their form", file=sys.stderr)
+    with open_input(args.file or "-") as file:
         for number, line in enumerate(bounded_lines(file, LINE_BYTES_MAX), 1):
             if line.isspace() and len(line) <= LINE_BYTES_MAX:
                 continue
             try:
-                out = _decode_line(line)
+                yield _decode_line(line)
             except (DecodeError, InvalidInputError) as error:
-                out = {"error": f"line {number}: {error}"}
-                failed = True
-            print(json.dumps(out, separators=(",", ":")), flush=True)
-    return 1 if failed else 0
+                yield {"error": f"line {number}: {error}"}
 
 
 def _decode_line(line: bytes) -> dict[str, Any]:

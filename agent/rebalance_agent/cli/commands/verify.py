@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
 import sys
 from collections.abc import Mapping
 
 from rebalance_agent.audit.audit_report import AuditReport
-from rebalance_agent.cli.command_parser import add_command, number
+from rebalance_agent.cli.command_parser import add_command, moment_ms, number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cli.verify_reports import verified
@@ -81,7 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     tables.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     what = parser.add_argument_group("what is compared")
     what.add_argument("--groups", metavar="PATTERN", help="whole names of groups (default: as `observe` shows them)")
-    what.add_argument("--since", type=_time, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
+    what.add_argument("--since", type=moment_ms, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(
         "--grace-seconds",
         type=number(0, sys.float_info.max, "seconds, 0 or more"),
@@ -147,13 +146,3 @@ def _report_json(report: AuditReport) -> dict[str, object]:
             for each in report.differences
         ],
     }
-
-
-def _time(text: str) -> int:
-    try:
-        if text.isascii() and text.isdigit():
-            return int(text)
-        at = dt.datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError("must be such as 2026-05-04T09:00:00Z, or epoch milliseconds") from None
-    return round((at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp() * 1000)

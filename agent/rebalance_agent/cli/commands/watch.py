@@ -10,7 +10,7 @@ from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
 from rebalance_agent.cli.command_parser import add_command, number
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
     agent_api,

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.settings.flags import kafka_flags
-from rebalance_agent.runtime.settings.kafka_config import client_properties
-from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.runtime.settings.settings_sources import load
-
-__all__ = ["add_cluster_flags", "cluster_settings", "names_cluster"]
+__all__ = ["add_cluster_flags", "names_cluster"]
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
@@ -30,15 +24,3 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
 def names_cluster(options: argparse.Namespace) -> bool:
     """Whether any flag of `add_cluster_flags` was given."""
     return bool(options.bootstrap_servers or options.kafka or options.config)
-
-
-def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
-    """The observer's settings and complete Kafka properties.
-
-    Raises:
-        InvalidInputError: a setting is wrong, or no brokers are named.
-    """
-    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
-    if not settings.kafka.get("bootstrap.servers"):
-        raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
-    return settings, client_properties(settings.kafka)

@@ -15,7 +15,8 @@ from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import RebalanceList
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.cli.inputs.agent_api import AgentApi
-from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_settings, names_cluster
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import checked_token

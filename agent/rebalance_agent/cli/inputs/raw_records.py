@@ -9,7 +9,7 @@ from typing import Any
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["RawRecord", "raw_record"]
+__all__ = ["RawRecord", "raw_json", "raw_record"]
 
 _INT64 = range(-(2**63), 2**63)
 
@@ -46,6 +46,18 @@ def raw_record(line: bytes) -> RawRecord:
     timestamp = _number(record, "timestamp", "epoch milliseconds")
     position = (_number(record, name, "a whole number") for name in ("partition", "offset"))
     return RawRecord(key, value, timestamp, *position)
+
+
+def raw_json(record: RawRecord) -> dict[str, Any]:
+    """The object that `raw_record` reads."""
+    key, value = (None if data is None else base64.b64encode(data).decode() for data in (record.key, record.value))
+    return {
+        "key": key,
+        "value": value,
+        "timestamp": record.timestamp,
+        "partition": record.partition,
+        "offset": record.offset,
+    }
 
 
 def _bytes(record: dict[str, Any], name: str) -> bytes | None:

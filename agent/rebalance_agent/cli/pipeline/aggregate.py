@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,

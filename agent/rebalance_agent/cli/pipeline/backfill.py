@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.json_fields import as_name, as_number, as_object, parse_json, shown
 from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,

@@ -8,7 +8,7 @@ import sys
 import threading
 
 from rebalance_agent.cli.command_parser import number, whole_number
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.pipeline_flags import (
     ProgressLines,
     add_kafka_flags,

@@ -1,0 +1,62 @@
+"""Records of ``__consumer_offsets``, read from a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
+from rebalance_agent.cli.inputs.raw_records import RawRecord
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.read_to_end import records_before
+from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
+from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
+
+__all__ = ["cluster_records"]
+
+BATCH_MAX = 5_000
+"""Records per read."""
+
+WAIT_S = 0.1
+"""Seconds that one read waits for a record."""
+
+
+def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
+    """The records of the flags' cluster, in order within each partition; with ``follow`` also all that come later.
+
+    ``group``: only the partition that has the records of this group. ``since`` (epoch ms): from the first record of
+    this time or later on.
+
+    Raises:
+        InvalidInputError: a setting is wrong, or no brokers are named.
+        ClusterError: no broker answers, or the topic cannot be read.
+    """
+    _, properties = cluster_settings(options)
+    cluster = Cluster(properties)
+    count = cluster.identify()[1].get(OFFSETS_TOPIC, 0)
+    if not count:
+        text = "does not exist, or may not be described; `rebalance-agent check` shows how to get the right"
+        raise ClusterError(f"{OFFSETS_TOPIC} {text}")
+    partitions = range(count) if options.group is None else [offsets_partition(options.group, count)]
+    ends = cluster.end_offsets(OFFSETS_TOPIC, partitions)
+    starts = dict.fromkeys(partitions, BEGINNING)
+    if options.since is not None:
+        starts = ends | cluster.offsets_since(OFFSETS_TOPIC, partitions, options.since)
+    with TopicReader(properties, OFFSETS_TOPIC, BACKFILL_TUNING) as reader:
+        past = records_before(ends, reader, SystemClock(), starts)
+        for batch in _endless(reader, starts) if options.follow else past:
+            yield from map(_raw, batch)
+
+
+def _endless(reader: TopicReader, starts: dict[int, int]) -> Iterator[list[TopicRecord]]:
+    reader.begin(starts)
+    while True:
+        yield reader.read(BATCH_MAX, WAIT_S)
+
+
+def _raw(record: TopicRecord) -> RawRecord:
+    _, timestamp_ms = record.timestamp()
+    return RawRecord(record.key() or b"", record.value(), timestamp_ms, record.partition(), record.offset())
