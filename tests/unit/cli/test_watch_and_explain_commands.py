@@ -127,6 +127,20 @@ def test_explain_shows_whether_there_are_more_rebalances(agent, capsys, last, re
     assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {reported}, from the agent's ")
 
 
+def test_explain_can_begin_at_a_time(agent, capsys):
+    code, out, _ = run(capsys, "explain", "orders", "--since", "3000")
+    assert code == 0
+    assert out.startswith("orders: the last 2 rebalances since 1970-01-01 00:00:03 UTC, from the agent's")
+    assert ["generation 2 " in out, "generation 3 " in out, "generation 5 " in out] == [False, True, True]
+    shorter = run(capsys, "explain", "orders", "--since", "3000", "--last", "1")[1]
+    assert ["generation 3 " in shorter, "generation 5 " in shorter] == [False, True]
+    later = run(capsys, "explain", "orders", "--since", "2100-01-01", "--json")[1]
+    assert json.loads(later)["rebalances"] == []
+    assert run(capsys, "explain", "orders", "--since", "2100-01-01")[1].startswith(
+        "orders: no rebalance since 2100-01-01 00:00:00 UTC, from "
+    )
+
+
 def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, capsys, monkeypatch):
     asked = []
     whole = agent.rebalance

@@ -11,7 +11,7 @@ from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import GroupSummary, RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.command_parser import add_command, whole_number
+from rebalance_agent.cli.command_parser import add_command, moment_ms, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
     add_host_flag,
@@ -28,7 +28,7 @@ from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
-from rebalance_agent.ui.words import plural, printable, wrapped
+from rebalance_agent.ui.words import moment_to_second, plural, printable, wrapped
 
 __all__ = ["add_parser", "run"]
 
@@ -41,7 +41,7 @@ EXAMPLES = """\
 examples:
   rebalance-agent explain orders
   rebalance-agent explain orders --last 10 --url http://observer:29308
-  rebalance-agent explain orders --bootstrap-servers localhost:9092
+  rebalance-agent explain orders --since 2026-05-04T09:00:00Z --bootstrap-servers localhost:9092
   rebalance-agent explain orders --json | jq '.rebalances[].rebalance.stall'
 
 An agent remembers the rebalances since its start. Without an agent, the command reads the topic rebalance-events if it
@@ -49,6 +49,10 @@ exists, and otherwise __consumer_offsets; the first line names the source.
 
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 """
+
+
+LAST_DEFAULT = 3
+"""Rebalances that are explained without a flag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_command(subparsers, "explain", "a group's last rebalances in sentences", DESCRIPTION, EXAMPLES)
     parser.add_argument("group", metavar="GROUP", help="the group's id")
     parser.add_argument(
-        "--last", type=whole_number(1, LAST_MAX), default=3, metavar="N", help="how many rebalances (default 3)"
+        "--last",
+        type=whole_number(1, LAST_MAX),
+        metavar="N",
+        help=f"how many rebalances (default {LAST_DEFAULT}, with --since all)",
+    )
+    parser.add_argument(
+        "--since", type=moment_ms, metavar="TIME", help="only those from then on: ISO 8601, or epoch milliseconds"
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON, with the complete events")
     add_host_flag(parser)
@@ -84,12 +94,14 @@ def run(options: argparse.Namespace) -> int:
     quiet_logs()
     hosts = host_names(options)
     past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
-    texts = paragraphs(past.details, past.rollouts, options.last, advise(past.history, hosts=hosts))
+    last = _number(options, past.details)
+    texts = paragraphs(past.details, past.rollouts, last, advise(past.history, hosts=hosts))
     texts += _present(past.now) if past.now else []
     if options.json:
-        print(json.dumps(_as_json(options, past, texts)))
+        print(json.dumps(_as_json(options.group, past, texts, last)))
         return 0
-    print(f"{printable(options.group)}: {_how_many(past.details, options.last)}, from {past.source}.")
+    since = f" since {moment_to_second(options.since)}" if options.since is not None else ""
+    print(f"{printable(options.group)}: {_how_many(past.details, last)}{since}, from {past.source}.")
     for text in texts:
         print(f"\n{text}")
     return 0
@@ -105,7 +117,7 @@ def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
 
 def _from_cluster(options: argparse.Namespace) -> _GroupPast:
     past = past_in_cluster(options)
-    details, rollouts = whole_rebalances(past.events, options.last)
+    details, rollouts = whole_rebalances(past.events, LAST_MAX)
     return _GroupPast(past.source, details, rollouts, history_of(past.events))
 
 
@@ -123,19 +135,29 @@ def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
     return [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
 
 
+def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> int:
+    """How many of the last rebalances to explain."""
+    last: int | None = options.last
+    since: int | None = options.since
+    if since is None:
+        return last or LAST_DEFAULT
+    later = sum(each.rebalance.timestamp_ms >= since for each in _completed(details))
+    return min(last or LAST_MAX, later)
+
+
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
     """The number of explained rebalances in words; ``details`` has one more than ``last`` if there are more."""
     number = len(_completed(details))
-    if number <= last:
-        return plural(number, "rebalance") if number else "no rebalance"
+    if number <= last or not last:
+        return plural(number, "rebalance") if last and number else "no rebalance"
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 
-def _as_json(options: argparse.Namespace, past: _GroupPast, texts: Sequence[str]) -> dict[str, object]:
+def _as_json(group: str, past: _GroupPast, texts: Sequence[str], last: int) -> dict[str, object]:
     return {
-        "group": options.group,
+        "group": group,
         "source": past.source,
         "text": list(texts),
-        "rebalances": [value_to_json(each) for each in _completed(past.details)[: options.last]],
+        "rebalances": [value_to_json(each) for each in _completed(past.details)[:last]],
         "rollouts": [event_to_json(each) for each in past.rollouts],
     }
