@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent.api.query import GroupQuery, NotKnownError
 from rebalance_agent.cli.inputs.agent_api import AgentApi, AgentError
-from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.health import Readiness

@@ -17,10 +17,11 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
         action="append",
         help="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file; repeatable",
     )
+    cluster.add_argument("--kafka-config", metavar="FILE", help="client.properties of a Java client, with its login")
     cluster.add_argument("--config", metavar="FILE", help="settings as `observe` takes them")
     return cluster
 
 
 def names_cluster(options: argparse.Namespace) -> bool:
     """Whether any flag of `add_cluster_flags` was given."""
-    return bool(options.bootstrap_servers or options.kafka or options.config)
+    return bool(options.bootstrap_servers or options.kafka or options.kafka_config or options.config)

@@ -19,7 +19,8 @@ def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dic
     Raises:
         InvalidInputError: a setting is wrong, or no brokers are named.
     """
-    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
+    file = {"kafka_config": options.kafka_config} if options.kafka_config else {}
+    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options), **file})
     if not settings.kafka.get("bootstrap.servers"):
         raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
     return settings, client_properties(settings.kafka)

@@ -5,7 +5,8 @@ It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_
 - ``roles``, ``gateway_settings``: the settings of each role, as pydantic models. ``text_types``: their texts
   with checks, such as addresses.
 - ``settings_sources``: reads and merges the sources; ``flags``: flags and their help, made from the models.
-- ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``broker_tls``: TLS of the gateway.
+- ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``java_properties``: those of a Java
+  client; ``broker_tls``: TLS of the gateway.
 - ``webhook_target``: the webhook's URL. ``listener_security``: TLS contexts and tokens of listeners and the webhook.
 - ``rights``: the Kafka rights that a role needs with its settings.
 - ``redacted``: settings without secrets, for /config.

@@ -60,6 +60,9 @@ class AgentSettings(BaseSettings):
         repr=False,
         description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
     )
+    kafka_config: Text = Field(
+        "", description="client.properties of a Java client: its servers, TLS and login are used; kafka overrides them"
+    )
     events_topic: Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
     events_file: Text = Field("", description="file to which events are appended as JSON lines; empty: no file")
     events_file_bytes: int = Field(

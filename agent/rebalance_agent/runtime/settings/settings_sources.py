@@ -17,6 +17,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.regular_files import regular_file
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.java_properties import client_file_properties
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, ObserverSettings
 from rebalance_agent.visible_names import did_you_mean
 
@@ -60,6 +61,9 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
             merged[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
     if odd := [name for name, value in merged.items() if not _is_text((name, value))]:
         raise SettingsErrors((ascii(name).strip("'"), "is not UTF-8 text") for name in odd)
+    given = merged.get("kafka", {})
+    if merged.get("kafka_config") and isinstance(given, dict):
+        merged["kafka"] = client_file_properties(str(merged["kafka_config"]), given) | given
     try:
         return model(**merged)
     except ValidationError as error:

@@ -1,0 +1,168 @@
+"""Connection and login of Java's ``client.properties`` in librdkafka's names.
+
+Source of the names: Kafka's documentation of client configurations, and librdkafka's ``CONFIGURATION.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.regular_files import regular_file
+
+__all__ = ["client_file_properties", "librdkafka_properties", "parsed_properties"]
+
+FIELD = "kafka_config"
+FILE_BYTES_MAX = 1 << 20
+"""Bytes of a file: certificates in it have some kilobytes."""
+
+_SAME = frozenset(
+    {
+        "bootstrap.servers",
+        "client.dns.lookup",
+        "client.id",
+        "connections.max.idle.ms",
+        "metadata.max.age.ms",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.ms",
+        "sasl.mechanism",
+        "sasl.oauthbearer.token.endpoint.url",
+        "security.protocol",
+        "ssl.key.password",
+    }
+)
+"""Properties of connections that have one name and the same values in both clients."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_SEPARATOR = re.compile(r"(?P<name>(?:[^\\=:\s]|\\.)*)\s*(?:[=:]\s*|\s+|$)(?P<value>.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
+_WHITE = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_LOGIN = re.compile(
+    r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.DOTALL
+)
+_OPTION = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\s;\"']+))")
+
+
+def client_file_properties(path: str, given: Mapping[str, object]) -> dict[str, str]:
+    """The properties of the file in librdkafka's names, without those that are ``given`` otherwise.
+
+    Raises:
+        InvalidInputError: the file cannot be read, or has what librdkafka cannot use. The text has no secret in it.
+    """
+    try:
+        with regular_file(path) as file:
+            data = file.read(FILE_BYTES_MAX + 1)
+        text = data.decode()
+    except OSError as error:
+        raise InvalidInputError(FIELD, f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInputError(FIELD, f"{path} is not UTF-8 text") from None
+    if len(data) > FILE_BYTES_MAX:
+        raise InvalidInputError(FIELD, f"{path} has more than {FILE_BYTES_MAX} bytes")
+    found = librdkafka_properties(parsed_properties(text), frozenset(given))
+    return {name: value for name, value in found.items() if name not in given and f"{name}.file" not in given}
+
+
+def parsed_properties(text: str) -> dict[str, str]:
+    """Names and values of Java's properties format: comments, escapes and continued lines as `Properties.load`."""
+    found = {}
+    for line in _logical_lines(text):
+        if matched := _SEPARATOR.fullmatch(line):
+            found[_unescaped(matched["name"])] = _unescaped(matched["value"])
+    return found
+
+
+def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Connection and login in librdkafka's names; properties of consumers, producers and serializers are left out.
+
+    ``given``: librdkafka's names that are set otherwise, so that what cannot be translated into them is no error.
+
+    Raises:
+        InvalidInputError: a keystore, a login module or a variable that librdkafka has no property for.
+    """
+    if variable := next((name for name, value in java.items() if value.startswith("${")), None):
+        raise InvalidInputError(FIELD, f"{variable}: the agent has no config providers; write the value itself")
+    found = {name: value for name, value in java.items() if name in _SAME and value}
+    if "request.timeout.ms" in java:
+        found["socket.timeout.ms"] = java["request.timeout.ms"]
+    if "ssl.endpoint.identification.algorithm" in java:
+        found["ssl.endpoint.identification.algorithm"] = java["ssl.endpoint.identification.algorithm"] or "none"
+    return found | dict(_trusted(java, given)) | dict(_own_certificate(java)) | dict(_login(java))
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines without comments and blanks before them; a line that ends with an odd number of backslashes goes on."""
+    begun = ""
+    for line in _LINE_END.split(text):
+        stripped = line.lstrip(" \t\f")
+        if not begun and (not stripped or stripped[0] in "#!"):
+            continue
+        begun += stripped
+        if (len(begun) - len(begun.rstrip("\\"))) % 2:
+            begun = begun[:-1]
+            continue
+        yield begun
+        begun = ""
+    if begun:
+        yield begun
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _WHITE.get(found[2], found[2]), text)
+
+
+def _trusted(java: Mapping[str, str], given: frozenset[str]) -> Iterator[tuple[str, str]]:
+    if java.get("ssl.truststore.certificates"):
+        yield "ssl.ca.pem", java["ssl.truststore.certificates"]
+    elif store := java.get("ssl.truststore.location"):
+        if java.get("ssl.truststore.type", "JKS").upper() == "PEM":
+            yield "ssl.ca.location", store
+        elif not given & {"ssl.ca.location", "ssl.ca.pem", "ssl.ca.pem.file"}:
+            text = f"librdkafka reads certificates as PEM only: write them with `keytool -list -rfc -keystore {store}`"
+            raise InvalidInputError(FIELD, f"ssl.truststore.location: {text}, and add --kafka ssl.ca.location=FILE")
+
+
+def _own_certificate(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    kind = java.get("ssl.keystore.type", "JKS").upper()
+    store = java.get("ssl.keystore.location")
+    if java.get("ssl.keystore.key"):
+        yield "ssl.key.pem", java["ssl.keystore.key"]
+        yield "ssl.certificate.pem", java.get("ssl.keystore.certificate.chain", "")
+    elif store and kind == "PEM":
+        yield "ssl.key.location", store
+        yield "ssl.certificate.location", store
+    elif store and kind == "PKCS12":
+        yield "ssl.keystore.location", store
+        yield "ssl.keystore.password", java.get("ssl.keystore.password", "")
+    elif store:
+        command = f"keytool -importkeystore -srckeystore {store} -destkeystore client.p12 -deststoretype PKCS12"
+        raise InvalidInputError(FIELD, f"ssl.keystore.location: librdkafka reads PKCS12 and PEM; convert it: {command}")
+
+
+def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Properties of a SASL login, from the module in ``sasl.jaas.config``."""
+    text = java.get("sasl.jaas.config")
+    if not text:
+        return
+    matched = _LOGIN.fullmatch(text)
+    if matched is None:
+        raise InvalidInputError(FIELD, 'sasl.jaas.config must be such as MODULE required username="a" password="b";')
+    options = {
+        name: re.sub(r"\\(.)", r"\1", quoted or single or plain)
+        for name, quoted, single, plain in _OPTION.findall(matched["options"])
+    }
+    module = matched["module"].rpartition(".")[2]
+    if module in ("PlainLoginModule", "ScramLoginModule"):
+        yield "sasl.username", options.get("username", "")
+        yield "sasl.password", options.get("password", "")
+    elif module == "OAuthBearerLoginModule" and "clientId" in options:
+        yield "sasl.oauthbearer.method", "oidc"
+        yield "sasl.oauthbearer.client.id", options["clientId"]
+        yield "sasl.oauthbearer.client.secret", options.get("clientSecret", "")
+        if "scope" in options:
+            yield "sasl.oauthbearer.scope", options["scope"]
+    else:
+        known = "PlainLoginModule, ScramLoginModule, and OAuthBearerLoginModule with clientId"
+        raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; {known} are")
