@@ -62,13 +62,13 @@ class GroupAccount:
         self.unjudged: Counter[str] = Counter()
         self._base: AuditedGroup | None = None
         self._open: _Sums | None = None
-        self._skipping = False
+        self._skipping = self._skipped_closed = False
         self._free_ms: dict[Partition, int] = {}
         self._unowned_ms = self._unowned_sum_ms = 0
 
-    def drop_episode(self) -> None:
-        """Drop the open episode, since one of its facts has no event or is not certain."""
-        self._open, self._base, self._skipping = None, None, True
+    def drop_episode(self, *, closed: bool = False) -> None:
+        """Drop the open episode, since one of its facts has no event or is not certain; ``closed``: that one ends it."""
+        self._open, self._base, self._skipping, self._skipped_closed = None, None, True, closed
 
     @property
     def unclosed(self) -> int | None:
@@ -90,7 +90,7 @@ class GroupAccount:
             yield f"its leader is {now.leader} by the record, {published.leader} by the event"
         yield from phase_differences(entry, now, published)
         if not entry.certain:
-            self.drop_episode()
+            self.drop_episode(closed=published.closes)
             return
         before = entry.before if published.previous is not None else None
         if published.previous is None and entry.before is not None:
@@ -110,7 +110,9 @@ class GroupAccount:
     def _add(
         self, entry: ExpectedFact, now: AuditedGroup, before: AuditedGroup | None, published: PublishedEvent
     ) -> Iterator[str]:
-        if self._skipping and published.episode != now.number:
+        # A static member that returns within a generation may be part of the episode that the generation began.
+        if self._skipping and (published.episode != now.number or (entry.returned and not self._skipped_closed)):
+            self._skipped_closed = published.closes
             return  # its episode began before what can be compared
         self._skipping = False
         if self._open is None:

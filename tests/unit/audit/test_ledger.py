@@ -341,6 +341,31 @@ def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is
     assert not report([*events[:-1], last], [observations[each] for each in left], left).clean
 
 
+def test_a_return_belongs_to_an_open_episode_whose_begin_is_compacted_away():
+    """Its event counts the moves of the whole episode; the records that are left show none."""
+
+    def static(name, partitions, owned=()):
+        return member(name, partitions, owned=owned, instance=name[0])
+
+    both = (0, 1, 2, 3)
+    observations = (
+        record(0, 0),
+        record(1_000, 1, static("a", both), protocol="cooperative-sticky"),
+        record(5_000, 2, static("a", (0, 1), both), static("b", ()), protocol="cooperative-sticky"),
+        record(5_100, 2, static("a2", (0, 1)), static("b", ()), protocol="cooperative-sticky"),
+        record(5_200, 3, static("a2", (0, 1), (0, 1)), static("b", (2, 3)), protocol="cooperative-sticky"),
+        record(60_000, 3, static("a3", (0, 1)), static("b", (2, 3)), protocol="cooperative-sticky"),
+    )
+    events = reported(*observations)
+    for first in (2, 3, 4, 5):
+        left = range(first, len(observations))
+        assert said(report(events, [observations[each] for each in left], left)) == []
+    wrong = [*events[:-1], replace(events[-1], moved=1)]
+    for first in (2, 4):
+        left = range(first, len(observations))
+        assert len(said(report(wrong, [observations[each] for each in left], left))) == 1
+
+
 def test_where_nothing_was_compacted_a_gap_is_the_end_of_a_transaction():
     events, offsets = reported(*EAGER), [0, 2, 4, 6]
     assert report(events, EAGER, offsets, complete=True).unjudged == {}
