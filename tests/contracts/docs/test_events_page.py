@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
 
-PAGE = (Path(__file__).parents[3] / "docs" / "events.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "events.md").read_text()
 PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
 
 
@@ -31,3 +33,7 @@ def test_every_field_is_named(kind):
 def test_the_example_is_an_event():
     example = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL).group(1)
     assert isinstance(event_from_json(json.loads(example)), GenerationEvent)
+
+
+def test_the_schema_of_posted_events_is_current():
+    assert (DOCS / "posted-events.schema.json").read_bytes() == posted_schema_json()
