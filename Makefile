@@ -105,6 +105,7 @@ chart: $(STAMP) ## write the chart's schema, rules and README (after alerts and 
 docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python -m docs.developers.writers
 	@$(BIN)/python docs/developers/pictures/draw.py
+	@$(BIN)/python docs/developers/pictures/draw_trace.py
 
 golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py

@@ -93,7 +93,7 @@ SAME_CLASSES = {
 }
 """Class names that more than one of these packages may have, and why."""
 
-PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "tracking")
+PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "traces", "tracking")
 """Packages without I/O, threads and clock: they import each other, ``errors``, ``group_patterns``, and of Python what
 `COMPUTING` lists."""
 
