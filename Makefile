@@ -105,6 +105,7 @@ chart: $(STAMP) ## write the chart's schema, rules and README (after alerts and 
 docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python -m docs.developers.writers
 	@$(BIN)/python docs/developers/pictures/draw.py
+	@$(BIN)/python docs/developers/pictures/draw_trace.py
 
 golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py
@@ -118,11 +119,11 @@ audit: $(STAMP) ## find known vulnerabilities of the packages in requirements/*.
 
 lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
-	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev \
+	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra otel --extra pipeline --group dev \
 	  pyproject.toml -o requirements/dev.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra demo pyproject.toml -o requirements/demo.lock
 	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
-	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway pyproject.toml -o requirements/agent.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel pyproject.toml -o requirements/agent.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@rm -rf $(VENV)-lock

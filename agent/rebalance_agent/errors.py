@@ -4,7 +4,8 @@
 
     RebalanceAgentError
     ├── InvalidInputError        something from outside (file, flag, HTTP, environment) is wrong; names the field
-    │   ├── LineError            a line of posted events (``api.posted_events``)
+    │   ├── InvalidFieldsError   several fields are wrong; names all of them
+    │   │   └── PostError        lines of posted events (``api.posted_events``)
     │   └── SettingsErrors       every wrong setting of a command at once (``runtime.settings.settings_sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
@@ -27,12 +28,15 @@ Code that runs inside a user's consumer never lets one of these out: see ``rebal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "AccessDeniedError",
     "AssignmentError",
     "ClusterError",
     "DecodeError",
     "InternalTopicError",
+    "InvalidFieldsError",
     "InvalidInputError",
     "ListenError",
     "RebalanceAgentError",
@@ -52,6 +56,16 @@ class InvalidInputError(RebalanceAgentError):
         super().__init__(f"{field}: {problem}" if field else problem)
         self.field = field
         self.problem = problem
+        self.faults: tuple[InvalidInputError, ...] = (self,)
+
+
+class InvalidFieldsError(InvalidInputError):
+    """At least one field of one input is wrong. ``field``, ``problem`` and the message are the first one's."""
+
+    def __init__(self, faults: Sequence[InvalidInputError]) -> None:
+        """``faults``: one error for each wrong field, not empty."""
+        super().__init__(faults[0].field, faults[0].problem)
+        self.faults = tuple(faults)
 
 
 class DecodeError(RebalanceAgentError):

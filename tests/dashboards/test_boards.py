@@ -30,7 +30,7 @@ ADDED = {"job", "instance", "cluster"}
 NOT_ON_A_BOARD = dict.fromkeys(
     ("kafka_rebalance_topic_members", "kafka_rebalance_topic_partitions"),
     "a setting turns them on, for alerts and boards of single topics",
-)
+) | {"rebalance_agent_otlp_exports_total": "a variable turns it on; a push that fails is also a line of the log"}
 """Metric -> why no panel needs it."""
 
 STALLS = re.compile(r"kafka_rebalance_stall(ed_partition)?(_upper)?_seconds")

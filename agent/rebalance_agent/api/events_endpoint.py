@@ -1,4 +1,7 @@
-"""The application behind ``POST /v1/events``: takes newline-delimited JSON from the consumers beside the sidecar."""
+"""The application behind ``POST /v1/events``: takes newline-delimited JSON from the consumers beside the sidecar.
+
+``GET /v1/events/schema.json`` answers with the JSON Schema of a line, without a token: it is the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from rebalance_agent.api.events_settings import EventsSettings
-from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, LineError, parse_events
+from rebalance_agent.api.posted_events import POST_PARTITIONS_MAX, PostError, parse_events
+from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.clock import Clock
-from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
+from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.http.messages import Request, Response
 from rebalance_agent.http.token_bucket import TokenBucket
 from rebalance_agent.model.events import Event, MemberEvent
@@ -23,6 +27,9 @@ PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DIGITS_MAX = 15
 """Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
+
+FAULT_FIELD_MAX = 300
+"""Characters of a field's name in the list of faults: names of topics in a post may be much longer."""
 
 _Answer = dict[str, object]
 
@@ -62,6 +69,8 @@ class EventsApp:
 
     def __call__(self, request: Request) -> Response:
         """Answer a request."""
+        if request.path == SCHEMA_PATH and request.method in ("GET", "HEAD"):
+            return Response("200 OK", "application/schema+json", posted_schema_json())
         try:
             return _response(HTTPStatus.OK, self._post(request))
         except _RefusedError as refused:
@@ -81,8 +90,11 @@ class EventsApp:
 
     def _check(self, request: Request) -> tuple[int, str, int]:
         """The head's dropped events, process id and length of the body."""
+        if request.path == SCHEMA_PATH:
+            problem = "the only methods are GET and HEAD, without a body"
+            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": problem}, Allow="GET, HEAD")
         if request.path != EVENTS_PATH:
-            raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"the only path is {EVENTS_PATH}"})
+            raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"the paths are {EVENTS_PATH} and {SCHEMA_PATH}"})
         if request.method != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "the only method is POST"}, Allow="POST")
         self._authorize(request)
@@ -100,10 +112,8 @@ class EventsApp:
         self._pace(self._events, sum(1 for line in lines if line.strip()), "events")
         try:
             events = parse_events(lines)
-        except LineError as error:
-            raise _RefusedError(
-                HTTPStatus.BAD_REQUEST, {"error": str(error), "line": error.line, "field": error.field}
-            ) from None
+        except PostError as error:
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, _faults(error)) from None
         claimed = sum(count_partitions(event.partitions) for event in events if isinstance(event, MemberEvent))
         self._pace(self._partitions, claimed, "partitions")
         try:
@@ -162,6 +172,15 @@ class EventsApp:
 def _response(status: HTTPStatus, answer: _Answer, headers: Sequence[tuple[str, str]] = ()) -> Response:
     body = json.dumps(answer).encode() + b"\n"
     return Response(f"{status.value} {status.phrase}", "application/json", body, headers)
+
+
+def _faults(error: PostError) -> _Answer:
+    """All faults of a post; the first one also by itself, as one line of text."""
+    faults = [
+        {"line": line, "field": fault.field[:FAULT_FIELD_MAX], "problem": fault.problem}
+        for line, fault in zip(error.lines, error.faults, strict=True)
+    ]
+    return {"error": str(error), "line": error.line, "field": error.field, "faults": faults}
 
 
 def _too_large(problem: str) -> _RefusedError:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_from_json, json_object
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.errors import InvalidFieldsError, InvalidInputError
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
+from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "POST_PARTITIONS_MAX", "LineError", "parse_events"]
+__all__ = [
+    "FAULTS_MAX",
+    "LABELS",
+    "LABEL_MAX",
+    "LINE_BYTES_MAX",
+    "POSTED_KINDS",
+    "POST_PARTITIONS_MAX",
+    "PostError",
+    "parse_events",
+]
 
 LINE_BYTES_MAX = 256 * 1024
 """Maximum number of bytes of one event: a member that owns thousands of topics as ranges needs less."""
@@ -20,58 +32,81 @@ LABEL_MAX = 1_024
 POST_PARTITIONS_MAX = 1_000_000
 """Maximum number of partitions in all events of a post: a range of many has few bytes in a post."""
 
-_LABELS = ("group", "client_id", "assignor")
-_KINDS = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
+FAULTS_MAX = 100
+"""Faults of a post after which its other lines are not read. A person corrects them all before the next attempt."""
+
+LABELS = ("group", "client_id", "assignor")
+"""Fields whose texts become labels."""
+
+_Posted = MemberEvent | AssignEvent
+POSTED_KINDS: Mapping[str, type[_Posted]] = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
+"""``kind`` -> class of the events that a post may contain."""
 
 
-class LineError(InvalidInputError):
-    """A line of a post is not an acceptable event. ``line`` counts from 1."""
+class PostError(InvalidFieldsError):
+    """Lines of a post are not acceptable events. ``line`` is the first one's number, from 1; ``lines`` those of all."""
 
-    def __init__(self, line: int, error: InvalidInputError) -> None:
-        """Take over field and problem of ``error``."""
-        super().__init__(error.field, error.problem)
-        self.line = line
+    def __init__(self, faults: Sequence[tuple[int, InvalidInputError]]) -> None:
+        """``faults``: each wrong field with the number of its line, in the order of the lines."""
+        super().__init__([error for _, error in faults])
+        self.lines = tuple(line for line, _ in faults)
+        self.line = self.lines[0]
 
 
-def parse_events(lines: list[bytes]) -> tuple[Event, ...]:
+def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     """The events of a post, one per line; empty lines are skipped.
 
+    An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
+
     Raises:
-        LineError: at the first line that is not a ``member`` or ``assign`` event, or exceeds a bound.
+        PostError: a line is not a ``member`` or ``assign`` event, or exceeds a bound; with all faults of the lines up
+            to the one at which they become `FAULTS_MAX`.
     """
-    events: list[Event] = []
+    events: list[_Posted] = []
+    faults: list[tuple[int, InvalidInputError]] = []
     left = POST_PARTITIONS_MAX
     for number, line in enumerate(lines, start=1):
-        if line.strip():
+        if line.strip() and len(faults) < FAULTS_MAX:
             try:
                 event = _event(line)
                 left -= _partitions(event, left)
                 events.append(event)
             except InvalidInputError as error:
-                raise LineError(number, error) from None
+                faults += [(number, fault) for fault in error.faults]
+    if faults:
+        raise PostError(faults)
     return tuple(events)
 
 
-def _event(line: bytes) -> Event:
+def _event(line: bytes) -> _Posted:
     if len(line) > LINE_BYTES_MAX:
         raise InvalidInputError("", f"has more than {LINE_BYTES_MAX} bytes")
     data = json_object(line)
-    if isinstance(data, dict):
-        if data.get("kind") not in list(_KINDS):
-            raise InvalidInputError("kind", f"must be one of {', '.join(sorted(_KINDS))}")
-        _bound(data)
-    return event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
+    if not isinstance(data, dict):
+        raise InvalidInputError("", "an event must be a JSON object")
+    if data.get("kind") not in list(POSTED_KINDS):
+        raise InvalidInputError("kind", f"must be one of {', '.join(sorted(POSTED_KINDS))}")
+    faults = {fault.field: fault for fault in _long_labels(data)}
+    try:
+        event = cast("_Posted", event_from_json({"event_id": "", **data}, partitions_max=MEMBER_PARTITIONS_MAX))
+    except InvalidInputError as error:
+        faults = {fault.field: fault for fault in error.faults} | faults
+    if faults:
+        raise InvalidFieldsError(tuple(faults.values()))
+    if "event_id" in data:
+        return event
+    return replace(event, event_id=process_event_id(event.KIND, event.process, event.sequence))
 
 
-def _partitions(event: Event, left: int) -> int:
+def _partitions(event: _Posted, left: int) -> int:
     number = count_partitions(event.partitions) if isinstance(event, MemberEvent) else 0
     if number > left:
         raise InvalidInputError("partitions", f"one post has more than {POST_PARTITIONS_MAX} partitions")
     return number
 
 
-def _bound(data: Mapping[str, object]) -> None:
-    for name in _LABELS:
+def _long_labels(data: Mapping[str, object]) -> Iterator[InvalidInputError]:
+    for name in LABELS:
         value = data.get(name)
         if isinstance(value, str) and len(value) > LABEL_MAX:
-            raise InvalidInputError(name, f"must have at most {LABEL_MAX} characters")
+            yield InvalidInputError(name, f"must have at most {LABEL_MAX} characters")

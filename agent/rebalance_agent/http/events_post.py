@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
-__all__ = ["ALIVE_HEADER", "DEFAULT_URL", "DROPPED_HEADER", "EVENTS_PATH", "EVENTS_PORT", "EVENTS_TYPE"]
+__all__ = ["ALIVE_HEADER", "DEFAULT_URL", "DROPPED_HEADER", "EVENTS_PATH", "EVENTS_PORT", "EVENTS_TYPE", "SCHEMA_PATH"]
 
 EVENTS_PATH = "/v1/events"
 """Path of the POST. Its body is newline-delimited JSON, one event per line."""
+
+SCHEMA_PATH = "/v1/events/schema.json"
+"""Path of the JSON Schema of one line of such a body."""
 
 EVENTS_TYPE = "application/x-ndjson"
 """``Content-Type`` of the body."""

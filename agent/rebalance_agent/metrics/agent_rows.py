@@ -29,6 +29,7 @@ __all__ = [
     "NAMES_SHORTENED",
     "OBSERVATION_AGE",
     "OFFSETS_MAX_BYTES",
+    "OTLP_EXPORTS",
     "OVER_BUDGET",
     "OWNED_PARTITIONS",
     "OWNERSHIP_CHANGES",
@@ -71,7 +72,7 @@ def agent_row(
 
 _POLLS = {"poll": ("list", "list_all", "describe", "topics", "loads")}
 _KINDS = {"kind": tuple(EVENT_KINDS)}
-_SINKS = ("kafka", "file", "webhook")
+_SINKS = ("kafka", "file", "webhook", "otlp")
 
 BUILD_INFO = Metric(
     "rebalance_agent_build_info",
@@ -138,7 +139,8 @@ EVENTS_PUBLISHED = agent_row(
     "events_published_total",
     MetricType.COUNTER,
     ExporterRole.AGENT,
-    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook.",
+    "Delivered events: acknowledged by Kafka, written to the file, accepted by the webhook; "
+    "otlp: accepted as spans by the collector.",
     "events",
     _KINDS | {"sink": _SINKS},
 )
@@ -150,6 +152,14 @@ EVENTS_DROPPED = agent_row(
     "answer; otherwise when they were sent to that sink.",
     "events",
     {"where": ("member", "agent", *_SINKS)},
+)
+OTLP_EXPORTS = agent_row(
+    "otlp_exports_total",
+    MetricType.COUNTER,
+    ExporterRole.AGENT,
+    "Exports of all metrics by OTLP. failed: the collector did not accept them; the next export has all counts.",
+    "exports",
+    {"outcome": ("accepted", "failed")},
 )
 REQUESTS_REJECTED = agent_row(
     "requests_rejected_total",
@@ -336,6 +346,7 @@ AGENT_ROWS: tuple[Metric, ...] = (
     BASELINES_MALFORMED,
     EVENTS_PUBLISHED,
     EVENTS_DROPPED,
+    OTLP_EXPORTS,
     REQUESTS_REJECTED,
     CONNECTIONS_CUT,
     SERIES_FOLDED,

@@ -1,8 +1,7 @@
 """Events as JSON objects and back, derived from the type hints of the dataclasses.
 
 A field that is added to an event needs no change here. All input is checked: kind, names, types, lengths. Partitions
-are written as ranges (``{"t": "0-4,7"}``), bytes as base64. Other dataclasses of the same field types can be written
-and read as well; the API does.
+are written as ranges (``{"t": "0-4,7"}``), bytes as base64. The API has other dataclasses of the same field types.
 """
 
 from __future__ import annotations
@@ -18,14 +17,13 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeVar, cast
 
-from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.errors import DecodeError, InvalidFieldsError, InvalidInputError
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges, ReportedPartitions, ranges_text
 from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges
 
 __all__ = [
     "ITEMS_MAX",
-    "MEMBER_PARTITIONS_MAX",
     "PARTITIONS_MAX",
     "TEXT_MAX",
     "event_from_json",
@@ -47,8 +45,6 @@ ITEMS_MAX = 100_000
 
 PARTITIONS_MAX = 2_000_000
 """Partitions in one value: those owned and those assigned in a group that has every partition of a large cluster."""
-MEMBER_PARTITIONS_MAX = 100_000
-"""Partitions in what one member reports about itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Ev
     Unknown fields are ignored, since newer releases may add some. ``partitions_max`` bounds those of the whole event.
 
     Raises:
-        InvalidInputError: a field is missing, too long or of the wrong type; names the first one.
+        InvalidInputError: fields are missing, too long or of the wrong type; ``faults`` has one error for each.
     """
     return _decode_event("", data, _Budget(partitions_max))
 
@@ -127,7 +123,7 @@ def value_from_json(kind: type[_Value], data: object) -> _Value:
     """Read what `value_to_json` wrote of a ``kind``; unknown fields are ignored.
 
     Raises:
-        InvalidInputError: a field is missing, too long or of the wrong type; names the first one.
+        InvalidInputError: as of `event_from_json`.
     """
     return cast("_Value", _codec(cast("Any", kind)).decode("", data, _Budget(PARTITIONS_MAX)))
 
@@ -182,13 +178,17 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
         return {name: codec.encode(item) for name, item, codec in items if item is not None}
 
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
-        entries = _entries(path, data)
-        prefix = _join(path, "")
-        values = {
-            name: decode_field(prefix + name, entries.get(name), budget)
-            for name, decode_field, is_required in decoders
-            if is_required or name in entries
-        }
+        entries, prefix = _entries(path, data), _join(path, "")
+        values: dict[str, Any] = {}
+        faults: list[InvalidInputError] = []
+        for name, decode_field, is_required in decoders:
+            if is_required or name in entries:
+                try:
+                    values[name] = decode_field(prefix + name, entries.get(name), budget)
+                except InvalidInputError as error:
+                    faults += error.faults
+        if faults:
+            raise InvalidFieldsError(faults)
         return kind(**values)
 
     return _Codec(encode, decode)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.assignment_quality import AssignmentQuality
@@ -23,6 +23,7 @@ from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = [
     "EVENT_KINDS",
+    "MEMBER_PARTITIONS_MAX",
     "SCHEMA_VERSION",
     "USER_DATA_BYTES_MAX",
     "WHERE_MAX",
@@ -52,6 +53,9 @@ class Callback(StrEnum):
 
 USER_DATA_BYTES_MAX = 49_152
 """Longest user data of a member in an event: in base64, the longest text that readers of events accept."""
+
+MEMBER_PARTITIONS_MAX = 100_000
+"""Partitions in what one member reports about itself: more than any consumer can hold."""
 
 WHERE_MAX = 1_024
 """Characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may include a digest."""
@@ -206,47 +210,49 @@ class GroupGoneEvent(GroupEvent):
 
 @dataclass(frozen=True, slots=True)
 class MemberEvent:
-    """A rebalance callback in one consumer process, in that process's wall-clock time.
+    """A rebalance callback ran in one consumer process, or the consumer closed; times are by that process's clock.
 
-    ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those passed to it;
-    ``generation`` is the member's when it was entered, -1 where the client does not provide it. ``reason``: the cause
-    according to the client; clients that know it only later send the event again with a higher revision.
-    ``reprocessed_records``: records that are consumed again because of it; None where the client does not know its
-    position. ``join_seconds`` and ``sync_seconds``: how long the member waited for the JoinGroup and SyncGroup
-    responses that precede the event.
-
-    ``evidence``: ``gateway`` where a gateway derived the event from the member's frames; None where the client reported
-    a callback. With ``gateway``, ``stop_seconds`` is the time from the response that asked the member to rejoin until
-    it did, and ``rejected_commits`` counts partitions whose commits the coordinator has rejected since the previous
-    event.
+    The annotations are the descriptions in its JSON Schema.
     """
 
     KIND: ClassVar[str] = "member"
 
-    event_id: str
-    group: str
-    timestamp_ms: int
-    callback: Callback
-    client_id: str
-    member_id: str
-    generation: int
-    started_ms: int
-    partitions: ReportedPartitions
-    process: str
-    sequence: int
-    cluster_id: str = ""
-    instance_id: str | None = None
-    host: str | None = None
-    error: str | None = None
-    where: Workload | None = None
-    revision: int = 0
-    reason: str | None = None
-    reprocessed_records: int | None = None
-    join_seconds: float | None = None
-    sync_seconds: float | None = None
-    evidence: Evidence | None = None
-    stop_seconds: float | None = None
-    rejected_commits: int | None = None
+    event_id: Annotated[
+        str, "id of the fact, the same at each retry. If a post has none, it is derived from process and sequence"
+    ]
+    group: Annotated[str, "the group's id"]
+    timestamp_ms: Annotated[int, "epoch milliseconds when the callback returned"]
+    callback: Annotated[Callback, "the callback that ran; left: the consumer closed on purpose"]
+    client_id: Annotated[str, "the client's own name"]
+    member_id: Annotated[str, "the coordinator's name for the member; empty if the client does not provide it"]
+    generation: Annotated[
+        int, "the member's generation when the callback was entered; -1 if the client does not provide it"
+    ]
+    started_ms: Annotated[int, "epoch milliseconds when the callback was entered"]
+    partitions: Annotated[ReportedPartitions, "the partitions passed to the callback"]
+    process: Annotated[str, "random id of the process, a new one at each start"]
+    sequence: Annotated[int, "counts the events of the process"]
+    cluster_id: Annotated[str, "the cluster's id; the sidecar adds it"] = ""
+    instance_id: Annotated[str | None, "group.instance.id of a static member"] = None
+    host: Annotated[str | None, "the member's address"] = None
+    error: Annotated[str | None, "the exception with which the callback failed"] = None
+    where: Annotated[Workload | None, "where the member runs; the sidecar adds it"] = None
+    revision: Annotated[int, "higher if the event is sent again with more information"] = 0
+    reason: Annotated[str | None, "the cause of the rebalance according to the client"] = None
+    reprocessed_records: Annotated[
+        int | None, "records that are consumed again because of it; absent if the client does not know its position"
+    ] = None
+    join_seconds: Annotated[float | None, "time until the answer to JoinGroup, before the callback"] = None
+    sync_seconds: Annotated[float | None, "time from there until the answer to SyncGroup"] = None
+    evidence: Annotated[
+        Evidence | None, "gateway if a gateway derived the event from the member's frames; absent if a client reports"
+    ] = None
+    stop_seconds: Annotated[
+        float | None, "from gateways: time from the answer that asked the member to rejoin until it did"
+    ] = None
+    rejected_commits: Annotated[
+        int | None, "from gateways: partitions whose commits were rejected since the previous event"
+    ] = None
 
     @property
     def asked_ms(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GroupEvent", "event_id", "process_event_id"]
+__all__ = ["GroupEvent", "digest", "event_id", "process_event_id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,16 @@ def event_id(
     ``timestamp_ms`` is that of the closing record: a group that was deleted and created again, or a static member that
     returns within one generation, then gets another id.
     """
-    return _digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
+    return digest(kind, cluster_id, group, group_type, generation, timestamp_ms, member_id, part)
 
 
 def process_event_id(kind: str, process: str, sequence: int) -> str:
     """Return the id of a fact that one process reports about itself; it is the same at each retry."""
-    return _digest(kind, process, sequence)
+    return digest(kind, process, sequence)
 
 
-def _digest(*parts: str | int) -> str:
+def digest(*parts: str | int) -> str:
+    """Return 32 hexadecimal digits of a hash of ``parts``, in their order; the same in every process and release."""
     # Each text follows its length, so that different tuples never give equal bytes.
     texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
     joined = b"".join(len(text).to_bytes(4, "big") + text for text in texts)

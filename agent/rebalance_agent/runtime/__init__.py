@@ -3,7 +3,8 @@
 - ``processes``: observer, sidecar and gateway, and what every process needs (logs, signals, memory).
 - ``watch``: the data path of one cluster; the observer, `whatif`, `verify` and `explain` use it.
 - ``settings``: every setting, from flags, environment, file and defaults.
-- ``sinks``: where events are published: Kafka, a file, a webhook.
+- ``sinks``: where events are published: Kafka, a file, a webhook, and as spans a collector.
+- ``otlp``: metrics and spans for an OpenTelemetry collector.
 - ``listeners``: the HTTP listeners and the gateway's addresses.
 - ``preflight``: the checks of `rebalance-agent check`.
 - ``scheduling``: repeated calls.

@@ -10,7 +10,8 @@ from types import UnionType
 from typing import Any, cast
 
 from rebalance_agent.api.history import HistoryLimits
-from rebalance_agent.api.openapi import OPENAPI_VERSION, field_descriptions, shapes_of
+from rebalance_agent.api.json_schema import field_descriptions, shapes_of
+from rebalance_agent.api.openapi import OPENAPI_VERSION
 from rebalance_agent.api.query import QUERY_MAX
 from rebalance_agent.api.routes import GROUPS, LIMIT_MAX, ROUTES, Parameter
 from rebalance_agent.api.shapes import values_of
@@ -58,7 +59,7 @@ def api_page() -> str:
     ]
     shapes = {shape: None for route in ROUTES if route.answer for shape in shapes_of(route.answer)}
     for shape in shapes:
-        if is_dataclass(shape) and shape not in EVENT_KINDS.values() and field_descriptions(shape):
+        if _is_described(shape):
             text = (shape.__doc__ or "").strip()
             parts += [f"## {shape.__name__}\n\n{text}\n", _table(("field", "type", "meaning"), _fields(shape))]
     sets = {shape for shape in shapes if issubclass(shape, Enum)} & set(_named())
@@ -94,9 +95,14 @@ def _fields(shape: type) -> Iterator[tuple[str, ...]]:
 def _named() -> Iterator[type]:
     """The types of the fields in this page's tables; events have a page of their own."""
     for shape in (shape for route in ROUTES if route.answer for shape in shapes_of(route.answer)):
-        if is_dataclass(shape) and field_descriptions(shape):
+        if _is_described(shape):
             for hint in typing.get_type_hints(shape).values():
                 yield from (hint, *typing.get_args(hint))
+
+
+def _is_described(shape: type) -> bool:
+    """Whether the page has a table of it; events have a page of their own."""
+    return is_dataclass(shape) and shape not in EVENT_KINDS.values() and bool(field_descriptions(shape))
 
 
 def _values(kind: type) -> tuple[str, ...]:

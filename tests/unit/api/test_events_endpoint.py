@@ -3,11 +3,12 @@ import tracemalloc
 
 import pytest
 
-from rebalance_agent.api.events_endpoint import EventsApp
+from rebalance_agent.api.events_endpoint import FAULT_FIELD_MAX, EventsApp
 from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.api.posted_schema import posted_schema
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
-from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
+from rebalance_agent.http.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, SCHEMA_PATH
 from rebalance_agent.model.event_json import json_line
 from support.http.asked import ask
 from support.observer.views import assign_event, member_event
@@ -83,6 +84,30 @@ def test_one_bad_line_refuses_the_whole_body_and_is_named():
     assert (status, answer["line"], answer["field"]) == (400, 2, "callback")
     assert sidecar.accepted == []
     assert sidecar.rejected == [400]
+
+
+def test_every_fault_of_a_body_is_in_the_answer():
+    sidecar = Sidecar()
+    long = json_line(member_event()).replace(b'"payments":"0-2"', b'"' + b"t" * 5_000 + b'":7')
+    broken = json_line(member_event()).replace(b'"assigned"', b'"paused"').replace(b'"p1"', b"1")
+    status, answer, _ = sidecar.post(broken + b"\n" + long + b"\n")
+    assert status == 400
+    assert (answer["line"], answer["field"]) == (1, "callback")
+    assert [(fault["line"], fault["field"]) for fault in answer["faults"]] == [
+        (1, "callback"),
+        (1, "process"),
+        (2, ("partitions." + "t" * 5_000)[:FAULT_FIELD_MAX]),
+    ]
+    assert answer["error"] == f"callback: {answer['faults'][0]['problem']}"
+
+
+def test_the_schema_of_a_line_is_served_without_a_token():
+    sidecar = Sidecar(bearer=Bearer(TOKEN))
+    status, headers, answer = ask(sidecar.app, SCHEMA_PATH)
+    assert (status, headers["Content-Type"]) == (200, "application/schema+json")
+    assert json.loads(answer) == posted_schema()
+    status, _, headers = sidecar.post(body(member_event()), path=SCHEMA_PATH)
+    assert (status, headers["Allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize(

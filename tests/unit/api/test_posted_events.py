@@ -3,14 +3,16 @@ import json
 import pytest
 
 from rebalance_agent.api.posted_events import (
+    FAULTS_MAX,
     LABEL_MAX,
     LINE_BYTES_MAX,
     POST_PARTITIONS_MAX,
-    LineError,
+    PostError,
     parse_events,
 )
-from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_to_json, json_line
-from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.event_json import event_to_json, json_line
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, GroupGoneEvent
+from rebalance_agent.model.group_event import process_event_id
 from support.observer.views import assign_event, member_event
 
 
@@ -19,7 +21,7 @@ def line(**changes):
 
 
 def refused(*lines):
-    with pytest.raises(LineError) as caught:
+    with pytest.raises(PostError) as caught:
         parse_events(list(lines))
     return caught.value
 
@@ -79,3 +81,45 @@ def test_a_line_is_bounded():
 def test_an_assignors_name_is_bounded():
     data = {**event_to_json(assign_event()), "assignor": "a" * (LABEL_MAX + 1)}
     assert refused(json.dumps(data).encode()).field == "assignor"
+
+
+def test_all_faults_of_all_lines_come_at_once():
+    error = refused(
+        line(callback="paused", group="g" * (LABEL_MAX + 1), sequence="1"),
+        line(),
+        b"{",
+        line(where={"pod": 1, "node": 2}, partitions={"t": "4-1"}),
+    )
+    assert list(zip(error.lines, (fault.field for fault in error.faults), strict=True)) == [
+        (1, "callback"),
+        (1, "sequence"),
+        (1, "group"),
+        (3, ""),
+        (4, "partitions.t"),
+        (4, "where.pod"),
+        (4, "where.node"),
+    ]
+    assert (error.line, error.field) == (1, "callback")
+
+
+def test_a_field_with_two_faults_is_named_once():
+    error = refused(line(group="g" * 100_000))
+    assert [fault.problem for fault in error.faults] == [f"must have at most {LABEL_MAX} characters"]
+
+
+def test_the_rest_of_a_post_with_many_faults_is_not_read():
+    assert len(refused(*[line(callback="paused")] * (2 * FAULTS_MAX)).faults) == FAULTS_MAX
+
+
+@pytest.mark.parametrize("event", [member_event(sequence=7), assign_event(sequence=7)])
+def test_an_event_without_id_gets_the_one_of_its_process_and_sequence(event):
+    data = event_to_json(event)
+    del data["event_id"]
+    (read,) = parse_events([json.dumps(data).encode()])
+    assert read.event_id == process_event_id(event.KIND, event.process, 7)
+    del data["process"]
+    assert [fault.field for fault in refused(json.dumps(data).encode()).faults] == ["process"]
+
+
+def test_an_id_that_is_no_text_is_refused_and_not_derived():
+    assert refused(line(event_id=None)).field == "event_id"

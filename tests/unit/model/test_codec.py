@@ -107,6 +107,19 @@ def test_a_wrong_field_is_refused_by_its_path(change, field, problem):
     assert caught.value.field == field
 
 
+def test_all_wrong_fields_are_named_and_the_first_is_the_message():
+    damaged = {**event_to_json(REVOKED), "group": 5, "where": {"pod": 1, "image": 2}}
+    del damaged["sequence"]
+    with pytest.raises(InvalidInputError, match=r"^group: must be") as caught:
+        event_from_json(damaged)
+    assert [fault.field for fault in caught.value.faults] == [
+        "group",
+        "sequence",
+        "where.pod",
+        "where.image",
+    ]
+
+
 @pytest.mark.parametrize("missing", ["group", "event_id", "partitions", "sequence"])
 def test_a_missing_field_is_refused_by_name(missing):
     data = event_to_json(REVOKED)

@@ -9,8 +9,8 @@ from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_to_json, json_line
-from rebalance_agent.model.events import AssignEvent, Callback, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.event_json import event_to_json, json_line
+from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Callback, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.polls import member_events as module
 from rebalance_agent.polls.member_events import (

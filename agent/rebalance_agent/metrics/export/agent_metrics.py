@@ -79,6 +79,10 @@ class AgentMetrics:
         """Count lost events. ``where``: member (a consumer's full queue), agent (this process), or the sink."""
         self._instruments.counter(rows.EVENTS_DROPPED).labels(where).inc(number)
 
+    def otlp_exported(self, outcome: Literal["accepted", "failed"]) -> None:
+        """Count an export of all metrics by OTLP."""
+        self._instruments.counter(rows.OTLP_EXPORTS).labels(outcome).inc()
+
     def request_rejected(self, status: int) -> None:
         """Count a POST of events that was refused with this HTTP status."""
         self._instruments.counter(rows.REQUESTS_REJECTED).labels(str(status)).inc()

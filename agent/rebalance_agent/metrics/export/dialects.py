@@ -1,4 +1,4 @@
-"""The two text formats of /metrics, and the choice of format and compression by a scraper's HTTP headers.
+"""The text formats of /metrics, and the choice of format and compression by a scraper's HTTP headers.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
-__all__ = ["Dialect", "accepts_gzip", "choose_dialect"]
+__all__ = ["Dialect", "Page", "accepts_gzip", "choose_dialect"]
 
 _QUALITY = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)")
 _OPENMETRICS_VERSIONS = ("", "1.0.0")
@@ -19,15 +19,24 @@ _TEXT_RANGES = ("text/plain", "text/*", "*/*")
 
 
 class Dialect(Enum):
-    """A text format; the value is its content type. Samples have one form in both; headers and exemplars differ."""
+    """A text format; the value is its content type. Samples have one form in all; headers and exemplars differ.
+
+    ``PUSHED`` is Prometheus' format for what the process itself pushes (OTLP): a reader of its own, to which a new
+    series is shown as 0 first (`Instruments`), whether scrapers have seen it or not. No scraper can ask for it.
+    """
 
     PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    PUSHED = "text/plain; version=0.0.4; charset=utf-8; pushed"
 
     @property
     def end(self) -> bytes:
         """The last line of the text; empty if the format has none."""
         return b"# EOF\n" if self is Dialect.OPENMETRICS else b""
+
+
+Page = Callable[[Dialect], bytes | list[bytes]]
+"""Writes complete metric families with headers; those of thousands of groups in pieces, which are never joined."""
 
 
 def choose_dialect(accept: str) -> Dialect:

@@ -28,9 +28,9 @@ class Instruments:
     Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
     it is first set: what was never measured is absent, not 0.
 
-    With ``zero_first`` every other series of a counter or histogram is 0, too, in the first text that has it, whatever
-    it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a value. The next text has
-    all.
+    With ``zero_first`` every other series of a counter or histogram is 0, too, in the first text of a dialect that has
+    it, whatever it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a value. The next
+    text has all.
     """
 
     def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None, *, zero_first: bool = False) -> None:
@@ -41,7 +41,7 @@ class Instruments:
         self._rows = tuple(rows)
         self._instruments: dict[Metric, MetricWrapperBase] = {}
         self._zero_first = zero_first
-        self._shown: frozenset[_Series] = frozenset()
+        self._shown: dict[Dialect, frozenset[_Series]] = {}
         for row in self._rows:
             if row.kind is MetricType.COUNTER:
                 _at_zero(row, self.counter(row))
@@ -64,16 +64,17 @@ class Instruments:
         """Metric families with headers, without the metrics that have no sample."""
         parts: list[bytes] = []
         shown: set[_Series] = set()
+        before = self._shown.get(dialect, frozenset())
         for row in self._rows:
             with self._lock:
                 instrument = self._instruments.get(row)
             if instrument and (samples := _samples(instrument)):
                 if self._zero_first and row.kind in (MetricType.COUNTER, MetricType.HISTOGRAM):
                     series = {sample[:2] for sample in samples}
-                    samples = [(*each[:2], each[2] if each[:2] in self._shown else 0.0) for each in samples]
+                    samples = [(*each[:2], each[2] if each[:2] in before else 0.0) for each in samples]
                     shown |= series
                 parts += (self._format.header(row, dialect), self._format.lines(samples))
-        self._shown = frozenset(shown)  # a series that was removed begins anew
+        self._shown[dialect] = frozenset(shown)  # a series that was removed begins anew
         return b"".join(parts)
 
     def _of(self, row: Metric, kind: type[_Instrument]) -> _Instrument:

@@ -17,8 +17,9 @@ from rebalance_agent.http.messages import Answer
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.dialects import Page
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, Page, WebApp
+from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
 from rebalance_agent.runtime.settings.listener_security import bearer_of, listener_tls
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings

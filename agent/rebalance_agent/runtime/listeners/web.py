@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.messages import Answer, Application, Request, Response, chunks
-from rebalance_agent.metrics.export.dialects import Dialect, accepts_gzip, choose_dialect
+from rebalance_agent.metrics.export.dialects import Page, accepts_gzip, choose_dialect
 from rebalance_agent.ui.page.page_frame import HTML, POLICY
 from rebalance_agent.ui.page.site import ASSETS, Site, sign_in
 
-__all__ = ["API_PREFIX", "HEALTH_PATHS", "Page", "WebApp"]
+__all__ = ["API_PREFIX", "HEALTH_PATHS", "WebApp"]
 
 API_PREFIX = "/api/"
 
@@ -33,9 +33,6 @@ _HEADERS = (
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
 )
-
-Page = Callable[[Dialect], bytes | list[bytes]]
-"""Writes complete metric families with headers; those of thousands of groups in pieces, which are never joined."""
 
 
 class WebApp:

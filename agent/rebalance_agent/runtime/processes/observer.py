@@ -26,6 +26,7 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
+from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
@@ -87,6 +88,7 @@ class Observer:
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         api = GroupsApi(self.views, self._history, self._clock, self.lags)
         pages = (self._page.pieces, self._lags.text, normal.text, self._phases.text, self._metrics.text)
+        self._push = configured_push(pages, self._metrics, self._clock)
         hosts = HostNames.parse(settings.host_names)
         site = Site(readiness, groups=GroupPages(api, self._history, self._clock, hosts))
         self._server = web_server(settings, pages, readiness, site, self._metrics, self._clock, api)
@@ -129,6 +131,8 @@ class Observer:
                 stack.callback(self._posts.stop)
             self._server.start()
             stack.callback(self._server.stop)
+            self._push.start()
+            stack.callback(self._push.stop)
             self._log.info("listening", port=self.port, **({"events_port": self.events_port} if self._posts else {}))
             if self._configured:
                 self._observe(stop, stack)

@@ -13,12 +13,13 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.dialects import Page
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
-from rebalance_agent.runtime.listeners.web import Page
+from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.rights_watch import watch_rights
 from rebalance_agent.runtime.settings.roles import SidecarSettings
@@ -87,6 +88,7 @@ class Sidecar:
         self._kafka = PendingEvents(where, self._dropped) if self._configured and settings.events_topic else None
         self._local = PendingEvents(where, self._dropped)
         pages = (self._members.text, *pages, self._metrics.text)
+        self._push = configured_push(pages, self._metrics, clock)
         site = Site(readiness, consumers=self._members.consumers)
         self._web = web_server(settings, pages, readiness, site, self._metrics, clock)
         self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
@@ -135,6 +137,8 @@ class Sidecar:
             stack.callback(self._events.stop)
             self._web.start()
             stack.callback(self._web.stop)
+            self._push.start()
+            stack.callback(self._push.stop)
             self._log.info("listening", port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
                 if not (self._kafka or self._sinks.local):

@@ -1,4 +1,4 @@
-"""Makes the sinks that are configured: Kafka, a file, a webhook."""
+"""Makes the sinks that are configured: Kafka, a file, a webhook, traces by OTLP."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
 from rebalance_agent.runtime.settings.listener_security import token_file, webhook_tls
 from rebalance_agent.runtime.settings.roles import AgentSettings
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
@@ -18,12 +19,13 @@ from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
 from rebalance_agent.runtime.sinks.sinks import Sink, SinkFanout
 from rebalance_agent.runtime.sinks.webhook_sink import Webhook
 
-__all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet", "configured_webhook"]
+__all__ = ["FILE", "KAFKA", "OTLP", "WEBHOOK", "SinkSet", "configured_webhook"]
 
 # Names of the sinks, in metrics and logs.
 KAFKA = "kafka"
 FILE = "file"
 WEBHOOK = "webhook"
+OTLP = "otlp"
 
 
 class SinkSet:
@@ -36,7 +38,7 @@ class SinkSet:
         """Open the file and check the webhook's settings; nothing is sent yet.
 
         Raises:
-            InvalidInputError: naming the setting that cannot be used.
+            InvalidInputError: naming the setting, or the variable of OTLP, that cannot be used.
         """
         self._settings, self._counts = settings, counts
         self.publisher: Publisher | None = None
@@ -47,6 +49,10 @@ class SinkSet:
         if settings.events_file:
             file = EventsFile(settings.events_file, settings.events_file_bytes, settings.events_file_count)
             self._local.append((FILE, QueuedSink(FILE, file, counts)))
+        if otlp_signals().traces:
+            from rebalance_agent.runtime.sinks.trace_sink import TraceSink  # noqa: PLC0415 - the SDK is an extra
+
+            self._local.append((OTLP, QueuedSink(OTLP, TraceSink(), counts)))
 
     @property
     def local(self) -> bool:

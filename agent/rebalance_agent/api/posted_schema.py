@@ -1,0 +1,49 @@
+"""The JSON Schema of one line of a post of events, for reporters in any language."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from rebalance_agent.api.json_schema import Schema, SchemaForm, shapes_of
+from rebalance_agent.api.posted_events import LABEL_MAX, LABELS, POSTED_KINDS
+from rebalance_agent.model.events import WHERE_MAX, Workload
+
+__all__ = ["posted_schema", "posted_schema_json"]
+
+_FORM = SchemaForm("#/$defs/", read=True)
+
+
+def posted_schema() -> dict[str, Any]:
+    """The schema as a JSON-ready dict: a ``member`` or an ``assign`` event.
+
+    A schema cannot express that ranges ascend, the sums of partitions, and the bytes of a line. Unknown fields are
+    allowed, as the endpoint ignores them.
+    """
+    shapes = {shape.__name__: shape for kind in POSTED_KINDS.values() for shape in shapes_of(kind)}
+    definitions = {name: _FORM.object_of(shape) for name, shape in sorted(shapes.items())}
+    for kind in POSTED_KINDS.values():
+        event = definitions[kind.__name__]
+        event["required"].remove("event_id")
+        for name in LABELS:
+            _shorten(event, name, LABEL_MAX)
+    for name in definitions[Workload.__name__]["properties"]:
+        _shorten(definitions[Workload.__name__], name, WHERE_MAX)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "One line of a post to /v1/events of rebalance-agent sidecar",
+        "oneOf": [{"$ref": f"#/$defs/{kind.__name__}"} for kind in POSTED_KINDS.values()],
+        "$defs": definitions,
+    }
+
+
+@functools.cache
+def posted_schema_json() -> bytes:
+    """`posted_schema` as indented JSON."""
+    return json.dumps(posted_schema(), indent=1).encode() + b"\n"
+
+
+def _shorten(shape: Schema, name: str, length: int) -> None:
+    if name in shape["properties"]:
+        shape["properties"][name] = {**shape["properties"][name], "maxLength": length}

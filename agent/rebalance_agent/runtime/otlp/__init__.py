@@ -1,0 +1,8 @@
+"""OTLP over HTTP, by the SDK of ``opentelemetry``, which is imported only where the environment turns OTLP on.
+
+- ``otlp_environment``: what the standard variables turn on.
+- ``configured_push``: the push of metrics that follows from it; ``metrics_push``: its thread; ``otlp_points``: samples
+  of the catalogue's metrics in the SDK's types.
+- ``exporter_log``: what the SDK's exporters log, which log each attempt.
+- ``otlp_spans``: spans in the SDK's types, for the sink ``trace_sink``; ``otlp_resource``: the process as their source.
+"""

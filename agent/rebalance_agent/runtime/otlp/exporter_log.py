@@ -1,0 +1,36 @@
+"""Takes what an exporter of the SDK logs, for a line of ours: it logs each attempt, also while a collector is away."""
+
+from __future__ import annotations
+
+import logging
+from typing import Self
+
+__all__ = ["ExporterLog"]
+
+REASON_MAX = 300
+"""Characters of a message that are kept: it may quote a collector's answer."""
+
+
+class ExporterLog(logging.Handler):
+    """The first message that the exporter's module logged in the last attempt. A context manager for one attempt."""
+
+    def __init__(self, module: str) -> None:
+        """``module``: the name of the exporter's logger, whose messages go nowhere else from now on."""
+        super().__init__()
+        self.reason = ""
+        self._logger = logging.getLogger(module)
+        self._logger.propagate = False
+
+    def __enter__(self) -> Self:
+        """Forget the last attempt, and listen."""
+        self.reason = ""
+        self._logger.addHandler(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Stop to listen."""
+        self._logger.removeHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the first message."""
+        self.reason = self.reason or record.getMessage()[:REASON_MAX]

@@ -1,0 +1,31 @@
+"""Any event to spans: the entry of this package."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GenerationEvent, MemberEvent
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.traces.group_spans import aborted_spans, generation_spans, rollout_spans
+from rebalance_agent.traces.member_spans import MemberSpans, assign_spans
+from rebalance_agent.traces.span import Span
+
+__all__ = ["EventTraces"]
+
+
+class EventTraces:
+    """Turns the events of one process into spans, in their order. Not thread-safe."""
+
+    def __init__(self) -> None:
+        """Start without events."""
+        self._members = MemberSpans()
+
+    def spans(self, event: Event) -> tuple[Span, ...]:
+        """Return the spans that are complete with ``event``; none for events that are part of no rebalance."""
+        if isinstance(event, GenerationEvent):
+            return generation_spans(event)
+        if isinstance(event, MemberEvent):
+            return self._members.spans(event)
+        if isinstance(event, AssignEvent):
+            return assign_spans(event)
+        if isinstance(event, AbortedEvent):
+            return aborted_spans(event)
+        return rollout_spans(event) if isinstance(event, RolloutEvent) else ()

@@ -1,0 +1,1 @@
+"""A collector of OTLP over HTTP on loopback."""
