@@ -67,7 +67,7 @@ class GroupAccount:
         self._unowned_ms = self._unowned_sum_ms = 0
 
     def drop_episode(self, *, closed: bool = False) -> None:
-        """Drop the open episode: one of its facts has no event or is not certain. ``closed``: it ended with that one."""
+        """Drop the open episode: a fact of it has no event or is not certain. ``closed``: it ended with that fact."""
         self._open, self._base, self._skipping, self._skipped_closed = None, None, True, closed
 
     @property
