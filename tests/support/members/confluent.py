@@ -35,7 +35,7 @@ class Application:
         self.on_record = on_record or (lambda _application, _message: None)
         self._callbacks = callbacks
         self._stop = threading.Event()
-        self._stalled = threading.Event()
+        self._stalled, self._away = threading.Event(), threading.Event()
         self._go_on = threading.Event()
         self.consumer.subscribe(topics, on_assign=self._assign, on_revoke=self._revoke, on_lost=self._lost)
         self._thread = threading.Thread(target=self._run)
@@ -81,12 +81,15 @@ class Application:
                 self.records.append((message.partition(), message.offset()))
                 self.on_record(self, message)
             if self._stalled.is_set():
+                self._away.set()
                 self._go_on.wait(PATIENCE)
+                self._away.clear()
 
     def stall(self):
-        """Do not poll again before `go_on`."""
+        """Do not poll again before `go_on`; returns when the last poll before that has ended."""
         self._go_on.clear()
         self._stalled.set()
+        assert self._away.wait(PATIENCE)
 
     def go_on(self):
         self._stalled.clear()
