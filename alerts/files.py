@@ -8,12 +8,14 @@ from alerts.document import alerts_page
 from alerts.inhibition import inhibit_rules
 from alerts.pack import GROUPS
 from alerts.render import rules
+from alerts.replayed import replays_page
 from alerts.text import to_yaml
 from alerts.values import Values
 
 __all__ = ["PAGE", "documents", "rule_files"]
 
 PAGE = Path("docs/alerts.md")
+REPLAYS = Path("docs/alert-replays.md")
 
 
 def rule_files(values: Values, *, placeholders: bool = False) -> dict[Path, str]:
@@ -30,4 +32,4 @@ def rule_files(values: Values, *, placeholders: bool = False) -> dict[Path, str]
 
 def documents(values: Values) -> dict[Path, str]:
     """Return the pages of the documentation: path in the repository -> text."""
-    return {PAGE: alerts_page(values)}
+    return {PAGE: alerts_page(values), REPLAYS: replays_page(values)}

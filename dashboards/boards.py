@@ -8,10 +8,11 @@ from dashboards.agent.board import AGENT
 from dashboards.fleet.board import FLEET
 from dashboards.group.board import ONE
 from dashboards.members.board import MEMBERS
+from dashboards.service.board import SERVICE
 
 __all__ = ["BOARDS", "FOLDER"]
 
-BOARDS = (FLEET, ONE, MEMBERS, AGENT)
+BOARDS = (FLEET, SERVICE, ONE, MEMBERS, AGENT)
 """In the order of use."""
 
 FOLDER = Path(__file__).parent / "json"

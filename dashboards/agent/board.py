@@ -7,7 +7,16 @@ from dashboards.agent.gateways import CONNECTIONS, COST, DELAY, FRAMES, SEATS, V
 from dashboards.agent.health import BUILDS, DEGRADED, READY, SHARE
 from dashboards.agent.kafka import BYTES, LAG, POLLS, PROBLEMS, READ, SNAPSHOTS
 from dashboards.agent.numbers import NUMBERS
-from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.parts.board import (
+    AGENT_UID,
+    FLEET_UID,
+    GROUP_UID,
+    MEMBERS_UID,
+    SERVICE_UID,
+    Annotation,
+    Board,
+    leads_to,
+)
 from dashboards.parts.grid import Row
 from dashboards.parts.query import ROLE
 from dashboards.parts.variables import cluster, instance, job
@@ -35,6 +44,7 @@ AGENT = Board(
     ),
     (
         leads_to(FLEET_UID, "Fleet"),
+        leads_to(SERVICE_UID, "Service"),
         leads_to(GROUP_UID, "Group"),
         leads_to(MEMBERS_UID, "Members"),
     ),

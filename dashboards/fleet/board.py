@@ -8,7 +8,16 @@ from dashboards.fleet.groups import RUN, WHICH
 from dashboards.fleet.lag import CATCHING_UP, EMPTY, LAGS, TOPIC_LAGS
 from dashboards.fleet.numbers import NUMBERS
 from dashboards.fleet.rebalances import AGES, FAILED, PHASES, STALL, STANDING, STORMS, TRIGGERS
-from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.parts.board import (
+    AGENT_UID,
+    FLEET_UID,
+    GROUP_UID,
+    MEMBERS_UID,
+    SERVICE_UID,
+    Annotation,
+    Board,
+    leads_to,
+)
 from dashboards.parts.grid import Row
 from dashboards.parts.query import GROUP, gauge
 from dashboards.parts.variables import ACROSS, cluster, instance, job, some_groups
@@ -38,6 +47,7 @@ FLEET = Board(
     ),
     (
         leads_to(GROUP_UID, "Group", "job", "across"),
+        leads_to(SERVICE_UID, "Service", "job", "across"),
         leads_to(MEMBERS_UID, "Members"),
         leads_to(AGENT_UID, "Agent"),
     ),

@@ -19,7 +19,7 @@ from dashboards.parts.goals import AVAILABILITY, DURATION
 from dashboards.parts.panel import COUNT, Column, Look, Panel
 from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in
 
-__all__ = ["RUN", "WHICH"]
+__all__ = ["MOSTLY", "RUN", "WHICH"]
 
 MOSTLY = (
     f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "

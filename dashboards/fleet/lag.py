@@ -6,7 +6,17 @@ from dashboards.fleet.queries import LINE_TO_GROUP, NAME
 from dashboards.parts.panel import Panel, above
 from dashboards.parts.query import GROUP, Query, gauge, was_highest, worst
 
-__all__ = ["CATCHING", "CATCHING_UP", "EMPTY", "EMPTY_AGE", "GROUP_LAG", "LAGS", "TOPIC_LAGS"]
+__all__ = [
+    "CATCHING",
+    "CATCHING_UP",
+    "EMPTY",
+    "EMPTY_AGE",
+    "GROUP_LAG",
+    "GROUP_LAG_AGE",
+    "LAGS",
+    "LAG_AGES",
+    "TOPIC_LAGS",
+]
 
 EMPTY_AGE = "kafka_rebalance_group_empty_seconds"
 EMPTY = Panel(
@@ -29,6 +39,19 @@ LAGS = Panel(
     (Query(worst(10, gauge(GROUP_LAG, GROUP), was_highest(GROUP_LAG, GROUP)), NAME),),
     width=6,
     decimals=0,
+    empty="lag_groups names no group",
+    links=(LINE_TO_GROUP,),
+)
+GROUP_LAG_AGE = "kafka_rebalance_group_lag_seconds"
+LAG_AGES = Panel(
+    26,
+    "Age of the lag",
+    "How old is the oldest record that each group has yet to read? The ten groups with the oldest, of those that "
+    "lag_groups names.",
+    (Query(worst(10, gauge(GROUP_LAG_AGE, GROUP), was_highest(GROUP_LAG_AGE, GROUP)), NAME),),
+    unit="s",
+    width=6,
+    thresholds=above(60, 300),
     empty="lag_groups names no group",
     links=(LINE_TO_GROUP,),
 )

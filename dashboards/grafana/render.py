@@ -71,6 +71,14 @@ def _variable(variable: Variable) -> Builder[models.VariableModel]:
             .options(options)
             .current(options[0])
         )
+    if variable.text:
+        return (
+            dashboard.TextBoxVariable(variable.name)
+            .label(variable.label)
+            .description(variable.description)
+            .default_value(variable.text)
+            .current(models.VariableOption(selected=True, text=variable.text, value=variable.text))
+        )
     made = (
         dashboard.QueryVariable(variable.name)
         .label(variable.label)

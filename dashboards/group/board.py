@@ -8,7 +8,16 @@ from dashboards.group.numbers import NUMBERS
 from dashboards.group.queries import STALLED
 from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
 from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
-from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.parts.board import (
+    AGENT_UID,
+    FLEET_UID,
+    GROUP_UID,
+    MEMBERS_UID,
+    SERVICE_UID,
+    Annotation,
+    Board,
+    leads_to,
+)
 from dashboards.parts.grid import Row
 from dashboards.parts.query import ONE_GROUP, gauge
 from dashboards.parts.variables import ACROSS, cluster, instance, job, one_group
@@ -39,6 +48,7 @@ ONE = Board(
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),
+        leads_to(SERVICE_UID, "Service", "job", "across"),
         leads_to(MEMBERS_UID, "Members", "consumergroup"),
         leads_to(AGENT_UID, "Agent"),
     ),

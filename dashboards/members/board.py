@@ -6,7 +6,16 @@ from dashboards.members.each import AGAIN, COUNTS, EACH, GENERATION, PARTITIONS
 from dashboards.members.leaders import ASSIGN, ERRORS, SKEW
 from dashboards.members.numbers import NUMBERS
 from dashboards.members.waits import CALLBACKS, CALLS, PHASES, STALLS
-from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.parts.board import (
+    AGENT_UID,
+    FLEET_UID,
+    GROUP_UID,
+    MEMBERS_UID,
+    SERVICE_UID,
+    Annotation,
+    Board,
+    leads_to,
+)
 from dashboards.parts.grid import Row
 from dashboards.parts.variables import cluster, instance, job, some_groups, some_members
 
@@ -34,6 +43,7 @@ MEMBERS = Board(
     ),
     (
         leads_to(FLEET_UID, "Fleet"),
+        leads_to(SERVICE_UID, "Service"),
         leads_to(GROUP_UID, "Group", "consumergroup"),
         leads_to(AGENT_UID, "Agent"),
     ),

@@ -7,17 +7,31 @@ from dataclasses import dataclass
 from dashboards.parts.grid import Row
 from dashboards.parts.panel import Link
 
-__all__ = ["AGENT_UID", "FLEET_UID", "GROUP_UID", "MEMBERS_UID", "Annotation", "Board", "Variable", "leads_to"]
+__all__ = [
+    "AGENT_UID",
+    "FLEET_UID",
+    "GROUP_UID",
+    "MEMBERS_UID",
+    "SERVICE_UID",
+    "Annotation",
+    "Board",
+    "Variable",
+    "leads_to",
+]
 
 FLEET_UID = "rebalance-fleet"
 GROUP_UID = "rebalance-group"
 MEMBERS_UID = "rebalance-members"
 AGENT_UID = "rebalance-agent"
+SERVICE_UID = "rebalance-service"
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A selection at the top of a board. ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value.
+    """A selection at the top of a board.
+
+    ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value; or ``text``: what a field in which people
+    write has at first.
 
     ``all_value``: the regular expression of All; empty: there is no All. ``hidden``: only for links and linters.
     ``taken``: the regular expression of a value in a result of ``query_result(...)``, whose order is kept.
@@ -32,6 +46,7 @@ class Variable:
     multi: bool = False
     hidden: bool = False
     choices: tuple[tuple[str, str], ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MOVES", "REASONS", "TRIGGERS"]
+__all__ = ["DEPLOYS", "MOVES", "REASONS", "TRIGGERS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -42,3 +42,9 @@ MOVES = {
     "lost": "red",
 }
 """Partitions that a rebalance moved."""
+
+DEPLOYS = {
+    "in a deploy": "purple",
+    "otherwise": "orange",
+}
+"""Whether a rebalance belongs to a deploy."""

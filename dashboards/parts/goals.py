@@ -8,8 +8,10 @@ from dashboards.parts.panel import above, below
 
 __all__ = [
     "ABORTED",
+    "ALLOWED",
     "ASSIGN_ERRORS",
     "AVAILABILITY",
+    "BURN_FAST",
     "DURATION",
     "GOAL",
     "MARGIN",
@@ -38,6 +40,11 @@ _SLO = _number(_VALUES.shared["slo"])
 
 GOAL = f"{_SLO * 100:g} %"
 """The objective for partition-seconds without a stall, as text."""
+
+ALLOWED = round(1 - _SLO, 12)
+"""The share of partition-seconds that may be stalled by the objective."""
+
+BURN_FAST = _number(_VALUES.alerts["KafkaGroupStallBudgetBurnFast"]["factor"])
 
 MARGIN, TIMEOUT_UNKNOWN = _STUCK["margin_seconds"], _STUCK["timeout_seconds"]
 """A rebalance is stuck from the rebalance timeout plus this margin in seconds; the timeout to use if it is unknown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.parts.board import Variable
 
-__all__ = ["ACROSS", "cluster", "instance", "job", "one_group", "some_groups", "some_members"]
+__all__ = ["ACROSS", "cluster", "groups_like", "instance", "job", "one_group", "some_groups", "some_members"]
 
 ACROSS = Variable(
     "across",
@@ -61,6 +61,16 @@ def some_groups(metric: str) -> Variable:
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job"}}, consumergroup)',
         all_value=".+",
         multi=True,
+    )
+
+
+def groups_like(pattern: str) -> Variable:
+    """Return a regular expression of names of groups, which people write; first ``pattern``."""
+    return Variable(
+        "consumergroup",
+        "Groups",
+        "The service's consumer groups: a regular expression of their whole names, for example orders-.*|payments",
+        text=pattern,
     )
 
 

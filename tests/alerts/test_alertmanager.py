@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 from alerts.pack import ALERTS
 from alerts.values import load
 
-from support.charts.alertmanager import AMTOOL, Alertmanager, needs_alertmanager
+from support.charts.alertmanager import AMTOOL, Alertmanager, documented, needs_alertmanager
 from support.observer.observing import eventually
 
 pytestmark = needs_alertmanager
 
-ROOT = Path(__file__).parents[2]
 SEVERITY = {name: values["severity"] for name, values in load().alerts.items()}
 OF_GROUPS = [alert.name for alert in ALERTS if alert.name.startswith("KafkaGroup")]
 
 
 @pytest.fixture(scope="module")
 def configuration(tmp_path_factory):
-    """What somebody has who follows ``docs/alerts.md``."""
-    page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
-    (routing,) = re.findall(r"^```yaml\n(route:.*?)^```", page, re.MULTILINE | re.DOTALL)
-    inhibition = (ROOT / "alerts" / "alertmanager" / "inhibit.yaml").read_text(encoding="utf-8")
-    path = tmp_path_factory.mktemp("alertmanager") / "alertmanager.yml"
-    path.write_text(f"{routing}\n{inhibition}")
-    return path
+    return documented(tmp_path_factory.mktemp("alertmanager"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from dashboards.boards import BOARDS
 from dashboards.grafana.normalise import text
 from dashboards.pages import PAGES, page
-from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
+from dashboards.parts.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, SERVICE_UID
 from dashboards.parts.grid import Row, lay
 from dashboards.parts.panel import Panel
 
@@ -76,8 +76,8 @@ def test_the_pages_show_the_panels_that_there_are():
         page("# A page", BOARDS[0])
 
 
-def test_the_boards_are_these_four():
-    assert set(COMMITTED) == {FLEET_UID, GROUP_UID, MEMBERS_UID, AGENT_UID}
+def test_the_boards_are_these_five():
+    assert set(COMMITTED) == {FLEET_UID, SERVICE_UID, GROUP_UID, MEMBERS_UID, AGENT_UID}
     assert len({board["title"] for board in COMMITTED.values()}) == len(COMMITTED)
 
 
@@ -212,6 +212,15 @@ def test_the_board_group_opens_with_the_group_that_lost_most():
     assert regex.search('{consumergroup="orders "a" {b}"} 12.5 1700000000000')[1] == 'orders "a" {b}'
 
 
+def test_the_board_service_takes_a_regular_expression_of_groups():
+    (chosen,) = (each for each in COMMITTED[SERVICE_UID]["templating"]["list"] if each["name"] == "consumergroup")
+    assert (chosen["type"], chosen["query"], chosen["current"]["value"]) == ("textbox", ".+", ".+")
+    for question in questions(SERVICE_UID, COMMITTED[SERVICE_UID]):
+        for name, matchers in SELECTOR.findall(question.expression):
+            if 'alertname=~"RebalanceAgent' not in matchers:
+                assert 'consumergroup=~"$consumergroup"' in matchers, f"{question}: {name}"
+
+
 def links(board):
     """Links of panels and of columns."""
     for panel in panels(board):
@@ -242,6 +251,7 @@ def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
 def test_clicks_lead_from_the_fleet_to_a_group_and_from_there_to_a_member():
     for uid, target, chosen in (
         (FLEET_UID, GROUP_UID, "var-consumergroup=${__data.fields.Group:percentencode}"),
+        (SERVICE_UID, GROUP_UID, "var-consumergroup=${__data.fields.Group:percentencode}"),
         (GROUP_UID, MEMBERS_UID, "var-client_id=${__data.fields.Client:percentencode}"),
     ):
         urls = [link["url"] for link in links(COMMITTED[uid])]

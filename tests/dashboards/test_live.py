@@ -27,6 +27,7 @@ EVERY = tuple(question for uid, board in BOARDS.items() for question in question
 
 SILENT = {
     "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
+    "rebalance-service: Rebalances in deploys, and others A": "no group is deployed",
     "rebalance-group: Stall of each rebalance C": "no pipeline has learnt what is normal",
     "rebalance-group: Stall of each rebalance D": "no group stands still for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",

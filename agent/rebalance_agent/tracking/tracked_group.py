@@ -75,7 +75,7 @@ class TrackedGroup:
     def due_ms(self) -> int:
         """The next deadline of `pass_time`."""
         deletion_ms = self.deletion.due_ms if self.deletion else None
-        times = (deletion_ms, self._episodes.due_ms, self._totals.due_ms, self._cleaned_ms + REVISE_MAX_MS)
+        times = (deletion_ms, self._episodes.due_ms, self._cleaned_ms + REVISE_MAX_MS)
         return min(due_ms for due_ms in times if due_ms is not None)
 
     def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
@@ -97,8 +97,8 @@ class TrackedGroup:
         """Take a member's report."""
         if self.history.add_report(event, now_ms):
             self._episodes.report(now_ms)
-            begins = self.history.expect_reports(now_ms)
-            self.history.own_doubly(self.history.doubly_owned.report(event), now_ms)
+            begins = self.history.totals.expect_reports()
+            self.history.own_doubly(self.history.doubly_owned.report(event))
             self._take_report(event, now_ms, begins=begins)
 
     def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:

@@ -255,7 +255,7 @@ class Tracker:
             if isinstance(event, MemberEvent):
                 (state.history.add_report if report.past else state.report)(event, now_ms)
             elif not report.past:
-                state.history.add_assign_report(event, now_ms)
+                state.history.add_assign_report(event)
             self._groups.refresh(state)
 
     def _check_clock(self, now_ms: int) -> Iterator[Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support.http.servers import LOOPBACK, Server
 from support.runner import tools
 
+ROOT = Path(__file__).parents[3]
 AMTOOL = os.environ.get(tools.AMTOOL) or shutil.which("amtool")
 ANSWER_SECONDS_MAX = 30
 _SHARE = "/usr/share/prometheus/alertmanager"
@@ -51,6 +53,16 @@ class Alertmanager(Server):
         """The alerts in the server, with their status and receivers."""
         with LOOPBACK.open(f"{self.url}/api/v2/alerts", timeout=ANSWER_SECONDS_MAX) as answer:
             return json.loads(answer.read())
+
+
+def documented(folder: Path) -> Path:
+    """Return the configuration that somebody has who follows ``docs/alerts.md``, as a file in ``folder``."""
+    page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
+    (routing,) = re.findall(r"^```yaml\n(route:.*?)^```", page, re.MULTILINE | re.DOTALL)
+    inhibition = (ROOT / "alerts" / "alertmanager" / "inhibit.yaml").read_text(encoding="utf-8")
+    path = folder / "alertmanager.yml"
+    path.write_text(f"{routing}\n{inhibition}")
+    return path
 
 
 def binary() -> tuple[Path, Path | None]:

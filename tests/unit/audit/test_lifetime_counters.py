@@ -9,7 +9,7 @@ import pytest
 from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.episode import Source
+from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.runtime.watch.audit_source import scraped
 from rebalance_agent.tracking.tracker import Tracker
@@ -70,6 +70,20 @@ def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
     assert report_of(right, many).clean
     (difference,) = report_of({**right, "completed": right["completed"] - 1}, many).differences
     assert "completed is 1999, but 2000 by its events" in difference.what
+
+
+def test_exact_stalls_may_be_missing_only_in_the_first_scrape_that_has_their_series():
+    bound, exact = Stall(2.0, 2.0, 8.0, Basis.BOUND), Stall(3.0, 3.0, 12.0, Basis.EXACT)
+    closing = [each for each in EVENTS if each.KIND == "generation"]
+    events = [replace(each, stall=bound if number == 0 else exact) for number, each in enumerate(closing)]
+    right, measured = counted(events), len(events) - 1
+    missing = {**right, "stalls": 1, "seconds of stalls": 2.0}
+    assert report_of({**right, "stalls by exact": measured}, events).clean
+    assert report_of({**missing, "stalls by exact": 0}, events).clean
+    assert not report_of({**missing, "stalls by exact": 1}, events).clean
+    assert not report_of(missing, events).clean
+    for wrong in ({"stalls": 0}, {"stalls": measured + 2}, {"seconds of stalls": 1.9}):
+        assert not report_of({**missing, **wrong, "stalls by exact": 0}, events).clean
 
 
 def test_an_event_that_was_reported_twice_counts_once():
@@ -194,7 +208,15 @@ def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
         "rebalance_agent_replayed_records_total 0\n"
     )
     assert scrape.counters == {
-        "g": {"completed": 3, "completed by member_joined": 2, "completed by rejoin": 1, "aborted": 4, "stalls": 3}
+        "g": {
+            "completed": 3,
+            "completed by member_joined": 2,
+            "completed by rejoin": 1,
+            "aborted": 4,
+            "stalls": 3,
+            "stalls by exact": 1,
+            "stalls by bound": 2,
+        }
     }
     assert (scrape.at_ms, scrape.started_from_snapshot) == (T0 + 500, False)
     again, ready = "rebalance_agent_replayed_records_total 3\n", 'rebalance_agent_ready{part="offsets_topic"} 1\n'

@@ -8,6 +8,8 @@ from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_samples import group_samples
+from rebalance_agent.model.episode import Basis
+from rebalance_agent.tracking.views import StallHistogram
 from support.observer.scrapes import families, promtool_says, values
 from support.observer.views import NOW, full_view
 
@@ -164,3 +166,84 @@ def test_names_with_special_characters_keep_the_page_valid(clock):
     text = GroupsPage(lambda: [full_view(name) for name in names], clock, text=TextFormat("prod")).text()
     assert len(families(text)["kafka_rebalance_generation"].samples) == 5
     assert promtool_says(text) == ""
+
+
+LATE = {
+    ("kafka_rebalance_failed_total", "g", "assign_error"),
+    ("kafka_rebalance_doubly_owned_partition_seconds_total", "g"),
+    ("kafka_rebalance_stall_seconds_sum", "g", "exact"),
+    ("kafka_rebalance_stall_seconds_count", "g", "exact"),
+}
+"""Series that a group has only when members report."""
+
+
+def silent(view):
+    """The same group before any member reported."""
+    stalls = {basis: stalls for basis, stalls in view.counters.stalls.items() if basis is not Basis.EXACT}
+    counters = replace(view.counters, assign_errors=None, doubly_owned_partition_seconds=None, stalls=stalls)
+    return replace(view, counters=counters, version=view.version - 1)
+
+
+def late(page):
+    return {key: value for key, value in values(page.text()).items() if key in LATE}
+
+
+@pytest.fixture
+def reporting():
+    """A group that has counted something in each of these series."""
+    view = full_view("g")
+    counters = replace(
+        view.counters,
+        assign_errors=2,
+        doubly_owned_partition_seconds=3.5,
+        stalls={basis: StallHistogram((0, 0, 1, *[0] * 8), 0.4) for basis in Basis},
+    )
+    return replace(view, counters=counters)
+
+
+def test_counters_that_begin_with_reports_are_0_in_the_first_scrape_that_has_them(clock, reporting):
+    views = [silent(reporting)]
+    page = GroupsPage(lambda: tuple(views), clock)
+    assert late(page) == {}
+    views[0] = reporting
+    page.refresh()
+    assert late(page) == dict.fromkeys(LATE, 0)
+    assert sorted(late(page).values()) == [0.4, 1, 2, 3.5]
+    assert sorted(late(page).values()) == [0.4, 1, 2, 3.5]
+
+
+def test_the_others_have_their_values_in_that_scrape(clock, reporting):
+    views = [silent(reporting)]
+    page = GroupsPage(lambda: tuple(views), clock)
+    page.text()
+    views[0] = reporting
+    before = {key: value for key, value in values(page.text()).items() if key not in LATE and "exact" not in key}
+    after = {key: value for key, value in values(page.text()).items() if key not in LATE and "exact" not in key}
+    assert before == after
+
+
+def test_they_stay_0_until_a_scrape_has_them_however_often_they_are_written(clock, reporting):
+    views = [silent(reporting)]
+    page = GroupsPage(lambda: tuple(views), clock)
+    page.text()
+    for version in range(8, 11):
+        views[0] = replace(reporting, version=version)
+        page.refresh()
+    assert set(late(page).values()) == {0}
+
+
+def test_a_group_that_was_never_scraped_has_all_its_values_at_once(clock, reporting):
+    views = [silent(reporting)]
+    page = GroupsPage(lambda: tuple(views), clock)
+    page.refresh()
+    views[0] = reporting
+    page.refresh()
+    assert sorted(late(page).values()) == [0.4, 1, 2, 3.5]
+
+
+def test_a_group_of_which_nothing_is_new_is_not_written_again(clock, rendered, reporting):
+    page = GroupsPage(lambda: (reporting,), clock)
+    page.text()
+    page.text()
+    page.text()
+    assert rendered == ["g"]

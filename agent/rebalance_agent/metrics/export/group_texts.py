@@ -7,10 +7,17 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-__all__ = ["GroupTexts", "KeptTexts"]
+__all__ = ["GroupTexts", "KeptTexts", "Series"]
+
+Series = frozenset[tuple[str, tuple[str, ...]]]
+"""Counters and histograms of a group: names of metrics, and the values of their labels after the group's."""
 
 READMITTED_UP_TO = 0.95
 """Share of the bound up to which groups come back: at the bound itself, they would come and go with each change."""
+
+
+NO_EDITION = (-1, -1, -1)
+"""An edition that no view has."""
 
 
 class GroupTexts(NamedTuple):
@@ -18,8 +25,9 @@ class GroupTexts(NamedTuple):
 
     ``edition``: of the view that they were written from. ``until_ms``: when time changes other rows as well; 0: now.
     ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
-    names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. Tuples, not dicts, since
-    there are thousands of these.
+    names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. ``counted``: the group's
+    counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
+    since there are thousands of these.
     """
 
     edition: tuple[int, int, int]
@@ -29,6 +37,8 @@ class GroupTexts(NamedTuple):
     folded: int
     shortened: int
     size: int
+    counted: Series = frozenset()
+    scraped: Series | None = None
 
 
 class KeptTexts:
@@ -79,6 +89,18 @@ class KeptTexts:
                 _, each = heapq.heappop(sizes)
                 self._bytes -= self._groups[each].size
                 self._groups[each] = self._groups[each]._replace(texts=(), exemplified=())
+
+    def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
+        """Take the texts that a scrape has; return whether they have series that are 0 only in this scrape.
+
+        Then they have to be written again.
+        """
+        again = cached.scraped is not None
+        with self._lock:
+            if self._groups.get(group) is cached:
+                edition = NO_EDITION if again else cached.edition
+                self._groups[group] = cached._replace(edition=edition, scraped=cached.counted)
+        return again
 
     def forget(self, others_than: Collection[str]) -> None:
         """Drop all groups but these."""

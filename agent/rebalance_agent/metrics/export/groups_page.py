@@ -7,19 +7,20 @@ most and never waits for a refresh: while thousands of groups change at once, so
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import is_not
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.export.dialects import Dialect
-from rebalance_agent.metrics.export.group_texts import GroupTexts, KeptTexts
+from rebalance_agent.metrics.export.group_texts import GroupTexts, KeptTexts, Series
 from rebalance_agent.metrics.export.text import TextFormat, has_exemplars
-from rebalance_agent.metrics.group_metric import SeriesLimits
+from rebalance_agent.metrics.group_metric import SeriesLimits, Values
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import constant_until_ms, group_samples, running_samples
+from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.metrics.short_names import is_long
-from rebalance_agent.tracking.views import GroupView
+from rebalance_agent.tracking.views import GroupView, StallHistogram
 
 __all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
 
@@ -27,11 +28,17 @@ WRITTEN_BY_SCRAPE_MAX = 200
 """Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
 
 
+_COUNTED = (MetricType.COUNTER, MetricType.HISTOGRAM)
+
 _RUNNING = tuple((index, metric) for index, metric in enumerate(GROUP_ROWS) if metric.running and not metric.at_rest)
 
 
 class GroupsPage:
-    """Renders groups in the order of their names. Thread-safe."""
+    """Renders groups in the order of their names. Thread-safe.
+
+    A counter or histogram that a group has later than its others, because its members begin to report, is 0 in the
+    first scrape that has it, whatever it counted: ``increase()`` does not see a series that first appears with a value.
+    """
 
     def __init__(
         self,
@@ -54,6 +61,8 @@ class GroupsPage:
         }
         self._writing = threading.Lock()
         self._kept = KeptTexts(self._limits.page_bytes_max)
+        self._scraped_at_zero = False
+        self._series: dict[Series, Series] = {}  # each once: there are a few, and thousands of groups
 
     @property
     def folded(self) -> int:
@@ -91,6 +100,9 @@ class GroupsPage:
                 self._writing.release()
         views = {view.group: view for view in self._views()}
         groups = [(views[group], texts) for group, texts in self._kept.shown(views.keys()).items()]
+        for view, texts in groups:
+            if texts.scraped is not texts.counted and self._kept.mark_scraped(view.group, texts):
+                self._scraped_at_zero = True
         now_ms = self._clock.now_ms()
         openmetrics = dialect is Dialect.OPENMETRICS
         by_group = [self._present(view, cached, now_ms, openmetrics) for view, cached in groups]
@@ -108,6 +120,8 @@ class GroupsPage:
     def _renew(self, groups_max: int | None = None) -> None:
         """Write up to ``groups_max`` changed groups by name, and drop deleted ones. ``_writing`` must be held."""
         views = tuple(self._views())
+        if self._scraped_at_zero:
+            self._scraped_at_zero, self._written = False, ()
         if views is self._written:
             return
         # Of thousands of views a few are new, nearly always in the places of the old ones.
@@ -125,7 +139,17 @@ class GroupsPage:
 
     def _write(self, view: GroupView) -> GroupTexts:
         samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()
-        values = dict(samples.by_metric) | dict(running_samples(view, now_ms))
+        counted = frozenset(
+            (metric.name, labels)
+            for metric, of_row in samples.by_metric.items()
+            if metric.kind in _COUNTED
+            for labels, _ in of_row
+        )
+        counted = self._series.setdefault(counted, counted)
+        before = self._kept.get(view.group)
+        scraped = before.scraped if before else None
+        by_metric = samples.by_metric if scraped is None else _zero_first(samples.by_metric, counted - scraped)
+        values = dict(by_metric) | dict(running_samples(view, now_ms))
         text = self._format.of_group(view.group)
         rows = [(metric, values.get(metric, ())) for metric in GROUP_ROWS]
         texts = [text(metric, of_row) if of_row else b"" for metric, of_row in rows]
@@ -144,6 +168,8 @@ class GroupsPage:
             samples.folded,
             sum(map(is_long, names)),
             size,
+            counted,
+            counted if scraped == counted else scraped,
         )
 
     def _current(self, view: GroupView) -> bool:
@@ -163,3 +189,16 @@ class GroupsPage:
             for index, metric in _RUNNING:
                 texts[index] = text(metric, values[metric]) if metric in values else b""
         return texts
+
+
+def _zero_first(by_metric: Mapping[Metric, Values], new: Series) -> Mapping[Metric, Values]:
+    """The values, 0 for ``new`` series."""
+    if not new:
+        return by_metric
+    return {
+        metric: [
+            (labels, (StallHistogram() if metric.buckets else 0) if (metric.name, labels) in new else value)
+            for labels, value in values
+        ]
+        for metric, values in by_metric.items()
+    }

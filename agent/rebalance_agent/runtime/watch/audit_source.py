@@ -140,8 +140,9 @@ def scraped(text: str) -> Scrape:
             if labels.items() <= sample.labels.items():
                 group = counters.setdefault(sample.labels.get("consumergroup", ""), {})
                 group[name] = group.get(name, 0) + sample.value
-                if "trigger" in sample.labels:
-                    group[f"{name} by {sample.labels['trigger']}"] = sample.value
+                for label in ("trigger", "basis"):
+                    if label in sample.labels:
+                        group[f"{name} by {sample.labels[label]}"] = sample.value
     shares = OWNERSHIP_PART in parts
     return Scrape(counters, at_ms, replayed > 0 or shares, replayed if parts.get(OFFSETS_PART) and not shares else None)
 

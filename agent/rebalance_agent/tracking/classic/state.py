@@ -119,7 +119,7 @@ class ClassicState(TrackedGroup):
         """Look for partitions with two owners, unless records are missing or were counted elsewhere."""
         doubly_owned = self.history.doubly_owned
         if continuous:
-            self.history.own_doubly(doubly_owned.complete(before, generation), generation.seen_ms)
+            self.history.own_doubly(doubly_owned.complete(before, generation))
         else:
             doubly_owned.forget()
 
@@ -172,7 +172,6 @@ class ClassicState(TrackedGroup):
             self._count_stalled(now_ms)
             if self._episodes.open is None:
                 self._totals.take_advance()
-        self.history.release(now_ms)
         had_open, showing = self._episodes.open, self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if had_open is not self._episodes.open or showing != self._episodes.showing:

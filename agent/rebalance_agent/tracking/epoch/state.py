@@ -119,7 +119,7 @@ class EpochState(TrackedGroup):
         self._replayed = record.replayed
         self._after_gap = after_gap
         continuous = self._backfilled and not (after_gap or record.replayed)
-        self.history.own_doubly(self._owner_changes.take(record, old, continuous=continuous), record.seen_ms)
+        self.history.own_doubly(self._owner_changes.take(record, old, continuous=continuous))
         if record.kind is GroupEpoch:
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
@@ -157,7 +157,6 @@ class EpochState(TrackedGroup):
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""
-        self.history.release(now_ms)
         showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if showing != self._episodes.showing:

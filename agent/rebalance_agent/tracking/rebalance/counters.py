@@ -37,14 +37,6 @@ class CounterTotals:
         self._owned = 0
         self._stalled = 0
         self._advanced_seconds = 0.0
-        self._zero_until_ms = now_ms
-        self._held_failures = 0
-        self._held_doubly_owned = 0.0
-
-    @property
-    def due_ms(self) -> int | None:
-        """The deadline of `release`; None if nothing is held back."""
-        return self._zero_until_ms if self._held_failures or self._held_doubly_owned else None
 
     def advance(self, now_ms: int) -> None:
         """Count the partition-seconds, all and stalled, since the last call."""
@@ -60,7 +52,7 @@ class CounterTotals:
     def restart(self, now_ms: int) -> None:
         """Handle a clock that was set back to ``now_ms``: continue counting from there."""
         self._end_group_stall()
-        self.counted_until_ms = self._zero_until_ms = now_ms
+        self.counted_until_ms = now_ms
         self._judge_group_stall()
 
     def set_partitions(self, partitions: int, now_ms: int) -> None:
@@ -84,40 +76,22 @@ class CounterTotals:
         self._judge_group_stall()
         return advanced
 
-    def expect_reports(self, zero_until_ms: int) -> bool:
-        """Start the counters that need members' reports; return False if they were started before.
-
-        They stay at zero until ``zero_until_ms``: ``increase()`` does not see a counter that first appears with 1.
-        """
+    def expect_reports(self) -> bool:
+        """Start the counters that need members' reports at 0; return False if they were started before."""
         begins = self.counters.assign_errors is None
         if begins:
-            self._zero_until_ms = zero_until_ms
             stalls = {**self.counters.stalls, Basis.EXACT: StallHistogram()}
             self.counters = replace(self.counters, assign_errors=0, doubly_owned_partition_seconds=0.0, stalls=stalls)
         return begins
 
-    def fail_assign(self, now_ms: int) -> None:
+    def fail_assign(self) -> None:
         """Count an ``assign()`` that raised; its generation assigned nothing."""
-        self._held_failures += 1
-        self.release(now_ms)
+        self.counters = replace(self.counters, assign_errors=(self.counters.assign_errors or 0) + 1)
 
-    def own_doubly(self, partition_seconds: float, now_ms: int) -> None:
+    def own_doubly(self, partition_seconds: float) -> None:
         """Count partition-seconds in which partitions had two owners."""
-        self._held_doubly_owned += partition_seconds
-        self.release(now_ms)
-
-    def release(self, now_ms: int) -> bool:
-        """Count what was held back until its counter was scraped at zero; return whether there was anything."""
-        if self.due_ms is None or now_ms < self.due_ms:
-            return False
-        failures, self._held_failures = self._held_failures, 0
-        seconds, self._held_doubly_owned = self._held_doubly_owned, 0.0
-        self.counters = replace(
-            self.counters,
-            assign_errors=(self.counters.assign_errors or 0) + failures,
-            doubly_owned_partition_seconds=(self.counters.doubly_owned_partition_seconds or 0.0) + seconds,
-        )
-        return True
+        total = (self.counters.doubly_owned_partition_seconds or 0.0) + partition_seconds
+        self.counters = replace(self.counters, doubly_owned_partition_seconds=total)
 
     def abort(self, generations: int) -> None:
         """Count aborted generations."""

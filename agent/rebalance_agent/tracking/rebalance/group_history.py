@@ -63,31 +63,23 @@ class GroupHistory:
         self.version += self.reports.reported_by(event.member_id) != before
         return added
 
-    def add_assign_report(self, event: AssignEvent, now_ms: int) -> None:
+    def add_assign_report(self, event: AssignEvent) -> None:
         """Take the leader's report of an ``assign()`` call; duplicates are ignored."""
         identity = hash(event.event_id)  # the text is the sender's, and so may be long
         if identity in self._assign_ids:
             return
         self._assign_ids.append(identity)
         del self._assign_ids[:-ASSIGNS_MAX]
-        begins = self.expect_reports(now_ms)
+        begins = self.totals.expect_reports()
         if event.error is not None and event.timestamp_ms >= self.first_seen_ms - self._settle_ms:
-            self.totals.fail_assign(now_ms)
+            self.totals.fail_assign()
         self.version += begins or event.error is not None
 
-    def expect_reports(self, now_ms: int) -> bool:
-        """Start the counters that need members' reports; return False if they were started before."""
-        return self.totals.expect_reports(now_ms + self._settle_ms)
-
-    def own_doubly(self, partition_seconds: float, now_ms: int) -> None:
+    def own_doubly(self, partition_seconds: float) -> None:
         """Count partition-seconds in which partitions had two owners, if there were any."""
         if partition_seconds:
-            self.totals.own_doubly(partition_seconds, now_ms)
+            self.totals.own_doubly(partition_seconds)
             self.version += 1
-
-    def release(self, now_ms: int) -> None:
-        """Count failures that were held back until their counter was scraped at zero."""
-        self.version += self.totals.release(now_ms)
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """Settle all episodes, since the observer's clock was set back from ``latest_ms`` to ``now_ms``."""

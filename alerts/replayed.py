@@ -1,0 +1,99 @@
+"""Renders ``docs/alert-replays.md``: what fires when, and for how long, in replays of faults.
+
+The folder ``replays`` has the results. ``tests/alerts/test_replay.py`` and ``tests/slow/alerts/test_long_replays.py``
+write them after promtool has confirmed them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from alerts.pack import ALERTS
+from alerts.values import Values
+
+__all__ = ["replays_page"]
+
+_FOLDER = Path(__file__).with_name("replays")
+
+_HEAD = """\
+# Alerts, replayed
+
+`make alerts` generates this page from the results of tests.
+
+The series are those that an observer and the sidecars export: simulated coordinators and members, the real tracker,
+and the committed [rules](alerts.md) in promtool, with the default values. Scrapes are 15 or 30 s apart and evaluations
+30 s. A real Alertmanager with the documented [routes](alerts.md#route-them) and
+[inhibition](alerts.md#what-silences-what) says what is sent. `tests/alerts/test_replay.py` fails if
+
+- an alert fires more than a minute after its condition holds and its `for` is over, or twice, or before the fault;
+- it still fires a minute after the fault is over and its window and `keep_firing_for` have passed;
+- one fault is more than one notification for a pager or a ticket at the same time;
+- a normal deploy is a page or a ticket."""
+
+_FAULTS = """\
+## One fault for each alert
+
+*after*: from the beginning of the fault to the alert. *lasts*: how long it fires. *sent*: what a pager or a ticket
+shows in all, and in italics what fires without being sent."""
+
+_BAD = """\
+## Two bad groups
+
+For an hour, in groups of three members and 12 partitions."""
+
+
+def replays_page(values: Values) -> str:
+    """Return the page; ``values`` has the alerts' severities."""
+    severity = {alert.name: str(values.alerts[alert.name]["severity"]) for alert in ALERTS}
+    order = {alert.name: number for number, alert in enumerate(ALERTS)}
+    faults = sorted(_read("faults") + _read("long_faults"), key=lambda row: order[row["alert"]])
+    parts = [_HEAD, _FAULTS, _faults(faults), _BAD]
+    for row in _read("bad_groups"):
+        parts += [f"**{row['what'].capitalize()}.** {_sent(row['sent'], [])}.", _fired(row["fired"], severity)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _read(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _faults(rows: list[dict[str, Any]]) -> str:
+    lines = ["| fault | alert | after | lasts | sent |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        alert = f"[`{row['alert']}`](alerts.md#{row['alert'].lower()})"
+        sent = _sent(row["sent"], [row["alert"], *row["beside"]])
+        lines.append(f"| {row['what']} | {alert} | {_time(row['after'])} | {_time(row['lasts'])} | {sent} |")
+    return "\n".join(lines)
+
+
+def _sent(sent: dict[str, list[str]], fired: list[str]) -> str:
+    words = {"pager": "page", "tickets": "ticket"}
+    parts = [f"{words[receiver]}: {', '.join(map(_short, alerts))}" for receiver, alerts in sent.items()]
+    told = {alert for alerts in sent.values() for alert in alerts}
+    if silent := [alert for alert in fired if alert not in told]:
+        parts.append(f"*{', '.join(map(_short, silent))}*")
+    return "; ".join(parts)
+
+
+def _fired(fired: dict[str, list[int]], severity: dict[str, str]) -> str:
+    lines = ["| alert | severity | after | times | in all |", "| --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| `{alert}` | {severity[alert]} | {_time(after)} | {times} | {_time(lasted)} |"
+        for alert, (after, times, lasted) in fired.items()
+    ]
+    return "\n".join(lines)
+
+
+def _short(alert: str) -> str:
+    return alert.removeprefix("KafkaGroup")
+
+
+def _time(seconds: int) -> str:
+    """Return seconds in one or two units: ``90 s``, ``3 min 30 s``, ``2 h 5 min``."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest and not hours)
+    return " ".join(parts) or "0 s"

@@ -1,0 +1,1 @@
+"""The board Service: the groups of one service or team, for its owner."""

@@ -1,0 +1,117 @@
+"""The objective of a service's groups on the board Service: availability, the error budget and who uses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dashboards.fleet.findings import GRAVEST
+from dashboards.fleet.groups import MOSTLY
+from dashboards.fleet.lag import GROUP_LAG_AGE
+from dashboards.fleet.numbers import NUMBERS as OF_FLEET
+from dashboards.fleet.queries import COMPLETED, LINE_TO_GROUP, NAME, STALLED, TO_GROUP, WHOLE
+from dashboards.parts.goals import ALLOWED, AVAILABILITY, BURN_FAST, GOAL
+from dashboards.parts.panel import COUNT, Column, Look, Panel, above
+from dashboards.parts.query import GROUP, Query, count_in, gauge, times_in, went_up, worst
+
+__all__ = ["BURN", "NUMBERS", "WHICH"]
+
+GROUPS, AVAILABLE, _, _, REBALANCES, UNOWNED = OF_FLEET
+USED = above(0.5, 1)
+DEPLOYING = gauge("kafka_rebalance_rollout_in_progress", GROUP)
+
+NUMBERS = (
+    replace(
+        GROUPS,
+        question="How many consumer groups match the regular expression on top? 0: none, or no observer is scraped.",
+        empty="no group matches",
+    ),
+    AVAILABLE,
+    Panel(
+        3,
+        "Budget used",
+        f"What share of the error budget did stalls use? An objective of {GOAL} allows {ALLOWED:.1%} of all "
+        "partition-seconds to be stalled (lower bound) in the time range; 100 % is all of it. For the budget of a "
+        "month choose 30 days.",
+        (
+            Query(
+                f"sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)}) / {ALLOWED:g}",
+                now=True,
+            ),
+        ),
+        Look.NUMBER,
+        unit="percentunit",
+        width=4,
+        thresholds=USED,
+        decimals=0,
+        empty="no partition is watched",
+    ),
+    REBALANCES,
+    UNOWNED,
+    Panel(
+        4,
+        "Behind",
+        "How old is the oldest record that a group has yet to read? Only of groups that lag_groups names.",
+        (Query(f"max({gauge(GROUP_LAG_AGE, GROUP)})", now=True),),
+        Look.NUMBER,
+        unit="s",
+        width=4,
+        thresholds=above(60, 300),
+        decimals=0,
+        empty="lag_groups names no group",
+    ),
+)
+WHICH = Panel(
+    7,
+    "Which groups use the budget, and why",
+    "Which groups use the most of their error budget, and what for? Budget: stalled partition-seconds (lower bound) of "
+    f"the time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
+    "same in seconds, over all partitions. Mostly: the most frequent trigger, of about equally frequent ones the "
+    "gravest. Behind: age of the oldest record to read, of groups that lag_groups names. Also: the gravest of what "
+    "else is wrong. A click on a group opens its board.",
+    (
+        Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),
+        Query(f"1 - {count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)}", rows=True),
+        Query(count_in(STALLED, GROUP), rows=True),
+        Query(times_in(COMPLETED, GROUP), rows=True),
+        Query(MOSTLY, rows=True),
+        Query(gauge(GROUP_LAG_AGE, GROUP), rows=True),
+        Query(GRAVEST, rows=True),
+    ),
+    Look.TABLE,
+    width=24,
+    empty="no group matches",
+    sort_by=("Budget",),
+    columns=(
+        Column("cluster", "Cluster", width=75),
+        Column("consumergroup", "Group", link=TO_GROUP),
+        Column("Value #A", "Budget", "percentunit", 0, USED, width=90),
+        Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=108),
+        Column("Value #C", "Lost", "s", 1, width=90),
+        Column("Value #D", "Rebalances", COUNT, 0, width=92),
+        Column("trigger", "Mostly", width=170),
+        Column("Value #F", "Behind", "s", 0, width=90),
+        Column("finding", "Also", width=130),
+    ),
+)
+BURN = Panel(
+    24,
+    "Burn rate of the last hour",
+    "How fast do stalls use the budget? 1 uses exactly all of it if it stays so, 2 uses it in half of the time. "
+    "Stalled partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert "
+    f"on a fast burn begins at {BURN_FAST}. The ten groups with the highest loss in the time range.",
+    (
+        Query(
+            worst(
+                10,
+                f"({count_in(STALLED, GROUP, window='1h')} / {count_in(WHOLE, GROUP, window='1h')} / {ALLOWED:g})",
+                went_up(STALLED, GROUP),
+            ),
+            NAME,
+        ),
+    ),
+    width=12,
+    thresholds=above(1, BURN_FAST),
+    decimals=2,
+    empty="no partition is watched",
+    links=(LINE_TO_GROUP,),
+)

@@ -1,0 +1,130 @@
+"""Planted faults of assignments: one for each alert of ``alerts/assignments.py``."""
+
+from __future__ import annotations
+
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from support.replay.bad_groups import suspended
+from support.replay.fault import FROM, Fault, of_group, of_series, shown
+from support.replay.script import Script
+
+__all__ = ["ASSIGNMENT_FAULTS"]
+
+OVER = FROM + 4500
+ORDERS = {"consumergroup": "orders"}
+
+
+def _joined(alert, what, members, over=OVER, **script):
+    """From `FROM` on there are all these members, before and after only the first."""
+    made = Script("orders", members[0], **script)
+    for member in members[1:]:
+        made.join(FROM, member)
+        made.leave(over, member)
+    settings = {"copartitioned": Copartitioned.parse("orders=t,u")} if "u" in script.get("topics", {}) else {}
+    return of_group(alert, what, FROM, over, made, **settings)
+
+
+def _empty():
+    script = Script("orders", "a", "b", "c")
+    script.leave(FROM, "a", "b", "c")
+    script.join(FROM + 1200, "a")
+    return of_group("KafkaGroupEmpty", "all members leave, for 20 min", FROM + 300, FROM + 1200, script)
+
+
+def _unassigned():
+    script = Script("orders", "a", "b", "c")
+    script.grow(FROM, FROM + 900, t=16)
+    what = "a topic grows, and no member learns of it for 15 min"
+    return of_group("KafkaGroupPartitionsUnassigned", what, FROM, FROM + 900, script)
+
+
+def _lost():
+    script = Script("orders", "a", "b", "c", reports=True)
+    script.crash(FROM, "b")
+    script.join(FROM + 20, "b")
+    what = "a member is killed and started again 20 s later"
+    return of_group("KafkaGroupPartitionsLost", what, FROM + 50, FROM + 60, script, commits=True)
+
+
+def _excess():
+    script = Script("orders", "a", "b", "c", "d")
+    for number in range(8):
+        script.restart(FROM + 240 * number, "abcd"[number % 4])
+    what = "under range, 8 restarts of 4 members within 30 min move more than needed"
+    return of_group("KafkaGroupExcessMoves", what, FROM + 970, FROM + 1700, script)
+
+
+def _standby():
+    script = Script("orders", "a", "b", assignor="failover")
+    script.restart(FROM, "b", away=900)
+    return of_group("KafkaGroupStandbyMissing", "the standby is away for 15 min", FROM, FROM + 900, script)
+
+
+def _seen(alert, what, name, during, *, before=0, due=FROM, over=OVER, **labels):
+    return of_series(alert, what, due, over, shown(f"kafka_rebalance_{name}", before, during, over, **ORDERS, **labels))
+
+
+ASSIGNMENT_FAULTS = (
+    _joined(
+        "KafkaGroupAssignmentSkewed",
+        "range gives all of 9 topics with one partition to one of 3 members, for 75 min",
+        "abc",
+        topics={f"t{number}": 1 for number in range(9)},
+    ),
+    _joined(
+        "KafkaGroupAssignmentImbalanced",
+        "range gives 6, 3 and 3 partitions to 3 members, for 75 min",
+        "abc",
+        topics={"t": 4, "s": 4, "r": 4},
+    ),
+    _seen(
+        "KafkaGroupTopicClustered",
+        "a topic's partitions are on a quarter of the members, for 75 min",
+        "topic_spread_ratio",
+        0.25,
+        before=1,
+        topic="t",
+    ),
+    _seen(
+        "KafkaGroupTopicsOnOneHost",
+        "9 of 10 topics are each on one host, for 75 min",
+        "topics_on_one_host_ratio",
+        0.9,
+    ),
+    _empty(),
+    _seen(
+        "KafkaGroupPartitionStuck",
+        "a partition's committed offset does not move for 30 min",
+        "stuck_partition_seconds",
+        lambda seconds: seconds,
+        due=FROM + 900,
+        over=FROM + 1800,
+    ),
+    _unassigned(),
+    _joined(
+        "KafkaGroupCopartitionBroken",
+        "round robin deals two co-partitioned topics to 3 members, for 20 min",
+        "abc",
+        FROM + 1200,
+        assignor="roundrobin",
+        topics={"t": 4, "u": 4},
+    ),
+    _lost(),
+    Fault(
+        "KafkaGroupPartitionsDoublyOwned",
+        "a suspended member is removed, and gives up its partitions 20 s later",
+        FROM + 20,
+        FROM + 20,
+        suspended,
+    ),
+    _excess(),
+    _joined("KafkaGroupIdleMembers", "3 members have 2 partitions, for 75 min", "abc", topics={"t": 2}),
+    _standby(),
+    of_series(
+        "KafkaGroupMetadataNearLimit",
+        "a group's record has 900 kB, for 75 min",
+        FROM,
+        OVER,
+        shown("kafka_rebalance_group_metadata_bytes", 400_000, 900_000, OVER, **ORDERS),
+        shown("rebalance_agent_offsets_message_max_bytes", 1_048_588, 1_048_588, OVER),
+    ),
+)

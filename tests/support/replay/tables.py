@@ -1,0 +1,66 @@
+"""The rows of the tables in ``docs/alert-replays.md``, kept in ``alerts/replays``."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from support.replay.fault import FROM
+
+__all__ = ["BAD_GROUPS", "checked", "fault_row", "group_row"]
+
+FOLDER = Path(__file__).parents[3] / "alerts" / "replays"
+
+BAD_GROUPS = {
+    "killed": "one of 3 members, none of which reports, is killed every 30 s and started again",
+    "slow": "one of 3 members, which report, takes 12 s to revoke, with a rebalance timeout of 10 s; another one "
+    "restarts every 3 min",
+}
+
+
+def fault_row(fault, spans, sent):
+    """One fault: when its alert fires (seconds since the fault began), how long it stays after it, and what else."""
+    (own,) = (span for span in spans if span.alert == fault.alert)
+    others = {span.alert for span in spans} - {fault.alert}
+    return {
+        "alert": fault.alert,
+        "what": fault.what,
+        "after": own.began - FROM,
+        "lasts": own.ended - own.began,
+        "beside": sorted(others),
+        "sent": receivers(sent),
+    }
+
+
+def group_row(name, spans, sent):
+    """A bad group, and all that fires."""
+    return {"what": BAD_GROUPS[name], "fired": _spans_of(spans), "sent": receivers(sent)}
+
+
+def _spans_of(spans):
+    """Alert -> [when it first fires, how many times it does, how long in all], in seconds since `FROM`."""
+    found = {}
+    for span in spans:
+        first, times, lasted = found.get(span.alert, (span.began - FROM, 0, 0))
+        found[span.alert] = [first, times + 1, lasted + span.ended - span.began]
+    return found
+
+
+def receivers(sent):
+    """Who is notified of what during the incident, without what goes to nobody."""
+    found = {}
+    for moment in sent:
+        for (receiver, _), alerts in moment.items():
+            if receiver != "nobody":
+                found.setdefault(receiver, set()).update(alerts)
+    return {receiver: sorted(alerts) for receiver, alerts in sorted(found.items())}
+
+
+def checked(name, rows):
+    """Assert that the file has these rows; write it with ``REBALANCE_AGENT_GOLDEN=write``."""
+    path = FOLDER / f"{name}.json"
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8")) == rows
