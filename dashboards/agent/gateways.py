@@ -74,10 +74,11 @@ VACANT = Panel(
     25,
     "Gateways: waiting",
     "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
-    "wait for a predecessor.",
+    "wait for a predecessor. Nothing does where a file switches seats off.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),
+        Query(f"{highest('rebalance_agent_gateway_seats_switched_off')} > 0", "{{instance}} switched off"),
     ),
     decimals=0,
     empty="no group has seats",

@@ -22,6 +22,7 @@ __all__ = [
     "GATEWAY_ROWS",
     "GATEWAY_SEATS_HELD",
     "GATEWAY_SEATS_KEPT_SECONDS",
+    "GATEWAY_SEATS_OFF",
     "GATEWAY_SEATS_SPARED",
     "GATEWAY_SEATS_VACANT",
     "READ_APIS",
@@ -207,6 +208,13 @@ GATEWAY_SEATS_VACANT = agent_row(
     "Seats without a consumer that the gateway keeps by heartbeats.",
     "seats",
 )
+GATEWAY_SEATS_OFF = agent_row(
+    "gateway_seats_switched_off",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "Whether the file gateway_seats_switch_file switches the seats of all groups off (1) or not (0).",
+    "",
+)
 
 GATEWAY_ROWS = (
     GATEWAY_CONNECTIONS,
@@ -223,5 +231,6 @@ GATEWAY_ROWS = (
     GATEWAY_SEATS_KEPT_SECONDS,
     GATEWAY_SEATS_HELD,
     GATEWAY_SEATS_VACANT,
+    GATEWAY_SEATS_OFF,
 )
 """In the order of /metrics and of the documentation."""

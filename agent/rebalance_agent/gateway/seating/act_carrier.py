@@ -74,6 +74,11 @@ class ActCarrier:
         """Give no seats any more, keep none, and share none."""
         self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
 
+    def go_on(self) -> None:
+        """Give, keep and share seats again after `stop`."""
+        self.seats.go_on()
+        self.sharing.go_on()
+
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
         return []

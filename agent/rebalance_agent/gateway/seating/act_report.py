@@ -65,8 +65,8 @@ class ActCounts(Protocol):
         """Count the time for which partitions of kept seats stood still: an upper bound of the cost."""
         ...
 
-    def seats(self, held: int, vacant: int) -> None:
-        """Set the numbers of held JoinGroups and of vacant seats."""
+    def seats(self, held: int, vacant: int, *, off: bool) -> None:
+        """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off."""
         ...
 
 
@@ -82,7 +82,7 @@ class NoCounts:
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
         """See `ActCounts`."""
 
-    def seats(self, held: int, vacant: int) -> None:
+    def seats(self, held: int, vacant: int, *, off: bool) -> None:
         """See `ActCounts`."""
 
 
@@ -124,6 +124,14 @@ class ActReport:
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
         self._log.error("seats_claim", outcome="failed", group=group[:200], problem=problem, help=text)
+
+    def switched(self, reason: str) -> None:
+        """The seats of all groups are off, for this ``reason``; empty: they are not any more."""
+        if reason:
+            text = "members keep their seats; nothing is held, kept or handed over until the file is gone or says on"
+            self._log.warning("seats_switched_off", reason=reason, help=text)
+        else:
+            self._log.info("seats_switched_on")
 
     def failed(self, act: Act, group: str, error: Exception) -> None:
         """An error of the gateway: counted each time, and logged once for each kind."""

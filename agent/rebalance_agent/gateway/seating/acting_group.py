@@ -41,6 +41,7 @@ class ActingGroup:
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
         self._returns: dict[int, ForwardSeated] = {}
+        self._unfenced = False
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
@@ -175,6 +176,7 @@ class ActingGroup:
 
     def refuse_unfenced(self) -> None:
         """See `SeatedGroup`."""
+        self._unfenced = True
         self._carrier.stop()
 
     # -- connections -------------------------------------------------------------------------------------------
@@ -222,6 +224,11 @@ class ActingGroup:
     def stop(self) -> None:
         """See `SeatedGroup`."""
         self._carrier.stop()
+
+    def go_on(self) -> None:
+        """See `SeatedGroup`."""
+        if not self._unfenced:
+            self._carrier.go_on()
 
     @property
     def held(self) -> int:

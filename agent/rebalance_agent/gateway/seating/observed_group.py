@@ -152,6 +152,9 @@ class ObservedGroup:
     def stop(self) -> None:
         """See `SeatedGroup`; nothing is held and nothing kept."""
 
+    def go_on(self) -> None:
+        """See `SeatedGroup`."""
+
     held = vacant = 0
 
     @property

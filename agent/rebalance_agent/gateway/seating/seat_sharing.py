@@ -97,6 +97,10 @@ class SeatSharing:
         """Share nothing any more."""
         return self._done(self._locks.stop(self._clock.monotonic()))
 
+    def go_on(self) -> None:
+        """Share again after `stop`."""
+        self._locks.go_on()
+
     async def elsewhere(self, members: Mapping[str, str]) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
         """The seats that other gateways offer, and the newcomers that wait there; nothing where that is unknown.
 
