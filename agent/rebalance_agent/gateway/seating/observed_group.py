@@ -156,6 +156,7 @@ class ObservedGroup:
         """See `SeatedGroup`."""
 
     held = vacant = 0
+    wrong = False
 
     @property
     def idle(self) -> bool:

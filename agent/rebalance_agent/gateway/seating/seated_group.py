@@ -101,6 +101,11 @@ class SeatedGroup(Protocol):
         ...
 
     @property
+    def wrong(self) -> bool:
+        """Whether its handovers were wrong too often, so that it does not act any more."""
+        ...
+
+    @property
     def held(self) -> int:
         """The number of held JoinGroups."""
         ...

@@ -16,13 +16,13 @@ from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import switched_off_by
-from rebalance_agent.gateway.seating.unfenced_groups import UnfencedGroups
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -69,7 +69,7 @@ class SeatingGroups:
         self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
-        self._unfenced, self.held_bytes = UnfencedGroups(), HeldBytes()
+        self._unfenced, self._wrong, self.held_bytes = GroupNames(), GroupNames(), HeldBytes()
         self._off, self._switched_off = False, ""
         self._switch_file, self._switch_at = switch_file, math.inf
         if switch_file:
@@ -166,6 +166,8 @@ class SeatingGroups:
                 group.due()
 
         self._each(step)
+        for name in [name for name, group in self._groups.items() if group.wrong]:
+            self._wrong.add(name)
         for connection, lingers in tuple(self._lingering.items()):
             if not lingers.done() and not self._needed(connection):
                 lingers.set_result(None)
@@ -174,6 +176,7 @@ class SeatingGroups:
             sum(self._each(lambda group: group.held)),
             sum(self._each(lambda group: group.vacant)),
             off=bool(self._switched_off),
+            wrong=len(self._wrong),
         )
 
     async def switch_off(self) -> None:
@@ -199,7 +202,7 @@ class SeatingGroups:
             self._each(lambda group: group.go_on())
 
     def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
-        acts = rule.mode is SeatMode.ON
+        acts = rule.mode is SeatMode.ON and group not in self._wrong
         seats = (self._acting if acts else self._observing).of(group, rule.settings)
         if seats is None:
             return None
