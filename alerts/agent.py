@@ -1,4 +1,4 @@
-"""Alerts on the observer itself: other alerts depend on it."""
+"""Alerts on the agent itself: other alerts depend on its observer."""
 
 from __future__ import annotations
 
@@ -110,8 +110,20 @@ TENANT = Alert(
     Board.AGENT,
 )
 
+ACTS_WRONG = Alert(
+    "RebalanceAgentGatewayActsWrong",
+    """
+    count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
+    """,
+    "Gateways of job {{ $labels.job }} have stopped handing seats over",
+    "Gateways of job {{ $labels.job }} that have a group whose seats they only observe now: {{ $value | humanize }}. "
+    "It rebalanced after each of three handovers in a row, and rebalances as without seats until the gateway restarts.",
+    "The gateway's log has the group's name (seats_acts_wrong). Find what rebalances it.",
+    Board.AGENT,
+)
+
 AGENT = RuleGroup(
     "kafka-rebalance-agent",
-    "The observer itself: other alerts depend on it.",
-    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT, TENANT),
+    "The agent itself: other alerts depend on its observer.",
+    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT, TENANT, ACTS_WRONG),
 )

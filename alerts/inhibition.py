@@ -15,7 +15,7 @@ def inhibit_rules() -> list[dict[str, Any]]:
         _rule(
             ['alertname="RebalanceAgentDown"'],
             [
-                'alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|SnapshotOld|TenantOverBudget|Undecodable)"'
+                'alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|GatewayActsWrong|SnapshotOld|TenantOverBudget|Undecodable)"'
             ],
             ["cluster"],
         ),

@@ -50,15 +50,15 @@ SEATS = Panel(
     22,
     "Gateways: seats",
     "What do gateways do about seats, and how many rebalances does it spare (at least)? predicted and observe: on "
-    "would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log. docs/seats.md "
-    "explains each act.",
+    "would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, wrong, "
+    "unknown: whether an act that was done spared what it is to spare. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
     ),
     Look.COUNTS,
     empty="no group has seats",
-    colours={"rebalances spared, on": "green"},
+    colours={"rebalances spared, on": "green", "handover wrong": "red"},
 )
 COST = Panel(
     24,
@@ -74,10 +74,13 @@ VACANT = Panel(
     25,
     "Gateways: waiting",
     "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
-    "wait for a predecessor.",
+    "wait for a predecessor. Nothing does where a file switches seats off, or in groups that stopped because three "
+    "handovers in a row were wrong.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),
+        Query(f"{highest('rebalance_agent_gateway_seats_switched_off')} > 0", "{{instance}} switched off"),
+        Query(f"{highest('rebalance_agent_gateway_seats_wrong_groups')} > 0", "{{instance}} groups that stopped"),
     ),
     decimals=0,
     empty="no group has seats",

@@ -74,10 +74,15 @@ class GatewayCounters:
         counter = self._instruments.counter(rows.GATEWAY_SEATS_KEPT_SECONDS)
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
-    def seats(self, held: int, vacant: int) -> None:
-        """Set the numbers of held JoinGroups and of vacant seats."""
+    def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
+        """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
+
+        ``wrong``: the number of groups whose seats are only observed, since handovers were wrong.
+        """
         self._instruments.gauge(rows.GATEWAY_SEATS_HELD).set(held)
         self._instruments.gauge(rows.GATEWAY_SEATS_VACANT).set(vacant)
+        self._instruments.gauge(rows.GATEWAY_SEATS_OFF).set(off)
+        self._instruments.gauge(rows.GATEWAY_SEATS_WRONG).set(wrong)
 
     def brokers(self, number: int, shut: int) -> None:
         """Set the number of brokers that clients can reach by a port, and of those that they cannot (``shut``)."""

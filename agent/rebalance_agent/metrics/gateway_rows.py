@@ -22,8 +22,10 @@ __all__ = [
     "GATEWAY_ROWS",
     "GATEWAY_SEATS_HELD",
     "GATEWAY_SEATS_KEPT_SECONDS",
+    "GATEWAY_SEATS_OFF",
     "GATEWAY_SEATS_SPARED",
     "GATEWAY_SEATS_VACANT",
+    "GATEWAY_SEATS_WRONG",
     "READ_APIS",
     "SEAT_MODES",
 ]
@@ -169,11 +171,13 @@ GATEWAY_ACTS = agent_row(
     "handover: it took the seat of its predecessor; claim: asked for the lock of a seat that a gateway offers; "
     "pass_join: its JoinGroup was forwarded as it is; keep: answered a LeaveGroup and kept the seat; give_up: removed "
     "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is. done; failed: an "
-    "error of the gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe).",
+    "error of the gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe). "
+    "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
+    "for a handover, or a newcomer took a kept seat; wrong: it did, or none took it; unknown: it does not show.",
     "acts",
     {
         "act": ("claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "seat"),
-        "outcome": ("done", "failed", "predicted", "refused"),
+        "outcome": ("done", "failed", "predicted", "refused", "right", "unknown", "wrong"),
     },
 )
 GATEWAY_SEATS_SPARED = agent_row(
@@ -207,6 +211,21 @@ GATEWAY_SEATS_VACANT = agent_row(
     "Seats without a consumer that the gateway keeps by heartbeats.",
     "seats",
 )
+GATEWAY_SEATS_OFF = agent_row(
+    "gateway_seats_switched_off",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "Whether the file gateway_seats_switch_file switches the seats of all groups off (1) or not (0).",
+    "",
+)
+GATEWAY_SEATS_WRONG = agent_row(
+    "gateway_seats_wrong_groups",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "Groups whose rule has mode on, and whose seats the gateway only observes until it restarts, because three "
+    "handovers in a row were wrong.",
+    "groups",
+)
 
 GATEWAY_ROWS = (
     GATEWAY_CONNECTIONS,
@@ -223,5 +242,7 @@ GATEWAY_ROWS = (
     GATEWAY_SEATS_KEPT_SECONDS,
     GATEWAY_SEATS_HELD,
     GATEWAY_SEATS_VACANT,
+    GATEWAY_SEATS_OFF,
+    GATEWAY_SEATS_WRONG,
 )
 """In the order of /metrics and of the documentation."""

@@ -10,7 +10,7 @@ container. `workload` and `image` are what the observer shows of the consumer an
 {{- define "rebalance-agent.sidecar" -}}
 {{- $chart := .chart -}}
 {{- $sidecar := $chart.Values.sidecar -}}
-{{- $settings := default (dict) $sidecar.settings -}}
+{{- $settings := include "rebalance-agent.sidecar.settings" $chart | fromYaml -}}
 {{- with $chart.Values.clusterName }}{{- $settings = merge (dict) $settings (dict "cluster_name" .) }}{{- end -}}
 {{- with include "rebalance-agent.sidecar.listen" $chart }}{{- $settings = merge (dict) $settings (dict "listen" .) }}{{- end -}}
 name: rebalance-agent
@@ -59,7 +59,7 @@ resources:
   {{- toYaml $sidecar.resources | nindent 2 }}
 securityContext:
   {{- include "rebalance-agent.securityContext" $chart | nindent 2 }}
-{{- if include "rebalance-agent.kafka.sources" $chart | trim }}
+{{- if include "rebalance-agent.sidecar.sources" $chart | trim }}
 volumeMounts:
   - name: rebalance-agent
     mountPath: /etc/rebalance-agent
@@ -69,11 +69,37 @@ volumeMounts:
 
 {{/* Volumes of that container; nothing if it needs none. */}}
 {{- define "rebalance-agent.sidecar.volumes" -}}
-{{- with include "rebalance-agent.kafka.sources" .chart | trim -}}
+{{- with include "rebalance-agent.sidecar.sources" .chart | trim -}}
 - name: rebalance-agent
   projected:
     sources:
       {{- . | nindent 6 }}
+{{- end }}
+{{- end -}}
+
+{{/* The settings by their names, as a YAML mapping. */}}
+{{- define "rebalance-agent.sidecar.settings" -}}
+{{- $settings := default (dict) .Values.sidecar.settings -}}
+{{- if include "rebalance-agent.sidecar.switch" . -}}
+{{- $settings = merge (dict) $settings (dict "gateway_seats_switch_file" "/etc/rebalance-agent/seats/switch") -}}
+{{- end -}}
+{{- toYaml $settings -}}
+{{- end -}}
+
+{{/* The ConfigMap that switches seats off; empty if there is none. Without seats the setting would make a sidecar a gateway. */}}
+{{- define "rebalance-agent.sidecar.switch" -}}
+{{- if get (default (dict) .Values.sidecar.settings) "gateway_seats" -}}{{- .Values.sidecar.seatsSwitchConfigMap -}}{{- end -}}
+{{- end -}}
+
+{{/* Sources of its volume. */}}
+{{- define "rebalance-agent.sidecar.sources" -}}
+{{- include "rebalance-agent.kafka.sources" . }}
+{{- with include "rebalance-agent.sidecar.switch" . }}
+- configMap:
+    name: {{ . | quote }}
+    optional: true
+    items:
+      - {key: seats, path: seats/switch}
 {{- end }}
 {{- end -}}
 

@@ -27,6 +27,7 @@ EVERYWHERE = {
     "pipeline": {"enabled": True},
     "monitoring": {"enabled": True, "dashboards": {"enabled": False}},  # which are long; they have a test of their own
     "injection": {"enabled": True, "apiVersion": "admissionregistration.k8s.io/v1"},
+    "sidecar": {"settings": {"gateway_seats": ".*=on"}},  # without which nothing switches seats off
 }
 ON_SPARK = {"kind": "SparkApplication", "sparkApplication": {"image": "spark:1"}}
 BOARDS = {"enabled": True}

@@ -75,6 +75,35 @@ def test_its_secrets_are_mounted(release, render):
     assert json.dumps("/etc/rebalance-agent/kafka/user.crt") in json.dumps(sidecar(made)["env"])
 
 
+SWITCH = ("sidecar.settings.gateway_seats=.*=on", "sidecar.seatsSwitchConfigMap=seats-switch")
+
+
+def test_the_switch_of_seats_is_mounted_into_both_and_need_not_exist(api_server, render):
+    with injecting(api_server, *SWITCH) as release:
+        namespace = release.namespace()
+        own = release.admitted(namespace, the_pod(render(*(f"rebalance-agent.{each}" for each in SWITCH))))
+        bare = copy.deepcopy(the_pod(render()))
+        del bare["spec"]["initContainers"]
+        for pod in (own, release.admitted(namespace, bare)):
+            items = [{"key": "seats", "path": "seats/switch"}]
+            source = {"configMap": {"name": "seats-switch", "optional": True, "items": items}}
+            (volume,) = [each for each in pod["spec"]["volumes"] if each["name"] == SIDECAR]
+            assert volume["projected"]["sources"] == [source]
+            assert [each["mountPath"] for each in sidecar(pod)["volumeMounts"] if each["name"] == SIDECAR] == [
+                "/etc/rebalance-agent"
+            ]
+            path = {each["name"]: each.get("value") for each in sidecar(pod)["env"]}[
+                "REBALANCE_AGENT_GATEWAY_SEATS_SWITCH_FILE"
+            ]
+            assert path == "/etc/rebalance-agent/seats/switch"
+
+
+def test_a_switch_alone_does_not_make_the_sidecar_a_gateway(render):
+    made = the_pod(render("rebalance-agent.sidecar.seatsSwitchConfigMap=seats-switch"))
+    assert "SWITCH" not in json.dumps(made)
+    assert "volumeMounts" not in sidecar(made)
+
+
 def test_it_listens_for_ipv6_where_that_is_wanted(render):
     (reported,) = [
         each for each in sidecar(the_pod(render("rebalance-agent.listenHost=[::]")))["env"] if "LISTEN" in each["name"]

@@ -165,6 +165,54 @@ def test_a_gateway_that_stops_forwards_held_joins_and_their_clients_join_as_with
                 each.close()
 
 
+class MountedSwitch:
+    """The key of a ConfigMap as Kubernetes mounts it: a link through a folder that is replaced as a whole."""
+
+    def __init__(self, folder):
+        self._folder, self._versions = folder, itertools.count(1)
+        self.path = folder / "seats"
+
+    def say(self, text):
+        """Change the ConfigMap; None: remove the key."""
+        version = self._folder / f"..{next(self._versions)}"
+        version.mkdir()
+        if text is not None:
+            (version / "seats").write_text(text)
+        (self._folder / "..new").symlink_to(version.name)
+        (self._folder / "..new").rename(self._folder / "..data")
+        if not self.path.is_symlink():
+            self.path.symlink_to("..data/seats")
+
+
+def test_a_mounted_file_switches_seats_off_and_members_go_on(kafka, topic, joined, tmp_path):
+    switch = MountedSwitch(tmp_path)
+    rule = ".*=on,seats.hold.seconds=1,seats.keep.seconds=300"
+    with (
+        gateway(kafka.bootstrap_servers, seats=rule, switch_file=str(switch.path)) as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined, through, topic, LibrdkafkaMember, "range")
+        group.fill()
+        group.members.pop().close()
+        eventually(lambda: through.acts.vacant == 1, waiting_for=group.state())
+        before = group.generation()
+        switch.say("off")
+        eventually(lambda: through.acts.off and group.whole(), waiting_for=group.state())
+        assert through.acts.vacant == 0
+        rebalanced = group.generation()
+        assert rebalanced == before + 1, group.state()
+        switch.say(None)
+        eventually(lambda: not through.acts.off, waiting_for=group.state())
+        group.members.pop(0).close()
+        group.members.append(group.start())
+        eventually(group.whole, waiting_for=group.state())
+        assert group.generation() == rebalanced, group.state()
+        assert through.acts.done("handover") == 1
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
 def test_a_whole_gateway_hands_a_seat_over_and_exports_what_it_did(kafka, topic, joined):
     settings = {"gateway_seats": ".*=on,seats.hold.seconds=1,seats.keep.seconds=60"}
     with gatewaying(kafka.bootstrap_servers, **settings) as through:

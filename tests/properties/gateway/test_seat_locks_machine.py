@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import count
 
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rebalance_agent.gateway.seats.locks import GroupLocks, LockBeat, LockChange
+from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from support.examples import examples
 from support.seats.helper_group import HelperGroup
@@ -166,6 +167,41 @@ class Locks(RuleBasedStateMachine):
 
 TestLocks = Locks.TestCase
 TestLocks.settings = settings(max_examples=examples(100), stateful_step_count=30, deadline=None)
+
+
+def ask(locks, group, fates):
+    """Claim a lock; what becomes of it. ``fates``: of each request in turn, answered when they are used up."""
+    now, fates = 0.0, iter(fates)
+    acts = list(locks.claim("s", now))
+    while acts:
+        act = acts.pop(0)
+        if isinstance(act, LockChange):
+            return act
+        fate = next(fates, "answered")
+        answer = None if fate == "lost" else group.beat(act, now)
+        acts += locks.answered(act, answer if fate == "answered" else None, now)
+        if not acts:
+            now = max(now, locks.next_due())
+            acts += locks.due(now)
+    return None
+
+
+LOST = st.lists(st.sampled_from(["answered", "lost", "done and not answered"]), max_size=8)
+
+
+@given(fates=LOST, taken=st.sampled_from([None, "released", "held"]))
+def test_a_lock_that_is_free_is_granted_and_one_of_others_refused_whatever_requests_and_answers_are_lost(fates, taken):
+    group = HelperGroup()
+    if taken is not None:
+        group.beat(LockBeat("s", "other", 0, 0.0), 0.0)
+    if taken == "released":
+        group.beat(LockBeat("s", "other", -2, 0.0), 0.0)
+    locks = GroupLocks(SeatSettings(answer_seconds=3.0), (f"own-{one}" for one in count()))
+    change = ask(locks, group, fates)
+    assert change is not None
+    assert change.granted == locks.held("s", 2.0) == (taken != "held")
+    assert (change.loss is LockLoss.TAKEN) == (group.members["s"].member_id == "other")
+    assert not group.members["s"].released
 
 
 def test_beats_name_the_member_so_that_a_late_one_harms_nobody():

@@ -10,8 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
 from rebalance_agent.gateway.seats.locks.lock_notes import WAITING_PREFIX
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
 from support.gateway.gatewaying import free_base
@@ -137,6 +140,43 @@ def test_a_member_that_restarts_through_the_other_gateway_causes_no_rebalance(ka
             eventually(group.whole, waiting_for=group.state)
         assert group.generation() == before, group.state()
         assert group.done("handover") == MEMBERS
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+
+
+@pytest.mark.parametrize("lost", ["request", "answer"])
+def test_a_claim_that_is_lost_is_sent_again_and_an_own_one_that_was_done_is_recognized(
+    kafka, topic, joined, lost, monkeypatch
+):
+    """Each lock is claimed in vain once: the request does not reach the broker, or its answer not the gateway."""
+    cut, exchange = set(), ConnectionRelay.exchange
+
+    async def losing(self, frame):
+        if read_head(frame).api_key == HEARTBEAT_KEY:
+            asked = decode_heartbeat(1, frame)
+            if asked["member_epoch"] == 0 and asked["instance_id"] not in cut:
+                cut.add(asked["instance_id"])
+                if lost == "answer":
+                    await exchange(self, frame)
+                raise ConnectionAbortedError("lost")
+        return await exchange(self, frame)
+
+    monkeypatch.setattr(ConnectionRelay, "exchange", losing)
+    with two_gateways(kafka.bootstrap_servers, KEPT_LONG) as both, Load(kafka, topic, PARTITIONS) as load:
+        group = SpreadGroup(joined, both, topic, LibrdkafkaMember, "range")
+        group.fill(2)
+        before = group.generation()
+        for _ in range(2):
+            place = group.next_place()
+            group.end_oldest()
+            offered(kafka, group.name)
+            cut.clear()
+            group.members.append(group.start_at(place))
+            eventually(group.whole, waiting_for=group.state)
+        assert cut
+        assert group.generation() == before, group.state()
+        assert group.done("handover") == 2
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()

@@ -42,14 +42,15 @@ class Running:
 
 
 @contextmanager
-def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", **options):
+def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", switch_file="", **options):
     """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`."""
     running, ready, loops = Running(), threading.Event(), []
 
     async def serve():
         stop = asyncio.Event()
         clock = SystemClock()
-        running.seats = SeatingGroups(parse_seat_rules(seats), clock, running.acts) if seats else None
+        if seats:
+            running.seats = SeatingGroups(parse_seat_rules(seats), clock, running.acts, switch_file=switch_file)
         seating = asyncio.create_task(running.seats.run()) if seats else None
         counted = {"count": running.outcomes.append, "seats": running.seats, **options}
         running.groups = GroupInterceptors(parse_rules(rules), running.events.append, clock, **counted)

@@ -157,14 +157,15 @@ class FrameCoordinator:
 class SeatGateway:
     """The group code of one gateway with rules for seats, and its coordinator; time moves by `advance` alone.
 
-    ``beside``: another gateway before the same coordinator, for which time moves as well.
+    ``beside``: another gateway before the same coordinator, for which time moves as well; ``options``: those of
+    `SeatingGroups`.
     """
 
-    def __init__(self, seats="orders=on", rules="", beside=None):
+    def __init__(self, seats="orders=on", rules="", beside=None, **options):
         self.clock, self.acts = FakeClock() if beside is None else beside.clock, RecordedActs()
         self.coordinator = FrameCoordinator(self.clock) if beside is None else beside.coordinator
         self.beside = beside
-        self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts) if seats else None
+        self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts, **options) if seats else None
         self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, seats=self.seats)
 
     async def advance(self, seconds, step=0.25):

@@ -91,6 +91,14 @@ def roll_with_surge(group):
         eventually(group.whole, waiting_for=group.state())
 
 
+def check_right(group):
+    """Each member was replaced, and the gateway finds that this spared what it is to spare."""
+    acts = group.through.acts
+    eventually(lambda: acts.counted["handover", "right"] == MEMBERS, waiting_for=group.state())
+    assert acts.counted["keep", "right"] == MEMBERS
+    assert not acts.counted.keys() & {(act, "wrong") for act in ("handover", "keep")}
+
+
 def check_surge(kafka, topic, joined, kind, own):
     """A rolling restart with surge causes no rebalance."""
     with (
@@ -102,6 +110,7 @@ def check_surge(kafka, topic, joined, kind, own):
         before = group.generation()
         roll_with_surge(group)
         assert group.generation() == before, group.state()
+        check_right(group)
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()
@@ -123,6 +132,7 @@ def check_restarts(kafka, topic, joined, kind, own):
             group.members.append(group.start())
             eventually(group.whole, waiting_for=group.state())
         assert group.generation() == before, group.state()
+        check_right(group)
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()

@@ -124,7 +124,7 @@ def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A gateway beside one consumer, with one broker."""
     counts = GatewayCounters()
     counts.brokers(1, 1)
-    counts.seats(1, 0)
+    counts.seats(1, 0, off=True, wrong=1)
     readiness = Readiness(["publisher"])
     readiness.degraded({"events-unpublished": None})
     agent = AgentMetrics(ExporterRole.GATEWAY, readiness, configured=True)

@@ -14,6 +14,7 @@ from rebalance_agent.gateway.seating.seat_sharing import SeatSharing
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
@@ -49,6 +50,8 @@ class ActCarrier:
         self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
+        self._kept: set[str] = set()
+        self._stopped = False
 
     def now(self) -> float:
         """The time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
@@ -72,7 +75,20 @@ class ActCarrier:
 
     def stop(self) -> None:
         """Give no seats any more, keep none, and share none."""
+        self._stopped = True
         self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
+
+    def go_on(self) -> None:
+        """Give, keep and share seats again after `stop`."""
+        self._stopped = False
+        self.seats.go_on()
+        self.sharing.go_on()
+
+    def kept_seat(self, instance_id: str, outcome: ActOutcome) -> None:
+        """It shows what became of a seat that was kept; nothing where it was not."""
+        if instance_id in self._kept:
+            self._kept.discard(instance_id)
+            self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id)
 
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
@@ -109,6 +125,10 @@ class ActCarrier:
     @_done.register
     def _(self, act: AnswerLeave) -> list[SeatAct]:
         self._answer_leave(act.member_id, answered=True)
+        seat = self.seats.table.of_member(act.member_id)
+        if seat is not None:
+            self._kept.add(seat.instance_id)
+            self._kept = {name for name in self._kept if self.seats.table.get(name) is not None}
         self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id[:200])
         return []
 
@@ -119,6 +139,7 @@ class ActCarrier:
 
     @_done.register
     def _(self, act: GiveUpSeat) -> list[SeatAct]:
+        self.kept_seat(act.instance_id, ActOutcome.UNKNOWN if self._stopped else ActOutcome.WRONG)
         self._shared.start(self._give_up(act), Act.GIVE_UP, self.group)
         return []
 
@@ -145,6 +166,8 @@ class ActCarrier:
             return
         names = act.generation, act.member_id, act.instance_id
         error = await self.connections.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
+        if error in FENCED:
+            self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer of another gateway has it
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
 
     async def _give_up(self, act: GiveUpSeat) -> None:

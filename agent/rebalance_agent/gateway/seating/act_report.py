@@ -48,6 +48,12 @@ class ActOutcome(StrEnum):
     """The coordinator refused it; a newcomer's own JoinGroup was forwarded."""
     PREDICTED = "predicted"
     """Mode ``observe``: every frame was forwarded as it is."""
+    RIGHT = "right"
+    """An act that was done promised something, and that came true: see docs/seats.md."""
+    WRONG = "wrong"
+    """It did not."""
+    UNKNOWN = "unknown"
+    """Whether it did cannot be known."""
 
 
 class ActCounts(Protocol):
@@ -65,8 +71,11 @@ class ActCounts(Protocol):
         """Count the time for which partitions of kept seats stood still: an upper bound of the cost."""
         ...
 
-    def seats(self, held: int, vacant: int) -> None:
-        """Set the numbers of held JoinGroups and of vacant seats."""
+    def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
+        """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
+
+        ``wrong``: groups whose handovers were wrong too often, so that they have no seats any more.
+        """
         ...
 
 
@@ -82,7 +91,7 @@ class NoCounts:
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
         """See `ActCounts`."""
 
-    def seats(self, held: int, vacant: int) -> None:
+    def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """See `ActCounts`."""
 
 
@@ -124,6 +133,22 @@ class ActReport:
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
         self._log.error("seats_claim", outcome="failed", group=group[:200], problem=problem, help=text)
+
+    def wrong(self, group: str) -> None:
+        """The handovers of a group were wrong too often: it has no seats any more."""
+        text = (
+            "the group rebalanced after each of the last handovers; until this gateway restarts its seats are only "
+            "observed, and its members keep those they have"
+        )
+        self._log.error("seats_acts_wrong", group=group[:200], help=text)
+
+    def switched(self, reason: str) -> None:
+        """The seats of all groups are off, for this ``reason``; empty: they are not any more."""
+        if reason:
+            text = "members keep their seats; nothing is held, kept or handed over until the file is gone or says on"
+            self._log.warning("seats_switched_off", reason=reason, help=text)
+        else:
+            self._log.info("seats_switched_on")
 
     def failed(self, act: Act, group: str, error: Exception) -> None:
         """An error of the gateway: counted each time, and logged once for each kind."""

@@ -17,6 +17,7 @@ from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.vacancies import Vacancies
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.handover_checks import ActCheck, HandoverChecks
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat import SeatState
@@ -41,6 +42,8 @@ class ActingGroup:
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
         self._returns: dict[int, ForwardSeated] = {}
+        self._checks = HandoverChecks()
+        self._unfenced = self.wrong = False
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
@@ -76,6 +79,8 @@ class ActingGroup:
         """See `SeatedGroup`."""
         sent = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
+        seat = self._seats.table.get(sent.instance_id)
+        before = -1 if seat is None else seat.generation
         error, member_id, generation = response.error_code, response.member_id, response.generation_id
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
@@ -88,6 +93,9 @@ class ActingGroup:
             self._connections.use(connection, sent.instance_id)
             self._vacancies.taken(sent.instance_id, spared=sent.returns and stable and not gone)
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
+            self._carrier.kept_seat(sent.instance_id, ActOutcome.RIGHT)
+            if sent.returns and stable and not gone:
+                self._checked(self._checks.begun(member_id, before, generation, self._carrier.now()))
         self._moved(error, connection)
         self._carrier.run(acts)
         if error == NO_ERROR and gone:
@@ -104,6 +112,8 @@ class ActingGroup:
         """See `SeatedGroup`."""
         if newcomer.instance_id is not None:
             return int(response.error_code)
+        if response.error_code == NO_ERROR:
+            self._checked(self._checks.rejoined(newcomer.member_id))
         leads = response.leader == response.member_id
         facts = newcomer, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
@@ -116,6 +126,7 @@ class ActingGroup:
 
     def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
         """See `SeatedGroup`."""
+        self._checked(self._checks.answered(member_id, response.error_code, self._carrier.now()))
         acts, shown = self._seats.sync_answered(member_id, response.error_code, self._carrier.now())
         if response.error_code == NO_ERROR:
             self._vacancies.assigned(member_id, response)
@@ -124,6 +135,7 @@ class ActingGroup:
 
     def heartbeat_answered(self, member_id: str, error: int) -> int:
         """See `SeatedGroup`."""
+        self._checked(self._checks.answered(member_id, error, self._carrier.now()))
         acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now())
         self._carrier.run(acts)
         return shown
@@ -154,6 +166,7 @@ class ActingGroup:
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
+        self._checked(self._checks.left(member_id))
         await connection.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
@@ -175,6 +188,7 @@ class ActingGroup:
 
     def refuse_unfenced(self) -> None:
         """See `SeatedGroup`."""
+        self._unfenced = True
         self._carrier.stop()
 
     # -- connections -------------------------------------------------------------------------------------------
@@ -209,6 +223,7 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
+        self._checked(self._checks.due(now))
         self._carrier.run(self._seats.due(now))
         self._vacancies.settle()
         if self._topics.due(now):
@@ -216,12 +231,17 @@ class ActingGroup:
 
     def next_due(self) -> float | None:
         """See `SeatedGroup`."""
-        times = self._seats.next_due(), self._topics.next_due(), self._carrier.sharing.next_due()
-        return min((time for time in times if time is not None), default=None)
+        parts = self._seats, self._topics, self._carrier.sharing, self._checks
+        return min((time for part in parts if (time := part.next_due()) is not None), default=None)
 
     def stop(self) -> None:
         """See `SeatedGroup`."""
         self._carrier.stop()
+
+    def go_on(self) -> None:
+        """See `SeatedGroup`."""
+        if not (self._unfenced or self.wrong):
+            self._carrier.go_on()
 
     @property
     def held(self) -> int:
@@ -237,6 +257,15 @@ class ActingGroup:
     def idle(self) -> bool:
         """See `SeatedGroup`."""
         return not (len(self._seats.table) or self.held) and self._carrier.sharing.next_due() is None
+
+    def _checked(self, checks: list[ActCheck]) -> None:
+        """It shows whether handovers did what they promise: count that, and stop after too many that did not."""
+        for check in checks:
+            self._report.report(Act.HANDOVER, ActOutcome(check), self.group)
+        if not (self._checks.trusted or self.wrong):
+            self.wrong = True
+            self._report.wrong(self.group)
+            self._carrier.stop()
 
     async def _look_at_topics(self) -> None:
         if await self._topics.changed():

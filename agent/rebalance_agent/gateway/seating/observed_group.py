@@ -152,7 +152,11 @@ class ObservedGroup:
     def stop(self) -> None:
         """See `SeatedGroup`; nothing is held and nothing kept."""
 
+    def go_on(self) -> None:
+        """See `SeatedGroup`."""
+
     held = vacant = 0
+    wrong = False
 
     @property
     def idle(self) -> bool:

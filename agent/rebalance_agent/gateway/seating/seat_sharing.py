@@ -97,6 +97,10 @@ class SeatSharing:
         """Share nothing any more."""
         return self._done(self._locks.stop(self._clock.monotonic()))
 
+    def go_on(self) -> None:
+        """Share again after `stop`."""
+        self._locks.go_on()
+
     async def elsewhere(self, members: Mapping[str, str]) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
         """The seats that other gateways offer, and the newcomers that wait there; nothing where that is unknown.
 
@@ -128,9 +132,9 @@ class SeatSharing:
         self._run(self._done(self._locks.checked(check.instance_id, error, now)))
 
     async def _send(self, requests: LockRequests, beat: LockBeat) -> None:
-        """Send a request once: a claim that was done and sent again would be refused as those of others are."""
+        """Send a request, by another connection where one ends before the answer: each may be done twice."""
         answer = await self._connections.by_connection(
-            lambda connection: requests.beat(connection, beat), beat.instance_id, tries=1
+            lambda connection: requests.beat(connection, beat), beat.instance_id
         )
         self._run(self._done(self._locks.answered(beat, answer, self._clock.monotonic())))
 

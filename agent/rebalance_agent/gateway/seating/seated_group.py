@@ -96,6 +96,15 @@ class SeatedGroup(Protocol):
         """Give no seats any more, hold nothing, keep nothing."""
         ...
 
+    def go_on(self) -> None:
+        """Act again after `stop`, unless the group has no seats for another reason."""
+        ...
+
+    @property
+    def wrong(self) -> bool:
+        """Whether its handovers were wrong too often, so that it does not act any more."""
+        ...
+
     @property
     def held(self) -> int:
         """The number of held JoinGroups."""

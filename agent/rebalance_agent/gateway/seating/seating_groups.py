@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import secrets
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,12 +16,13 @@ from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
-from rebalance_agent.gateway.seating.unfenced_groups import UnfencedGroups
+from rebalance_agent.gateway.seating.switch_file import switched_off_by
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -38,6 +40,9 @@ PAUSE_SECONDS_MIN = 0.01
 SWITCH_OFF_SECONDS = 3.0
 """Longest wait at the end for the coordinator's answers, each of which takes a millisecond."""
 
+SWITCH_SECONDS = 5.0
+"""Seconds between two looks at the file that switches seats off; a changed ConfigMap takes up to a minute to arrive."""
+
 TOKEN_BYTES = 8
 """Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""
 
@@ -48,8 +53,10 @@ _Result = TypeVar("_Result")
 class SeatingGroups:
     """All connections of the gateway share it; all its methods are for the event loop's thread."""
 
-    def __init__(self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None) -> None:
-        """Begin without groups."""
+    def __init__(
+        self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None, *, switch_file: str = ""
+    ) -> None:
+        """Begin without groups. ``switch_file``: see `switched_off_by`; empty: there is none."""
         self._wake = asyncio.Event()
         self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
@@ -62,8 +69,11 @@ class SeatingGroups:
         self._lingering: dict[ClientConnection, asyncio.Future[None]] = {}
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
-        self._unfenced, self.held_bytes = UnfencedGroups(), HeldBytes()
-        self._off = False
+        self._unfenced, self._wrong, self.held_bytes = GroupNames(), GroupNames(), HeldBytes()
+        self._off, self._switched_off = False, ""
+        self._switch_file, self._switch_at = switch_file, math.inf
+        if switch_file:
+            self._look_at_switch()
 
     def connection(self, connection: ClientConnection) -> SeatFrames:
         """The part for the frames of a new connection."""
@@ -89,7 +99,7 @@ class SeatingGroups:
         if known is not None:
             return known
         rule = None if self._off else self._rules.of(group)
-        if rule is None:
+        if rule is None or (self._switched_off and rule.mode is SeatMode.ON):
             return None
         if len(self._groups) >= rule.settings.groups_max:
             self._forget_idle()
@@ -144,6 +154,8 @@ class SeatingGroups:
     def step(self) -> None:
         """Do what is due by now. An error of one group does not affect the others."""
         now = self._clock.monotonic()
+        if now >= self._switch_at:
+            self._look_at_switch()
         self.watch.check()
         crashed = [self.process(connection) for connection in self.clients.crashed(now)]
 
@@ -154,12 +166,17 @@ class SeatingGroups:
                 group.due()
 
         self._each(step)
+        for name in [name for name, group in self._groups.items() if group.wrong]:
+            self._wrong.add(name)
         for connection, lingers in tuple(self._lingering.items()):
             if not lingers.done() and not self._needed(connection):
                 lingers.set_result(None)
         self._forget_idle()
         self._report.counts.seats(
-            sum(self._each(lambda group: group.held)), sum(self._each(lambda group: group.vacant))
+            sum(self._each(lambda group: group.held)),
+            sum(self._each(lambda group: group.vacant)),
+            off=bool(self._switched_off),
+            wrong=len(self._wrong),
         )
 
     async def switch_off(self) -> None:
@@ -172,8 +189,20 @@ class SeatingGroups:
         self._wake.set()
         await self._shared.settled(SWITCH_OFF_SECONDS)
 
+    def _look_at_switch(self) -> None:
+        """Stop acting in all groups, or act again, if the switch file says something else than before."""
+        self._switch_at = self._clock.monotonic() + SWITCH_SECONDS
+        before, self._switched_off = self._switched_off, switched_off_by(self._switch_file)
+        if bool(before) == bool(self._switched_off):
+            return
+        self._report.switched(self._switched_off)
+        if self._switched_off:
+            self._each(lambda group: group.stop())
+        elif not self._off:
+            self._each(lambda group: group.go_on())
+
     def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
-        acts = rule.mode is SeatMode.ON
+        acts = rule.mode is SeatMode.ON and group not in self._wrong
         seats = (self._acting if acts else self._observing).of(group, rule.settings)
         if seats is None:
             return None
@@ -184,7 +213,7 @@ class SeatingGroups:
     def _pause(self) -> float:
         """Seconds until the next step, if nothing happens until then."""
         watched = len(self.watch) or self._lingering or self.clients.undecided
-        dues = self._each(lambda group: group.next_due())
+        dues = [self._switch_at, *self._each(lambda group: group.next_due())]
         times = [due - self._clock.monotonic() for due in dues if due is not None]
         return max(PAUSE_SECONDS_MIN, min([CHECK_SECONDS if watched else IDLE_SECONDS, *times]))
 

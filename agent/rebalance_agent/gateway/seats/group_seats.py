@@ -244,6 +244,10 @@ class GroupSeats:
         self._stopped = True
         return [*self.held.stop(), *self._leaves.stop_all(), *self._unwanted(now)]
 
+    def go_on(self) -> None:
+        """Give and keep seats again after `stop`; members that have one are still known."""
+        self._stopped = False
+
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _unwanted(self, now: float) -> list[SeatAct]:

@@ -14,6 +14,7 @@ __all__ = [
     "REBALANCE_IN_PROGRESS",
     "STALE_MEMBER_EPOCH",
     "UNKNOWN_MEMBER_ID",
+    "UNRELEASED_INSTANCE_ID",
     "UNSUPPORTED_VERSION",
 ]
 
@@ -29,6 +30,8 @@ UNSUPPORTED_VERSION = 35
 MEMBER_ID_REQUIRED = 79
 """The answer to a first JoinGroup, with the member id to join with (KIP-394)."""
 FENCED_INSTANCE_ID = 82
+UNRELEASED_INSTANCE_ID = 111
+"""A member has the instance id and has not left, be it the same one (KIP-848)."""
 STALE_MEMBER_EPOCH = 113
 """A commit of an earlier epoch (KIP-848)."""
 

@@ -14,6 +14,7 @@ from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seating.switch_file import switched_off_by
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
@@ -56,12 +57,24 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     for seats in parse_seat_rules(settings.gateway_seats):
         others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*" if seats.between_gateways else ""
         yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{others}")
+    if switch := settings.gateway_seats_switch_file:
+        yield _switch(switch)
     if not list(rules):
         yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
     if any(server.reached for server in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
+
+
+def _switch(path: str) -> Finding:
+    """Whether the file that switches seats off does so now; not an error, unless it cannot be understood."""
+    name, reason = f"file {path}", switched_off_by(path)
+    if not reason:
+        return passed(name, "does not exist, or says on: it does not switch seats off")
+    if reason == f"{path} says off":
+        return passed(name, "switches the seats of all groups off now")
+    return failed(name, f"{reason}: that switches seats off", "let it say on or off, or remove it")
 
 
 def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses, rules: Rules) -> Iterator[Finding]:

@@ -96,7 +96,8 @@ class GatewayRole:
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
         rules = parse_seat_rules(self._settings.gateway_seats)
-        seats = SeatingGroups(rules, self._clock, self._counts) if list(rules) else None
+        switch = self._settings.gateway_seats_switch_file
+        seats = SeatingGroups(rules, self._clock, self._counts, switch_file=switch) if list(rules) else None
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,

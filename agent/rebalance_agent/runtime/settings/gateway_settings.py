@@ -44,6 +44,11 @@ class GatewaySettings(SidecarSettings):
         description="groups whose restarted consumers take the seats of their predecessors: "
         "PATTERN=MODE[,seats.KEY=VALUE...]; ... (MODE: on, observe or off); empty: none",
     )
+    gateway_seats_switch_file: Text = Field(
+        "",
+        description="file that switches the seats of all groups off as long as it exists and says off, or anything "
+        "else but on; empty: none",
+    )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,
         gt=0,

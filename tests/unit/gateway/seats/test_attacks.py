@@ -20,8 +20,8 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.seating.act_report import Act, ActOutcome, ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.group_names import GROUP_NAMES_MAX, GroupNames
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX
-from rebalance_agent.gateway.seating.unfenced_groups import UNFENCED_GROUPS_MAX, UnfencedGroups
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
@@ -764,8 +764,8 @@ def test_acts_that_clients_cause_at_will_are_all_counted_but_not_all_logged():
 
 
 def test_where_too_many_groups_commit_without_naming_a_member_no_group_has_seats():
-    groups = UnfencedGroups()
-    for number in range(UNFENCED_GROUPS_MAX - 1):
+    groups = GroupNames()
+    for number in range(GROUP_NAMES_MAX - 1):
         groups.add(f"group-{number}")
     assert ("group-0" in groups, "another" in groups) == (True, False)
     groups.add("the last")

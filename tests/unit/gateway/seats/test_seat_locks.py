@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -19,6 +20,7 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
+from support.seats.helper_group import UNRELEASED
 
 SETTINGS = SeatSettings()
 OK = LockAnswer(0, 1)
@@ -51,7 +53,6 @@ def test_a_claim_is_a_heartbeat_of_a_new_member_and_its_answer_is_reported():
 @pytest.mark.parametrize(
     ("error", "loss"),
     [
-        (111, LockLoss.TAKEN),
         (30, LockLoss.FORBIDDEN),
         (35, LockLoss.UNSUPPORTED),
         (81, LockLoss.FULL),
@@ -120,22 +121,58 @@ def test_a_claim_without_an_answer_is_withdrawn_since_it_may_have_been_done():
     assert locks.answered(claim, OK, 1.2) == [LockBeat("s", "member-1", -2, 1.2)]
 
 
-@pytest.mark.parametrize("answer", [None, LockAnswer(0, 1)])
-def test_a_claim_whose_connection_was_closed_or_whose_answer_is_too_old_is_withdrawn(answer):
+def test_a_claim_whose_answer_is_too_old_is_withdrawn():
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
-    at = 0.5 if answer is None else 60.0
-    lost = [LockChange("s", LockLoss.NOT_CONFIRMED), LockBeat("s", "member-1", -2, at)]
-    assert locks.answered(claim, answer, at) == lost
+    lost = [LockChange("s", LockLoss.NOT_CONFIRMED), LockBeat("s", "member-1", -2, 60.0)]
+    assert locks.answered(claim, OK, 60.0) == lost
 
 
-def test_a_claim_is_tried_again_while_the_coordinator_moves():
+@pytest.mark.parametrize("answer", [None, LockAnswer(15)])
+def test_a_claim_is_sent_again_after_its_connection_ended_or_while_the_coordinator_moves(answer):
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
-    assert locks.answered(claim, LockAnswer(15), 0.1) == []
+    assert locks.answered(claim, answer, 0.1) == []
     (again,) = locks.due(0.4)
     assert again == LockBeat("s", "member-1", 0, 0.4)
     assert locks.answered(again, OK, 0.5) == [LockChange("s")]
+
+
+def refused_claim():
+    """Locks of which one was refused by UNRELEASED_INSTANCE_ID; and the release that tells whose it is."""
+    locks = new_locks()
+    (claim,) = locks.claim("s", 0.0)
+    (release,) = locks.answered(claim, LockAnswer(UNRELEASED), 0.1)
+    assert release == LockBeat("s", "member-1", -2, 0.1)
+    return locks, claim, release
+
+
+def test_an_own_claim_that_was_done_and_not_answered_is_released_and_claimed_again():
+    locks, _, release = refused_claim()
+    (again,) = locks.answered(release, LockAnswer(0, -2), 0.2)
+    assert again == LockBeat("s", "member-2", 0, 0.2)
+    assert locks.answered(again, OK, 0.3) == [LockChange("s")]
+    assert locks.held("s", 10.1)
+
+
+@pytest.mark.parametrize("error", [25, 69, 82])
+def test_a_claim_is_refused_where_another_member_has_the_lock(error):
+    locks, _, release = refused_claim()
+    assert locks.due(0.5) == []
+    assert locks.answered(release, LockAnswer(error), 0.6) == [LockChange("s", LockLoss.TAKEN, UNRELEASED)]
+    assert (len(locks), locks.next_due()) == (0, None)
+
+
+def test_a_refused_claim_whose_release_is_not_answered_ends_in_time():
+    locks, claim, release = refused_claim()
+    assert locks.answered(release, None, 0.2) == []
+    assert locks.due(0.5) == [replace(release, sent_at=0.5)]
+    change, taken_back = locks.due(SETTINGS.answer_seconds)
+    assert change == LockChange("s", LockLoss.NOT_CONFIRMED)
+    assert locks.answered(release, LockAnswer(0, -2), 1.1) == []
+    assert locks.answered(taken_back, LockAnswer(25), 1.1) == []
+    # The first claim comes after all: nobody waits for it.
+    assert locks.answered(claim, OK, 1.2) == [LockBeat("s", "member-1", -2, 1.2)]
 
 
 def test_a_released_seat_can_be_claimed_at_once_by_another_member_id():

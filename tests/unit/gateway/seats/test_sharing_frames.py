@@ -7,6 +7,9 @@ import asyncio
 import pytest
 
 from rebalance_agent.gateway.seating.connections import lock_requests
+from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 from unit.gateway.seats.test_seat_frames import ended, run, waiting
 
@@ -102,6 +105,42 @@ async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhe
     task.cancel()
 
 
+class EndingClient(SeatClient):
+    """Ends when a seat is claimed by its connection: before the coordinator has done that, or after it."""
+
+    ends = ""
+
+    async def exchange(self, frame):
+        if self.ends and read_head(frame).api_key == HEARTBEAT_KEY:
+            asked = decode_heartbeat(1, frame)
+            if asked["member_epoch"] == 0 and asked["instance_id"].startswith(SEAT_PREFIX):
+                if self.ends == "after":
+                    await super().exchange(frame)
+                self.closed, self.gone = True, True
+        return await super().exchange(frame)
+
+
+@run
+@pytest.mark.parametrize("ends", ["before", "after"])
+async def test_a_claim_that_is_lost_with_its_clients_connection_is_sent_by_another_one(ends):
+    first, second = gateways()
+    old = await member(first, second)
+    new, entering = await waiting(second)
+    ending = EndingClient(second, "ends")  # its connection is the newest, and so the first that is used
+    abandoned = asyncio.create_task(ending.enter())
+    await settle()
+    await second.advance(1)
+    ending.ends = ends
+    assert await old.leave() == 0
+    await ended(old)
+    await second.advance(1)
+    assert ending.closed
+    assert (await entering).generation == old.generation
+    assert second.acts.done("handover") == second.acts.done("claim") == 1
+    assert second.coordinator.model.members.keys() == {new.member_id}
+    abandoned.cancel()
+
+
 @run
 async def test_one_of_two_newcomers_of_two_gateways_takes_the_seat():
     first, second = gateways(KEPT)
@@ -187,8 +226,10 @@ async def test_answers_that_cannot_be_read_leave_each_gateway_alone(damaged):
     await ended(old)
     await second.advance(1)
     _, joining = await waiting(second)
-    new = await SeatClient(first, "new").enter()
-    assert new.generation == old.generation
+    new = SeatClient(first, "new")
+    entering = asyncio.create_task(new.enter())
+    await second.advance(4)
+    assert (await entering).generation == old.generation
     await second.advance(5)
     assert not joining.done()
     assert second.acts.done("claim") == 0

@@ -177,6 +177,21 @@ def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secure
     assert found[f"gateway_listen {listen['gateway_listen']}"] == (OK, "an agent listens there now")
 
 
+@pytest.mark.parametrize(
+    ("said", "status", "detail"),
+    [(None, OK, "does not switch seats off"), ("off", OK, "off now"), ("of", FAILED, "that switches seats off")],
+)
+def test_what_the_switch_of_seats_says_now_is_reported(cluster, tmp_path, said, status, detail):
+    path = tmp_path / "switch"
+    if said:
+        path.write_text(said)
+    with broker() as port:
+        found, code = checked(port, gateway_seats="a=on", gateway_seats_switch_file=str(path))
+    assert found[f"file {path}"][0] is status
+    assert detail in found[f"file {path}"][1]
+    assert (code == 0) is (status is OK)
+
+
 def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     cluster.groups = (
         group("eager", "range"),
@@ -189,6 +204,7 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
         more = {"gateway_seats": f"eager=observe; {between}"}
         found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
+    assert "switch" not in str(found)
     assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
     assert found["seats eager=observe"] == (OK, "for consumers of the classic protocol behind this gateway")
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]

@@ -85,15 +85,13 @@ class GroupConnections:
         self,
         request: Callable[[ClientConnection], Awaitable[_Answer]],
         instance_id: str | None = None,
-        *,
-        tries: int = TRIES_MAX,
     ) -> _Answer | None:
-        """As `ask`, with the whole connection; ``tries``: by how many connections it is tried.
+        """As `ask`, with the whole connection. It is tried by `TRIES_MAX` connections, and so may be done twice.
 
         A connection without rights, or whose broker is not the coordinator any more, is forgotten. One whose broker
         only loads the group is not: it may be the only one, and is asked again later.
         """
-        for connection in self._by_preference(instance_id)[:tries]:
+        for connection in self._by_preference(instance_id)[:TRIES_MAX]:
             try:
                 return await asyncio.wait_for(request(connection), ANSWER_SECONDS)
             except AskElsewhereError as error:

@@ -8,12 +8,14 @@ at a time have it. It needs ``group.version`` >= 1.
 | heartbeat of the helper group | answer | meaning |
 | --- | --- | --- |
 | epoch 0, new member id, instance id | NONE | the lock is granted, until the member's session ends (45 s) |
-| ... | UNRELEASED_INSTANCE_ID | another member has it; also where an own claim was done and not answered |
+| ... | UNRELEASED_INSTANCE_ID | a member has it: another one, or this one, by a claim that was not answered |
 | the member's epoch | NONE | the lock is confirmed: the session begins anew |
 | ... | UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND | another member has it, or the session ended |
 | ... | FENCED_MEMBER_EPOCH | the epoch is not the coordinator's: the lock ends with the session |
 | epoch -2, member id and instance id | NONE | free for the next claim at once; still described, with epoch -2 |
 | ... by a member that has it no more | FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID | nothing happens to the holder |
+
+So an own claim that was done and not answered is known by the release that follows: NONE.
 
 Epoch -1 frees a lock as well, but the member is described no more, and the group gets a new epoch: -2 is used.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from rebalance_agent.gateway.seats.locks.lock_acts import (
 )
 from rebalance_agent.gateway.seats.locks.lock_errors import loss_of
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, UNRELEASED_INSTANCE_ID
 
 __all__ = ["GroupLocks"]
 
@@ -35,7 +36,8 @@ SESSION_SECONDS = 45.0
 class _Lock:
     """``epoch``: `CLAIM` until the coordinator granted it. ``fresh_until``: when the claim or confirmation is too old.
 
-    ``granted``: the last `LockChange` said so.
+    ``granted``: the last `LockChange` said so. ``former``: the member of a claim that was refused, which may have been
+    done nevertheless: the next claim waits until that member's release is answered.
     """
 
     instance_id: str
@@ -45,6 +47,7 @@ class _Lock:
     epoch: int = CLAIM
     granted: bool = False
     note: str | None = None
+    former: str | None = None
 
 
 @dataclass(slots=True)
@@ -57,8 +60,12 @@ class _Release:
 class GroupLocks:
     """Instance id -> lock. Requests are `LockBeat`, what becomes of a lock is `LockChange`.
 
-    ``member_ids`` gives ids that no other member ever had (UUIDs): one for each claim. Times are in seconds of the
-    caller's monotonic clock.
+    ``member_ids`` gives ids that no other member ever had (UUIDs). Times are in seconds of the caller's monotonic
+    clock.
+
+    A claim that is not answered is sent again with the same member id. If it was done, the coordinator refuses that one
+    as those of other members. So after each refusal the member is released: if the coordinator does that, the lock was
+    ours, is free now, and is claimed by a new member; else another gateway has it.
 
     A granted lock that is not confirmed any more is reported as lost, but not released: the coordinator may still count
     it, and others would take the seat of a member that lives. Once it is confirmed it is reported as granted again.
@@ -125,17 +132,17 @@ class GroupLocks:
         """A request was answered; None: its connection was closed before, or it could not be sent."""
         moved = answer is not None and answer.error in COORDINATOR_MOVED
         if beat.epoch == RELEASE:
-            return self._released(beat, now, done=answer is not None and not moved)
+            return self._released(beat, None if moved else answer, now)
         lock = self._locks.get(beat.instance_id)
         if lock is None or lock.member_id != beat.member_id:
             late_grant = beat.epoch == CLAIM and answer is not None and answer.error == NO_ERROR
             return self._end(beat.instance_id, beat.member_id, now) if late_grant else []
-        if answer is None and beat.epoch == CLAIM:
-            # It may have been done: then the same claim would be refused, as those of others are.
-            return self._withdraw(lock, now)
         if answer is None or moved:
             lock.due_at = now + RETRY_SECONDS
             return []
+        if answer.error == UNRELEASED_INSTANCE_ID:
+            lock.former, lock.member_id, lock.due_at = lock.member_id, next(self._member_ids), math.inf
+            return self._end(lock.instance_id, lock.former, now)
         if answer.error != NO_ERROR:
             del self._locks[lock.instance_id]
             return [LockChange(lock.instance_id, loss_of(answer.error), answer.error)]
@@ -222,9 +229,18 @@ class GroupLocks:
         release.due_at = now + self._settings.answer_seconds
         return LockBeat(release.instance_id, member_id, RELEASE, now)
 
-    def _released(self, beat: LockBeat, now: float, *, done: bool) -> list[LockAct]:
-        if done:
-            self._releases.pop(beat.member_id, None)
-        elif beat.member_id in self._releases:
-            self._releases[beat.member_id].due_at = now + RETRY_SECONDS
-        return []
+    def _released(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
+        """A release was answered; None: it is to be sent again."""
+        if answer is None:
+            if beat.member_id in self._releases:
+                self._releases[beat.member_id].due_at = now + RETRY_SECONDS
+            return []
+        self._releases.pop(beat.member_id, None)
+        lock = self._locks.get(beat.instance_id)
+        if lock is None or lock.former != beat.member_id:
+            return []
+        lock.former = None
+        if answer.error == NO_ERROR:
+            return [self._beat(lock, now)]
+        del self._locks[lock.instance_id]
+        return [LockChange(lock.instance_id, LockLoss.TAKEN, UNRELEASED_INSTANCE_ID)]

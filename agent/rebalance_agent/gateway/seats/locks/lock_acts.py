@@ -28,7 +28,7 @@ class LockLoss(StrEnum):
     """Why a lock is not this gateway's. A closed set, for a counter's label."""
 
     TAKEN = "taken"
-    """Another gateway has it, or this one's former self, or an own claim that was not answered."""
+    """Another gateway has it, or this one's former self."""
     LOST = "lost"
     """The coordinator has the member no more, or another epoch of it."""
     NOT_CONFIRMED = "not_confirmed"

@@ -7,6 +7,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     FENCED_INSTANCE_ID,
     GROUP_AUTHORIZATION_FAILED,
     UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
     UNSUPPORTED_VERSION,
 )
 
@@ -21,7 +22,7 @@ _LOSSES = {
     81: LockLoss.FULL,  # GROUP_MAX_SIZE_REACHED
     FENCED_INSTANCE_ID: LockLoss.LOST,
     110: LockLoss.LOST,  # FENCED_MEMBER_EPOCH
-    111: LockLoss.TAKEN,  # UNRELEASED_INSTANCE_ID
+    UNRELEASED_INSTANCE_ID: LockLoss.TAKEN,
 }
 _TEXTS = {
     LockLoss.TAKEN: "another gateway has the lock",

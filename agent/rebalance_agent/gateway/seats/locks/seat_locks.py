@@ -76,7 +76,7 @@ class SeatLocks:
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
         """Begin without locks. ``token``: random, of this start of the gateway."""
         self._locks = GroupLocks(settings, member_ids)
-        self._usable_at = -math.inf if on else math.inf
+        self._usable_at = self._begins_at = -math.inf if on else math.inf
         self._waiting = WAITING_PREFIX + token
         self._waiting_note: str | None = None
         self._waiting_at = -math.inf
@@ -184,6 +184,10 @@ class SeatLocks:
         self._offers.clear()
         self._asked.clear()
         return list(self._locks.release_all(now))
+
+    def go_on(self) -> None:
+        """Offer and ask again after `stop`."""
+        self._usable_at = self._begins_at
 
     # -- inside ------------------------------------------------------------------------------------------------
 

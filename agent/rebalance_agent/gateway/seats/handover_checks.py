@@ -1,0 +1,96 @@
+"""Whether handovers did what they promise: that the group does not rebalance for them.
+
+It is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
+predecessor: a client may also join again by itself, for example a leader that finds other topics than its predecessor.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
+
+__all__ = ["WRONG_MAX", "ActCheck", "HandoverChecks"]
+
+WRONG_MAX = 3
+"""Wrong handovers in a row with which a group's seats are not worth their risk. One or two may be rebalances for which
+another member was the cause just then."""
+
+SETTLED_SECONDS = 3.0
+"""Seconds without a rebalance after which a handover was right: other members, and clients that join again by
+themselves, show it by then, since they send a heartbeat every 3 s by default."""
+
+HEARTBEAT_SECONDS = 30.0
+"""Longest wait for such a heartbeat."""
+
+
+class ActCheck(StrEnum):
+    """What became of the prediction of an act."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"
+    """The member left, or nothing was answered to it in time."""
+
+
+class HandoverChecks:
+    """The handovers of one group at one gateway that are not checked yet; each member has one at most.
+
+    Methods return what became known. Times are in seconds of the caller's clock.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was handed over."""
+        self._since: dict[str, float] = {}
+        self._wrong = 0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether never `WRONG_MAX` handovers in a row were wrong; an unknown one is neither right nor wrong."""
+        return self._wrong < WRONG_MAX
+
+    def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
+        """A seat was handed over in a stable group: ``member_id`` has it in ``generation``.
+
+        ``before``: its predecessor's, -1 where unknown (it was behind another gateway).
+        """
+        if before not in (-1, generation):
+            return self._known(ActCheck.WRONG)
+        self._since[member_id] = now
+        return []
+
+    def answered(self, member_id: str, error: int, now: float) -> list[ActCheck]:
+        """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
+
+        Any client may name any member: so those errors count that say something of the member, not of the request.
+        """
+        since = self._since.get(member_id)
+        if since is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, *FENCED):
+            return []
+        if error == NO_ERROR and now < since + SETTLED_SECONDS:
+            return []
+        del self._since[member_id]
+        return self._known(ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG)
+
+    def rejoined(self, member_id: str) -> list[ActCheck]:
+        """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
+        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.WRONG)
+
+    def left(self, member_id: str) -> list[ActCheck]:
+        """A member leaves: why the group rebalances next is not known."""
+        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
+
+    def due(self, now: float) -> list[ActCheck]:
+        """What is unknown by ``now``; to be called at `next_due`."""
+        late = [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
+        return [check for member_id in late for check in self.left(member_id)]
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: nothing is to be checked."""
+        return min((since + HEARTBEAT_SECONDS for since in self._since.values()), default=None)
+
+    def _known(self, check: ActCheck) -> list[ActCheck]:
+        if check is not ActCheck.UNKNOWN and self.trusted:
+            self._wrong = self._wrong + 1 if check is ActCheck.WRONG else 0
+        return [check]
