@@ -88,6 +88,10 @@ class ConsumerHeartbeatHandler(FrameHandler):
             self._hold(entry, _by_id(message["topic_partitions"]))
         return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
 
+    def member_of(self, message: Any) -> str:  # noqa: ANN401
+        """The member's group."""
+        return str(message["group_id"])
+
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the epoch and the assignment."""
         entry, membership = memory.entry, memory.entry.membership

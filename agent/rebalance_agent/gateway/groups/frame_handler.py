@@ -79,6 +79,10 @@ class FrameHandler:
         """Handle a request, and change its message where needed."""
         raise NotImplementedError
 
+    def member_of(self, message: Any) -> str:  # noqa: ANN401, ARG002
+        """The group whose member sends a request; empty where it does not say so."""
+        return ""
+
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
         """Handle the response to the request that left ``memory``; return whether the message was changed."""
         return False

@@ -76,6 +76,10 @@ class JoinGroupHandler(FrameHandler):
         sent = _Sent(message.group_id, message.group_instance_id, entry, entry.membership, entry.offer)
         return FrameResult(entry.offer is not None, sent)
 
+    def member_of(self, message: Any) -> str:  # noqa: ANN401
+        """The group that the client joins, if it is a consumer."""
+        return str(message.group_id) if message.protocol_type == CONSUMER else ""
+
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the generation and its assignor."""
         entry, membership = memory.entry, memory.membership
