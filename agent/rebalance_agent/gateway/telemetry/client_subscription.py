@@ -44,16 +44,14 @@ class ClientSoftware:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client is asked for. ``metrics``: prefixes of names."""
+    """What a client is asked for. ``metrics``: prefixes of names.
+
+    ``subscription_id``: a hash of it; after a restart of the gateway with the same settings clients go on pushing.
+    """
 
     metrics: Sequence[str]
     push_interval_ms: int
-
-    @property
-    def subscription_id(self) -> int:
-        """A hash of the subscription: after a restart of the gateway with the same settings clients go on pushing."""
-        text = repr((self.metrics, self.push_interval_ms, GZIP, PUSH_BYTES_MAX))
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest(), "big", signed=True)
+    subscription_id: int
 
 
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
@@ -72,8 +70,14 @@ def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
 def subscription_of(software: ClientSoftware, push_interval_ms: int) -> Subscription | None:
     """What such a client is asked for; None: nothing, since it would push nothing, or would fail."""
     if software.name == _JAVA:
-        return Subscription(JAVA_NAMES, push_interval_ms)
+        return _subscription(JAVA_NAMES, push_interval_ms)
     releases = _RELEASE.findall(software.version)
     if _OF_LIBRDKAFKA.fullmatch(software.name) and releases and _ABORTS not in releases:
-        return Subscription(_EVERY_METRIC, push_interval_ms)
+        return _subscription(_EVERY_METRIC, push_interval_ms)
     return None
+
+
+def _subscription(metrics: Sequence[str], push_interval_ms: int) -> Subscription:
+    text = repr((metrics, push_interval_ms, GZIP, PUSH_BYTES_MAX))
+    digest = hashlib.blake2b(text.encode(), digest_size=4).digest()
+    return Subscription(metrics, push_interval_ms, int.from_bytes(digest, "big", signed=True))

@@ -26,7 +26,7 @@ ATTRIBUTE_BYTES_MAX = 32_767
 _VARINT_BYTES_MAX = 10
 _MORE_BYTES = 0x80
 """The bit of a varint's byte that says that another one follows."""
-_BITS_LENGTH, _SIZED = 0x07, 2
+_KIND_BITS, _NUMBER, _SIZED = 0x07, 0, 2
 _FIXED_BYTES = {1: 8, 5: 4}
 
 
@@ -72,6 +72,7 @@ class _MetricsReader:
     ) -> None:
         self._data, self._metrics, self._attributes, self._found = data, metrics, attributes, found
         self._left = FIELDS_MAX
+        self._resource_read = b""
 
     def read(self) -> None:
         for resource_metrics in self._parts(0, len(self._data), _RESOURCE_METRICS):
@@ -83,6 +84,10 @@ class _MetricsReader:
                         self._metric(*metric)
 
     def _resource(self, at: int, end: int) -> None:
+        content = self._data[at:end]
+        if content == self._resource_read:
+            return  # Java repeats it before each metric
+        self._resource_read = content
         for attribute in self._parts(at, end, _RESOURCE_ATTRIBUTE):
             name, value = "", None
             for key, start, stop in self._fields(*attribute):
@@ -121,19 +126,25 @@ class _MetricsReader:
 
     def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Key, start and end of the value of each field of a message; a key is the field's number and its encoding."""
+        data = self._data
         while at < end:
-            if self._left <= 0:
-                raise PushError(PushOutcome.TOO_LARGE, f"it has more than {FIELDS_MAX} fields")
             self._left -= 1
-            key, start = self._varint(at, end)
-            kind = key & _BITS_LENGTH
+            if self._left < 0:
+                raise PushError(PushOutcome.TOO_LARGE, f"it has more than {FIELDS_MAX} fields")
+            # Nearly all keys and lengths have one byte, and this loop is most of the work of a push.
+            key, start = (data[at], at + 1) if data[at] < _MORE_BYTES else self._varint(at, end)
+            kind = key & _KIND_BITS
             if kind == _SIZED:
-                size, start = self._varint(start, end)
-                at = start + size
-            elif kind == 0:
-                _, at = self._varint(start, end)
+                if start < end and data[start] < _MORE_BYTES:
+                    at = start + 1 + data[start]
+                    start += 1
+                else:
+                    size, start = self._varint(start, end)
+                    at = start + size
             elif kind in _FIXED_BYTES:
                 at = start + _FIXED_BYTES[kind]
+            elif kind == _NUMBER:
+                _, at = self._varint(start, end)
             else:
                 raise PushError(PushOutcome.INVALID, f"a field has the unknown encoding {kind}")
             if at > end:
@@ -142,8 +153,6 @@ class _MetricsReader:
 
     def _varint(self, at: int, end: int) -> tuple[int, int]:
         """A varint, and the position after it."""
-        if at < end and self._data[at] < _MORE_BYTES:
-            return self._data[at], at + 1  # nearly all of them
         value = shift = 0
         for byte in self._data[at : min(end, at + _VARINT_BYTES_MAX)]:
             at += 1
