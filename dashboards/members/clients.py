@@ -64,11 +64,12 @@ POLLS = Panel(
     21,
     "Time between polls",
     "Do consumers call poll() too rarely? The longest time between two calls of poll() in the last "
-    "minute, and the time since the last call when the client pushed. Beyond max.poll.interval.ms (5 minutes by "
-    "default) it leaves its group. Java only.",
+    "minute, and the time since the last call when the client pushed (Java only). limit: the member's "
+    "max.poll.interval.ms, beyond which it leaves its group.",
     (
         Query(slowest("poll_interval_seconds"), f"{NAME} between polls"),
         Query(gauge(f"{PREFIX}last_poll_age_seconds", MEMBER, *HOST), f"{NAME} since the last"),
+        Query(f"min by ({', '.join(HOST)}) ({PREFIX}poll_limit_seconds{{{MEMBER}}})", f"{NAME} limit"),
     ),
     unit="s",
     width=12,

@@ -15,6 +15,7 @@ __all__ = [
     "CLIENT_INFO",
     "CLIENT_LAST_POLL",
     "CLIENT_POLL_INTERVAL",
+    "CLIENT_POLL_LIMIT",
     "CLIENT_REBALANCE",
     "CLIENT_REBALANCING",
     "MEMBER_CLIENT_ROWS",
@@ -44,6 +45,13 @@ CLIENT_INFO = Metric(
     ExporterRole.GATEWAY,
     "Client library of a member, as it names itself (ApiVersions, KIP-511). Absent for clients that do not.",
     (*_CLIENT, "software", "version"),
+)
+CLIENT_POLL_LIMIT = _row(
+    "poll_limit_seconds",
+    MetricType.GAUGE,
+    "Rebalance timeout that a member sent when it joined: max.poll.interval.ms, after which it leaves its group if it "
+    "has not called poll().",
+    "seconds",
 )
 CLIENT_REBALANCE = _row(
     "rebalance_seconds", MetricType.GAUGE, "Duration of rebalances as the client measures it.", "seconds", _STATS
@@ -90,6 +98,7 @@ CLIENT_COMMIT = _row("commit_seconds", MetricType.GAUGE, "Duration of offset com
 
 MEMBER_CLIENT_ROWS: tuple[Metric, ...] = (
     CLIENT_INFO,
+    CLIENT_POLL_LIMIT,
     CLIENT_REBALANCE,
     CLIENT_REBALANCING,
     CLIENT_FAILED_REBALANCES,

@@ -7,6 +7,7 @@ import itertools
 import pytest
 from confluent_kafka import Producer
 
+from support.gateway.gatewaying import gatewaying
 from support.gateway.running import PATIENCE_S, Aiokafka, KafkaPython, Plain, gateway
 from support.members.member_lines import java_member
 from support.observer.observing import create_topic, eventually
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.integration
 NUMBER = itertools.count(1)
 PREFIX = "kafka_rebalance_member_client_"
 INTERVAL_S = 1
+KNOWN = {"info", "poll_limit_seconds"}
 BOTH = {"rebalance_seconds", "rebalancing_seconds_total", "commit_seconds", "poll_idle_ratio"}
 JAVA_ALONE = {"failed_rebalances_total", "callback_seconds", "poll_interval_seconds", "last_poll_age_seconds"}
 
@@ -53,7 +55,8 @@ def check_pushes_until_it_ends(through, group, member, client_id, library, expec
         lambda: expected <= series(through, client_id).keys(), waiting_for=lambda: series(through, client_id).keys()
     )
     found, opened, accepted = series(through, client_id), connections(through), counted(through, "pushes_total")
-    assert found.keys() == {*expected, "info"}
+    assert found.keys() == {*expected, *KNOWN}
+    assert found["poll_limit_seconds"][0].value == 300, "max.poll.interval.ms"
     for sample in itertools.chain(*found.values()):
         assert (sample.labels["consumergroup"], sample.labels["host"]) == (group, "127.0.0.1")
     (info,) = found["info"]
@@ -110,11 +113,24 @@ def test_clients_without_telemetry_and_producers_go_on_as_before(kafka, topic):
             eventually(lambda: counted(through, "pushes_total", outcome="accepted") >= 2, PATIENCE_S)
             (info,) = series(through, "KafkaPython")["info"]
             assert info.labels["software"] == "kafka-python"
-            assert series(through, "KafkaPython").keys() == {"info"}
-            assert series(through, "producer") == series(through, "Aiokafka") == {}
+            assert series(through, "KafkaPython").keys() == KNOWN
+            assert series(through, "producer") == {}
+            assert "info" not in series(through, "Aiokafka")
         finally:
             for each in members:
                 each.close()
+
+
+def test_a_gateway_process_exports_what_its_setting_asks_for(kafka, topic):
+    labels = {"consumergroup": f"group-of-{topic}", "client_id": "app", "host": "127.0.0.1"}
+    with gatewaying(kafka.bootstrap_servers, gateway_telemetry=True, gateway_telemetry_seconds=1) as watched:
+        member = Plain(watched.bootstrap, labels["consumergroup"], topic, **{"client.id": "app"})
+        try:
+            eventually(lambda: watched.metric(f"{PREFIX}poll_idle_ratio", **labels) is not None)
+            assert watched.metric(f"{PREFIX}poll_limit_seconds", **labels) == 300
+            assert watched.metric("rebalance_agent_gateway_telemetry_pushes_total", outcome="accepted") >= 1
+        finally:
+            member.close()
 
 
 def test_nothing_is_asked_for_without_the_setting(kafka, topic):
@@ -122,7 +138,7 @@ def test_nothing_is_asked_for_without_the_setting(kafka, topic):
         member = Plain(through.bootstrap, f"group-of-{topic}", topic, **{"client.id": "app"})
         try:
             eventually(lambda: len(member.owned) == 4, PATIENCE_S)
-            assert series(through, "app").keys() == {"info"}
+            assert series(through, "app").keys() == KNOWN
             assert counted(through, "pushes_total") == 0
         finally:
             member.close()

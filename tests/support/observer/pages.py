@@ -6,6 +6,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.known_clients import KnownClient
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
@@ -138,7 +139,7 @@ def clients(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A client that names its library and pushes everything."""
     telemetry = TelemetryClients(FakeClock(NOW), 15.0)
     labels = ("orders", "app", "127.0.0.1")
-    telemetry.known.opened(labels, ClientSoftware("apache-kafka-java", "4.3.0"))
+    telemetry.known.opened(KnownClient(labels, ClientSoftware("apache-kafka-java", "4.3.0"), 300.0))
     telemetry.pushed("client", labels, dict.fromkeys(CLIENT_VALUES, 1_500.0))
     return telemetry.text(dialect)
 

@@ -1,19 +1,32 @@
-"""Which client libraries the members behind one gateway have, as they name themselves. Thread-safe."""
+"""What is known of each member behind one gateway while it is connected: its client library, and its poll limit.
+
+Thread-safe: another thread scrapes.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import dataclass
 
 from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.member_client_rows import CLIENT_INFO
+from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT
 
-__all__ = ["KnownClients", "Labels"]
+__all__ = ["KnownClient", "KnownClients", "Labels"]
 
 Labels = tuple[str, str, str]
 """The label values of a client: group, client id, and host."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClient:
+    """A member. ``poll_limit_seconds``: its rebalance timeout; 0 while that is unknown."""
+
+    labels: Labels
+    software: ClientSoftware
+    poll_limit_seconds: float
 
 
 class KnownClients:
@@ -23,25 +36,33 @@ class KnownClients:
         """Begin without clients."""
         self._format = text
         self._lock = threading.Lock()
-        self._open: Counter[tuple[Labels, ClientSoftware]] = Counter()
+        self._open: Counter[KnownClient] = Counter()
 
-    def opened(self, labels: Labels, software: ClientSoftware) -> None:
-        """A connection is a member's."""
+    def opened(self, client: KnownClient) -> None:
+        """A connection is this member's."""
         with self._lock:
-            self._open[labels, software] += 1
+            self._open[client] += 1
 
-    def closed(self, labels: Labels, software: ClientSoftware) -> None:
-        """A connection that was opened was closed."""
+    def closed(self, client: KnownClient) -> None:
+        """A connection of this member was closed."""
         with self._lock:
-            self._open[labels, software] -= 1
-            if not self._open[labels, software]:
-                del self._open[labels, software]
+            self._open[client] -= 1
+            if not self._open[client]:
+                del self._open[client]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The metric family with its headers, without members that do not name their library."""
+        """Metric families with their headers; of members with equal labels the shortest poll limit."""
         with self._lock:
-            known = sorted((*labels, each.name, each.version) for labels, each in self._open if each.name)
-        if not known:
-            return b""
-        samples = [(labels, 1) for labels in known]
-        return self._format.header(CLIENT_INFO, dialect) + self._format.samples(CLIENT_INFO, samples)
+            clients = tuple(self._open)
+        software = {
+            (*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software.name
+        }
+        limits: dict[tuple[str, ...], float] = {}
+        for each in clients:
+            if each.poll_limit_seconds:
+                limits[each.labels] = min(each.poll_limit_seconds, limits.get(each.labels, each.poll_limit_seconds))
+        return b"".join(
+            self._format.header(row, dialect) + self._format.samples(row, sorted(samples.items()))
+            for row, samples in ((CLIENT_INFO, software), (CLIENT_POLL_LIMIT, limits))
+            if samples
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
@@ -33,9 +33,9 @@ ClientEnd = Callable[[bool], None]
 
 @dataclass(slots=True)
 class _Pushed:
-    labels: Labels
-    values: Mapping[str, float]
-    at: float
+    labels: Labels = ("", "", "")
+    values: Mapping[str, float] = field(default_factory=dict)
+    at: float = 0.0
 
 
 class TelemetryClients:
@@ -56,18 +56,21 @@ class TelemetryClients:
         self._clients: dict[str, _Pushed] = {}  # the longest silent first
 
     def admit(self, instance_id: str) -> None:
-        """Check whether a push of this client is to be read.
+        """Check whether a push of this client is to be read, and note that it came: also one that is refused is work.
 
         Raises:
             PushError: it comes too early, or there are too many clients.
         """
         with self._lock:
             self._expire()
-            known = self._clients.get(instance_id)
-            if known and self._clock.monotonic() - known.at < EARLY_SHARE * self.push_interval_seconds:
-                raise PushError(PushOutcome.THROTTLED, "the client pushes more often than asked for")
-            if known is None and len(self._clients) >= CLIENTS_MAX:
+            now, client = self._clock.monotonic(), self._clients.get(instance_id)
+            if client is None and len(self._clients) >= CLIENTS_MAX:
                 raise PushError(PushOutcome.THROTTLED, f"{CLIENTS_MAX} clients push")
+            if client and now - client.at < EARLY_SHARE * self.push_interval_seconds:
+                raise PushError(PushOutcome.THROTTLED, "the client pushes more often than asked for")
+            client = self._clients.pop(instance_id, None) or _Pushed()
+            client.at = now
+            self._clients[instance_id] = client
 
     def pushed(self, instance_id: str, labels: Labels, values: Mapping[str, float]) -> None:
         """Take the values of a client that was admitted, by names of `CLIENT_VALUES`.
@@ -75,7 +78,6 @@ class TelemetryClients:
         Clients without a group have no values, and no series.
         """
         with self._lock:
-            self._clients.pop(instance_id, None)
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:

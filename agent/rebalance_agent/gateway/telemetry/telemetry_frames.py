@@ -13,7 +13,7 @@ from rebalance_agent.gateway.telemetry.client_subscription import (
     subscription_of,
 )
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
-from rebalance_agent.gateway.telemetry.known_clients import Labels
+from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX, unpacked
@@ -48,8 +48,8 @@ class TelemetryFrames:
         """Share ``clients`` with the gateway's other connections; ``count`` takes the outcome of each push."""
         self._clients, self._count = clients, count
         self._host = ""
-        self._software = self._known_as = ClientSoftware()
-        self._member: Labels | None = None
+        self._software = ClientSoftware()
+        self._member: KnownClient | None = None
         self._subscription: Subscription | None = None
 
     def connected(self, host: str) -> None:
@@ -60,18 +60,20 @@ class TelemetryFrames:
         """The client asked for API versions, and so named itself."""
         self._software = read_software(head, frame)
 
-    def joined(self, group: str, name: str) -> None:
-        """The client is a member of ``group`` with this client id, and so are all its later requests."""
+    def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
+        """The client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
         labels = self._labels(group, name)
-        if labels != self._member:
+        before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
+        member = KnownClient(labels, self._software, rebalance_seconds or before)
+        if member != self._member:
             self.closed()
-            self._clients.known.opened(labels, self._software)
-            self._member, self._known_as = labels, self._software
+            self._clients.known.opened(member)
+            self._member = member
 
     def closed(self) -> None:
         """The connection was closed."""
         if self._member is not None:
-            self._clients.known.closed(self._member, self._known_as)
+            self._clients.known.closed(self._member)
             self._member = None
 
     def offered(self, broker_apis: Collection[int]) -> tuple[int, ...]:

@@ -35,13 +35,13 @@ PUSHED = metrics_data(gauge(LATENCY, 1500.0), gauge("org.apache.kafka.consumer.o
 
 
 class Members(NoGroups):
-    """Each ListOffsets is one of a member."""
+    """Each ListOffsets is one of a member, which says its timeout in the first one."""
 
     def wants(self, head):
         return head.api_key == LIST_OFFSETS
 
     async def request(self, head, frame, ask):
-        self.member = ("orders", "c1")
+        self.member = ("orders", "c1", 0.0 if self.member else 300.0)
         return frame
 
 
@@ -187,6 +187,7 @@ def test_a_push_that_is_not_taken_has_an_error_code_and_the_connection_goes_on(c
         async with talking() as client:
             assert await pushed(client, **changes) == outcome.error_code != NO_ERROR
             assert outcomes(client.gateway) == {outcome: 1}
+            client.clock.advance(INTERVAL_S * 1000)
             assert await pushed(client) == NO_ERROR
 
     check()
@@ -200,6 +201,14 @@ async def test_a_client_that_pushes_too_often_is_throttled():
         client.clock.advance(INTERVAL_S * 1000)
         assert await pushed(client) == NO_ERROR
         assert outcomes(client.gateway) == {PushOutcome.ACCEPTED: 2, PushOutcome.THROTTLED: 1}
+
+
+@run
+async def test_what_is_refused_for_its_bytes_is_throttled_as_well():
+    async with talking() as client:
+        assert await pushed(client, b"\xff") == PushOutcome.INVALID.error_code
+        assert await pushed(client, b"\xff") == PushOutcome.THROTTLED.error_code
+        assert client.gateway.telemetry.text() == b""
 
 
 @run
@@ -268,13 +277,14 @@ async def test_a_request_that_cannot_be_read_ends_its_connection_alone():
 
 
 @run
-async def test_a_members_library_is_known_as_long_as_its_connection_is_open_also_without_telemetry():
+async def test_a_members_library_and_poll_limit_are_known_as_long_as_its_connection_is_open_also_without_telemetry():
     async with talking(groups=Members, telemetry_s=0) as client:
         assert client.gateway.telemetry.text() == b""
         for _ in range(2):
             await asked(client, request(LIST_OFFSETS, 5, 1))
-        (family,) = families(client.gateway.telemetry.text()).values()
-        (sample,) = family.samples
+        family, limits = families(client.gateway.telemetry.text()).values()
+        (sample,), (limit,) = family.samples, limits.samples
+        assert (limit.name, limit.value) == ("kafka_rebalance_member_client_poll_limit_seconds", 300)
         name, version = LIBRDKAFKA
         assert (sample.name, sample.value) == ("kafka_rebalance_member_client_info", 1)
         assert sample.labels == {
@@ -285,7 +295,7 @@ async def test_a_members_library_is_known_as_long_as_its_connection_is_open_also
 
 
 @run
-async def test_a_member_that_names_no_library_is_not_shown():
+async def test_a_member_that_names_no_library_has_no_info():
     async with talking(groups=Members, version=2) as client:
         await asked(client, request(LIST_OFFSETS, 5, 1))
-        assert client.gateway.telemetry.text() == b""
+        assert list(families(client.gateway.telemetry.text())) == ["kafka_rebalance_member_client_poll_limit_seconds"]
