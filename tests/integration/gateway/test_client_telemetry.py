@@ -7,6 +7,7 @@ import itertools
 import pytest
 from confluent_kafka import Producer
 
+from rebalance_agent.model.events import Callback
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import PATIENCE_S, Aiokafka, KafkaPython, Plain, gateway
 from support.members.member_lines import java_member
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.integration
 NUMBER = itertools.count(1)
 PREFIX = "kafka_rebalance_member_client_"
 INTERVAL_S = 1
+LIMIT_S = 12
+"""Seconds without poll() after which a member leaves: of the half of them it takes two to push and to look."""
+
 KNOWN = {"info", "poll_limit_seconds"}
 BOTH = {"rebalance_seconds", "rebalancing_seconds_total", "commit_seconds", "poll_idle_ratio"}
 JAVA_ALONE = {"failed_rebalances_total", "callback_seconds", "poll_interval_seconds", "last_poll_age_seconds"}
@@ -97,6 +101,24 @@ def test_a_client_that_is_killed_is_silent(kafka, topic):
         eventually(lambda: not series(through, "app"), PATIENCE_S)
         assert counted(through, "ends_total", end="silent") == 1
         assert counted(through, "ends_total", end="terminated") == 0
+
+
+def test_a_java_consumer_that_polls_no_more_shows_it_before_it_leaves(kafka, topic):
+    """Another thread of it pushes, and leaves the group at the limit."""
+    properties = {"max.poll.interval.ms": f"{LIMIT_S * 1000}", "session.timeout.ms": "6000"}
+    with gateway(kafka.bootstrap_servers, telemetry_s=INTERVAL_S) as through:
+        member = java_member(through.bootstrap, f"group-of-{topic}", topic, "app", **properties)
+        try:
+            eventually(lambda: "last_poll_age_seconds" in series(through, "app"))
+            member.hold()
+            eventually(lambda: series(through, "app")["last_poll_age_seconds"][0].value >= LIMIT_S / 2)
+            assert series(through, "app")["poll_limit_seconds"][0].value == LIMIT_S
+            assert not through.reported(Callback.LEFT)
+            eventually(lambda: through.reported(Callback.LEFT))
+            (left,) = through.reported(Callback.LEFT)
+            assert "poll timeout" in left.reason
+        finally:
+            member.close()
 
 
 def test_clients_without_telemetry_and_producers_go_on_as_before(kafka, topic):
