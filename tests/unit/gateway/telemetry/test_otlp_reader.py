@@ -61,6 +61,11 @@ def test_each_metric_may_have_a_resource_of_its_own_as_java_sends_it():
     assert read(data) == PushedMetrics({"a": 1.0, "c": 2.0}, {"group_id": "g"})
 
 
+def test_the_last_of_several_resources_counts():
+    data = b"".join(metrics_data(gauge("a", 1.0), group_id=group) for group in ("one", "one", "other"))
+    assert read(data).attributes == {"group_id": "other"}
+
+
 def test_the_last_of_several_values_counts():
     assert read(metrics_data(gauge("a", 1.0, 2.0), gauge("a", 3.0))).values == {"a": 3.0}
 

@@ -206,6 +206,7 @@ async def test_a_client_that_pushes_too_often_is_throttled():
 @run
 async def test_what_is_refused_for_its_bytes_is_throttled_as_well():
     async with talking() as client:
+        client.clock.advance(60_000)
         assert await pushed(client, b"\xff") == PushOutcome.INVALID.error_code
         assert await pushed(client, b"\xff") == PushOutcome.THROTTLED.error_code
         assert client.gateway.telemetry.text() == b""
@@ -292,6 +293,20 @@ async def test_a_members_library_and_poll_limit_are_known_as_long_as_its_connect
         }  # fmt: skip
         await client.close()
         await eventually(lambda: client.gateway.telemetry.text() == b"")
+
+
+@run
+async def test_a_connection_is_of_the_member_that_it_named_last():
+    class Changing(Members):
+        async def request(self, head, frame, ask):
+            self.member = ("orders", f"c{head.correlation_id}", 300.0)
+            return frame
+
+    async with talking(groups=Changing) as client:
+        for number in (1, 2):
+            await asked(client, request(LIST_OFFSETS, 5, number))
+        for family in families(client.gateway.telemetry.text()).values():
+            assert [sample.labels["client_id"] for sample in family.samples] == ["c2"]
 
 
 @run
