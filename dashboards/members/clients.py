@@ -41,7 +41,7 @@ LIBRARIES = Panel(
         Column("host", "Host", width=120),
         Column("software", "Library"),
         Column("version", "Version", width=220),
-        Column("Value #B", "In rebalances", "s", 0, width=110),
+        Column("Value #B", "In rebalances", "s", 0, width=130),
         Column("Value #C", "Failed", COUNT, 0, above(1), width=70),
     ),
 )
