@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from alerts.rule import Alert, RuleGroup
+from alerts.rule import Alert, Board, RuleGroup
 
 __all__ = ["REBALANCES"]
 
@@ -93,6 +93,21 @@ FLAPPING = Alert(
     "Stop the members in the output of rebalance-agent explain, and find out why they leave.",
 )
 
+NEAR_POLL_LIMIT = Alert(
+    "KafkaGroupMemberNearPollLimit",
+    """
+    max by (cluster, consumergroup, client_id, host) (
+      kafka_rebalance_member_client_last_poll_age_seconds
+        or kafka_rebalance_member_client_poll_interval_seconds{stat="max"}
+    ) > $ratio * min by (cluster, consumergroup, client_id, host) (kafka_rebalance_member_client_poll_limit_seconds)
+    """,
+    "A member of $group calls poll() too rarely",
+    "A member of consumer group $group has not called poll() for {{ $value | humanizeDuration }}, more than "
+    "$ratio of its max.poll.interval.ms. At that limit it leaves the group, which rebalances.",
+    "Find out on its host what it processes for so long; the labels client_id and host name it.",
+    Board.MEMBERS,
+)
+
 EAGER = Alert(
     "KafkaGroupEagerLargeGroup",
     """
@@ -107,6 +122,6 @@ EAGER = Alert(
 
 REBALANCES = RuleGroup(
     "kafka-rebalance-rebalances",
-    "Rebalances that do not end, are too frequent, or fail.",
-    (STUCK, SLOW, FAILED, STORM, NOOP, ROLLOUT, FLAPPING, EAGER),
+    "Rebalances that do not end, are too frequent, fail, or are near.",
+    (STUCK, SLOW, FAILED, STORM, NOOP, ROLLOUT, FLAPPING, NEAR_POLL_LIMIT, EAGER),
 )

@@ -15,6 +15,7 @@
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
     ├── RefusedError             a connection cannot go on (``gateway.transport.close_reason``)
+    ├── PushError                telemetry of a client is not taken (``gateway.telemetry.push_error``)
     ├── ListenError              an address cannot be listened on
     ├── NotKnownError            what the API is asked for is not known (``api.query``)
     ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)

@@ -11,11 +11,13 @@ EVENTS = Panel(
     14,
     "Events",
     "Are events received and published? received: from members; published: to each sink; dropped: lost events by "
-    "place.",
+    "place. pushes: telemetry of clients behind gateways by result; clients ended: those that pushed and are gone.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
         counted("rebalance_agent_events_dropped_total", "dropped {{where}}", "where"),
+        counted("rebalance_agent_gateway_telemetry_pushes_total", "pushes {{outcome}}", "outcome"),
+        counted("rebalance_agent_gateway_telemetry_ends_total", "clients ended, {{end}}", "end"),
     ),
     Look.COUNTS,
     empty="no agent answers",

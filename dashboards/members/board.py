@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dashboards.members.clients import COMMITS, IDLE, LIBRARIES, POLLS, REBALANCES
 from dashboards.members.each import AGAIN, COUNTS, EACH, GENERATION, PARTITIONS
 from dashboards.members.leaders import ASSIGN, ERRORS, SKEW
 from dashboards.members.numbers import NUMBERS
@@ -39,6 +40,9 @@ MEMBERS = Board(
         Row(9, (COUNTS, AGAIN), "What rebalances cost"),
         Row(9, (EACH,), "Each member"),
         Row(9, (PARTITIONS, GENERATION, CALLS)),
+        Row(9, (LIBRARIES,), "What clients say"),
+        Row(9, (REBALANCES, POLLS)),
+        Row(9, (IDLE, COMMITS)),
         Row(9, (ASSIGN, ERRORS, SKEW), "Leaders"),
     ),
     (

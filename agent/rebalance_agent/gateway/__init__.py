@@ -5,6 +5,7 @@ forwards everything else unchanged. It stores no records and is no client librar
 Of ``kafka`` (kafka-python) it uses the message classes alone.
 
 - ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.
+- ``telemetry``: what clients measure themselves and push (KIP-714), answered in the brokers' place.
 - ``seats``: which consumers take the seats of others; pure. ``seating`` carries that out.
 - ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames;
   ``requests_in_flight``: those without an answer, and the gateway's own.

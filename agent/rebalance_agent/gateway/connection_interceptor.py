@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
+from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Nodes, localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_known_version, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import Ask
@@ -18,19 +19,21 @@ __all__ = ["ConnectionInterceptor"]
 class ConnectionInterceptor:
     """Decides which frames of one connection are read, and may change these.
 
-    It uses ``groups`` for frames of groups, and ``nodes`` for the addresses of brokers.
+    It uses ``groups`` for frames of groups, ``nodes`` for the addresses of brokers, and ``telemetry`` for what clients
+    push to the gateway.
     """
 
     nodes: Nodes
     groups: GroupInterceptor
+    telemetry: TelemetryFrames
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether to pass a request to `request`: ApiVersions, and those of the groups' part."""
-        return head.api_key == API_VERSIONS or self.groups.wants(head)
+        """Whether to pass a request to `request`: ApiVersions, and those of the groups' part and of telemetry."""
+        return head.api_key == API_VERSIONS or self.groups.wants(head) or self.telemetry.answers(head)
 
     def observes(self, head: RequestHead) -> bool:
         """Whether a request is read but never changed, so that a large one may pass unread."""
-        return head.api_key != API_VERSIONS and self.groups.observes(head)
+        return self.groups.wants(head) and self.groups.observes(head)
 
     def reads_answer(self, head: RequestHead) -> bool:
         """Whether to pass the response of a request to `response`; called after `request`.
@@ -42,13 +45,22 @@ class ConnectionInterceptor:
     def connected(self, connection: ClientConnection) -> None:
         """Take the ``connection``; called before any other method."""
         self.groups.connected(connection)
+        self.telemetry.connected(connection.host)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
         """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""
         if head.api_key == API_VERSIONS:
             self.groups.greeted(head, frame)
+            self.telemetry.greeted(head, frame)
             frame = with_known_version(head, frame)
-        return await self.groups.request(head, frame, ask) if self.groups.wants(head) else frame
+        if self.telemetry.answers(head):
+            return OwnAnswer(self.telemetry.answer(head, frame))
+        if not self.groups.wants(head):
+            return frame
+        result = await self.groups.request(head, frame, ask)
+        if self.groups.member:
+            self.telemetry.joined(*self.groups.member)
+        return result
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
         """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
@@ -58,7 +70,7 @@ class ConnectionInterceptor:
         if self.groups.wants_answer(head):
             frame = self.groups.response(head, frame)
         if head.api_key == API_VERSIONS:
-            return with_offered_versions(head, frame)
+            return with_offered_versions(head, frame, self.telemetry.offered)
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
 
     async def client_ended(self) -> None:
@@ -68,3 +80,4 @@ class ConnectionInterceptor:
     def closed(self) -> None:
         """The connection was closed."""
         self.groups.closed()
+        self.telemetry.closed()

@@ -61,6 +61,14 @@ class GatewayCounters:
         """Count a group's frame by its outcome, one of the row's label values."""
         self._instruments.counter(rows.GATEWAY_OUTCOMES).labels(outcome).inc()
 
+    def pushed(self, outcome: str) -> None:
+        """Count a client's push of telemetry by its outcome, one of the row's label values."""
+        self._instruments.counter(rows.GATEWAY_PUSHES).labels(outcome).inc()
+
+    def push_ended(self, announced: bool) -> None:
+        """Count a client that pushed and is gone; ``announced``: it pushed for the last time and said so."""
+        self._instruments.counter(rows.GATEWAY_PUSH_ENDS).labels(rows.PUSH_ENDS[not announced]).inc()
+
     def act(self, act: str, outcome: str, number: int = 1) -> None:
         """Count an act about seats; both are label values of its row."""
         self._instruments.counter(rows.GATEWAY_ACTS).labels(act, outcome).inc(number)

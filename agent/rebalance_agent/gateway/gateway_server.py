@@ -17,6 +17,8 @@ from rebalance_agent.gateway.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
@@ -86,14 +88,16 @@ class Gateway:
         counts: GatewayCounters,
         health: Health,
         clock: Clock,
+        telemetry: TelemetryClients | None = None,
     ) -> None:
-        """``groups`` makes the groups' part of a new connection."""
+        """``groups`` makes the groups' part of a new connection. ``telemetry``: None: no client is asked for it."""
         self._health, self._failing = health, set[str]()
         self._addresses, self._groups, self._counts, self._clock = addresses, groups, counts, clock
         self._listeners = BrokerListeners(
             addresses.listen[0], addresses.port_base, addresses.advertised, self._accepted, self._on_ports, clock
         )
         self._bootstrap = list(addresses.bootstrap)
+        self._telemetry = telemetry or TelemetryClients(clock)
         self._pipes, self._memory = Pipes(), FrameMemoryBudget()
         self._warnings = RateLimitedLog(_log, clock)
         self._accept_loop: AcceptLoop | None = None
@@ -207,7 +211,8 @@ class Gateway:
         except BaseException:
             client.abort()
             raise
-        interceptor = ConnectionInterceptor(self._listeners, self._groups())
+        telemetry = TelemetryFrames(self._telemetry, self._counts.pushed)
+        interceptor = ConnectionInterceptor(self._listeners, self._groups(), telemetry)
         await ConnectionRelay(client, broker, interceptor, self._pipes, self._memory, self._counts, self._clock).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> PeerConnection:

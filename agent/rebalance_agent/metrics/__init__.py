@@ -5,6 +5,7 @@
   ``group_values``); ``group_samples``: all samples of one group.
 - ``short_names``: names bounded in bytes, as label values are.
 - ``lag_rows``: consumer lag, which changes with each measurement and not with the view.
+- ``member_client_rows``: what members' clients measure themselves.
 - ``member_rows``, ``gateway_rows``, ``agent_rows``, ``phase_rows``, ``baseline_rows``: what processes count themselves.
 
 Rules, boards, docs and tests are checked against the catalogue.

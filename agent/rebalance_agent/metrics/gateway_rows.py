@@ -17,6 +17,8 @@ __all__ = [
     "GATEWAY_CONNECTIONS_TOTAL",
     "GATEWAY_OUTCOMES",
     "GATEWAY_PASS_SECONDS",
+    "GATEWAY_PUSHES",
+    "GATEWAY_PUSH_ENDS",
     "GATEWAY_READ_SECONDS",
     "GATEWAY_REFUSED",
     "GATEWAY_ROWS",
@@ -26,6 +28,7 @@ __all__ = [
     "GATEWAY_SEATS_SPARED",
     "GATEWAY_SEATS_VACANT",
     "GATEWAY_SEATS_WRONG",
+    "PUSH_ENDS",
     "READ_APIS",
     "SEAT_MODES",
 ]
@@ -43,6 +46,8 @@ READ_APIS: Mapping[int, str] = {
     28: "TxnOffsetCommit",
     60: "DescribeCluster",
     68: "ConsumerGroupHeartbeat",
+    71: "GetTelemetrySubscriptions",
+    72: "PushTelemetry",
 }
 """API key -> Kafka's name of the requests that the gateway decodes; it forwards all others undecoded."""
 
@@ -160,6 +165,39 @@ GATEWAY_OUTCOMES = agent_row(
     },
 )
 
+PUSH_ENDS = ("terminated", "silent")
+"""Values of the label ``end``: how a client ended that pushed telemetry."""
+
+GATEWAY_PUSHES = agent_row(
+    "gateway_telemetry_pushes_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Pushes of client telemetry (gateway_telemetry) by result. accepted; invalid: not OTLP, and the client pushes no "
+    "more; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
+    "unknown_subscription: the settings have changed, and the client asks for them; unsupported_compression: neither "
+    "gzip nor none.",
+    "pushes",
+    {
+        "outcome": (
+            "accepted",
+            "invalid",
+            "throttled",
+            "too_large",
+            "unknown_subscription",
+            "unsupported_compression",
+        )
+    },
+)
+GATEWAY_PUSH_ENDS = agent_row(
+    "gateway_telemetry_ends_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Clients that pushed telemetry and are gone. terminated: they closed, and said so in their last push; silent: they "
+    "have not pushed for three intervals, after a crash for example.",
+    "clients",
+    {"end": PUSH_ENDS},
+)
+
 SEAT_MODES = ("on", "observe")
 """Values of the label ``mode``: what happened, and what would have."""
 
@@ -237,6 +275,8 @@ GATEWAY_ROWS = (
     GATEWAY_BROKERS,
     GATEWAY_BROKERS_SHUT,
     GATEWAY_OUTCOMES,
+    GATEWAY_PUSHES,
+    GATEWAY_PUSH_ENDS,
     GATEWAY_ACTS,
     GATEWAY_SEATS_SPARED,
     GATEWAY_SEATS_KEPT_SECONDS,

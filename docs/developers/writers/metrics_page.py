@@ -33,7 +33,8 @@ that 0.
     ExporterRole.GATEWAY: """\
 ## Gateway: connections and frames
 
-Data about the connections between clients and brokers. A gateway also exports the sidecar's metrics.
+Data about the connections between clients and brokers, and what clients
+[measure themselves](gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's metrics.
 """,
     ExporterRole.AGENT: """\
 ## The agent itself

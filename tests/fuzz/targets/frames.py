@@ -1,8 +1,10 @@
-"""Kafka frames as the gateway parses them; `support.gateway.fuzz` adds the sockets."""
+"""Kafka frames as the gateway parses them, and what clients push in them; `support.gateway.fuzz` adds the sockets."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
 import random
 import struct
 
@@ -20,12 +22,21 @@ from rebalance_agent.gateway.groups.observed_apis import (
     TxnOffsetCommitHandler,
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
+from rebalance_agent.gateway.telemetry.push_error import PushError
+from rebalance_agent.gateway.telemetry.pushed_bytes import unpacked
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.requests.client_telemetry import decode_get_subscriptions, decode_push
+from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 from support.gateway.frames import VERSIONS, apis, filled, framed, group_frames
+from support.telemetry.otlp import gauge, metrics_data, total
+from support.telemetry.real_pushes import PUSHED_BY_JAVA, PUSHED_BY_LIBRDKAFKA
+from support.telemetry.requests import get_request, push_request
 
 __all__ = ["TARGETS"]
 
@@ -46,6 +57,8 @@ METADATA, DESCRIBE_GROUPS = 3, 15
 ANSWERED = (PRODUCE, METADATA, 10, DESCRIBE_GROUPS, API_VERSIONS, 60)
 """Other answers that the gateway reads: addresses (FindCoordinator and DescribeCluster, too), versions, and what it
 asked itself."""
+
+METRIC = next(iter(CLIENT_VALUES))
 
 
 class Listeners:
@@ -75,7 +88,7 @@ def take_answer(data):
         if (handler := _handler(head)) is not None:
             handler.open_response(head, frame)
         elif head.api_key == API_VERSIONS:
-            with_offered_versions(head, frame)
+            with_offered_versions(head, frame, lambda _brokers: (71, 72))
         elif names_addresses(head):
             asyncio.run(localized(head, frame, Listeners()))
         if (head.api_key, head.api_version) == (METADATA, METADATA_VERSION):
@@ -83,6 +96,27 @@ def take_answer(data):
         if (head.api_key, head.api_version) == (DESCRIBE_GROUPS, DESCRIBE_VERSION):
             described_assignment(open_frame(apis()[DESCRIBE_GROUPS].response, head, frame).message, "orders", "m")
     except DecodeError:
+        return
+
+
+def take_otlp(data):
+    """OTLP as a client pushes it without compression."""
+    try:
+        found = read_metrics(data, CLIENT_VALUES, ("group_id",))
+    except PushError:
+        return
+    assert found.values.keys() <= CLIENT_VALUES.keys()
+    assert found.attributes.keys() <= {"group_id"}
+
+
+def take_push(data):
+    """A request of telemetry of either kind; what it pushes is read as the gateway does."""
+    with contextlib.suppress(DecodeError):
+        decode_get_subscriptions(data)
+    try:
+        push = decode_push(data)
+        take_otlp(unpacked(push["metrics"], push["compression_type"]))
+    except (DecodeError, PushError):
         return
 
 
@@ -118,7 +152,19 @@ def answers():
     return [struct.pack(">hh", key, version) + frame for key, version, frame in found]
 
 
+def otlp():
+    made = metrics_data(gauge(METRIC, 1.5), total(METRIC, 7), gauge("unwanted", 3), group_id="orders")
+    return [made, *(gzip.decompress(each) for each in (PUSHED_BY_JAVA, PUSHED_BY_LIBRDKAFKA))]
+
+
+def pushes():
+    plain = [push_request(ZERO_UUID, 7, content) for content in otlp()]
+    return [get_request(), *plain, push_request(ZERO_UUID, 7, PUSHED_BY_JAVA, codec=1)]
+
+
 TARGETS = (
     Target("frame", take_request, requests, (b"orders", b"consumer", b"range"), 1.0, 4 * MB, 2_000),
     Target("answer", take_answer, answers, (b"orders", b"localhost", b"range"), 1.0, 4 * MB, 2_000),
+    Target("otlp", take_otlp, otlp, (b"group_id", METRIC.encode())),
+    Target("push", take_push, pushes, (b"group_id", METRIC.encode())),
 )

@@ -16,6 +16,7 @@ from rebalance_agent.gateway.gateway_server import Gateway, ListenAddresses
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.model.events import MemberEvent
 from support.gateway.acts import RecordedActs
 from support.observer.fakes import Calls
@@ -29,6 +30,7 @@ class Running:
     def __init__(self):
         self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
         self.acts, self.seats = RecordedActs(), None
+        self.counts, self.telemetry = GatewayCounters(), None
 
     def reported(self, callback, **fields):
         events = [each for each in self.events if isinstance(each, MemberEvent) and each.callback == callback]
@@ -42,8 +44,13 @@ class Running:
 
 
 @contextmanager
-def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", switch_file="", **options):
-    """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`."""
+def gateway(
+    bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", switch_file="", telemetry_s=0, **options
+):
+    """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`.
+
+    ``telemetry_s``: seconds between two pushes of a client.
+    """
     running, ready, loops = Running(), threading.Event(), []
 
     async def serve():
@@ -57,7 +64,8 @@ def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats=
         servers = [each.rpartition(":") for each in bootstrap.split(",")]
         addresses = tuple((host, int(port)) for host, _, port in servers)
         places = ListenAddresses(addresses, listen, "127.0.0.1", port_base)
-        one = Gateway(places, running.groups.for_connection, GatewayCounters(), Calls(), clock)
+        running.telemetry = TelemetryClients(clock, telemetry_s, running.counts.push_ended)
+        one = Gateway(places, running.groups.for_connection, running.counts, Calls(), clock, running.telemetry)
         await one.start()
         running.bootstrap = f"127.0.0.1:{one.port}"
         loops.append((asyncio.get_running_loop(), stop))

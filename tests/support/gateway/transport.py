@@ -11,6 +11,7 @@ import struct
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import Gateway, ListenAddresses
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from support.observer.scrapes import families
 
 __all__ = [
@@ -140,6 +141,8 @@ class Client:
 class NoGroups:
     """Group code that changes nothing; tests override its methods."""
 
+    member = None
+
     def connected(self, line):
         pass
 
@@ -182,17 +185,19 @@ class Reported:
 
 
 @contextlib.asynccontextmanager
-async def through(*brokers, groups=NoGroups, clock=None, **changes):
-    """A gateway whose bootstrap servers are the ports ``brokers``."""
-    counts, health = GatewayCounters(), Reported()
+async def through(*brokers, groups=NoGroups, clock=None, telemetry_s=0, **changes):
+    """A gateway whose bootstrap servers are the ports ``brokers``; ``telemetry_s``: seconds between two pushes."""
+    counts, health, clock = GatewayCounters(), Reported(), clock or SystemClock()
     places = {
         "bootstrap": tuple(("127.0.0.1", port) for port in brokers),
         "listen": ("127.0.0.1", 0),
         "advertised": "127.0.0.1",
         "port_base": 0,
     }
-    gateway = Gateway(ListenAddresses(**places | changes), groups, counts, health, clock or SystemClock())
+    telemetry = TelemetryClients(clock, telemetry_s, counts.push_ended)
+    gateway = Gateway(ListenAddresses(**places | changes), groups, counts, health, clock, telemetry)
     await gateway.start()
+    gateway.telemetry = telemetry
     gateway.counts, gateway.health = counts, health
     try:
         yield gateway

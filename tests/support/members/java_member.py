@@ -1,6 +1,6 @@
 """Java's consumer as a process: ``support.members.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR [KEY=VALUE]...``
 
-It says what happens to it in lines, see `member_lines`.
+It says what happens to it in lines, see `member_lines`. After the line ``hold`` in its standard input it polls no more.
 """
 
 from __future__ import annotations
@@ -48,10 +48,18 @@ def listener():
     return Listener()
 
 
+def listen(held, stop):
+    """Set ``held`` after the line ``hold``, and ``stop`` at the end of standard input."""
+    for line in sys.stdin:
+        if line.strip() == "hold":
+            held.set()
+    stop.set()
+
+
 def main(bootstrap, group, topic, client_id, assignor, *more):
     """Run a member until standard input ends, then leave."""
-    stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    stop, held = threading.Event(), threading.Event()
+    threading.Thread(target=listen, args=(held, stop), daemon=True).start()
     start_java()
     properties = jpype.JClass("java.util.Properties")()
     for name, value in {
@@ -73,6 +81,9 @@ def main(bootstrap, group, topic, client_id, assignor, *more):
     consumer.subscribe([topic], listener())
     wait = jpype.JClass("java.time.Duration").ofMillis(100)
     while not stop.is_set():
+        if held.is_set():
+            stop.wait()
+            break
         for record in consumer.poll(wait):
             print_line("read", int(record.partition()), int(record.offset()))
     consumer.close()

@@ -87,6 +87,11 @@ class ProcessMember(Lines):
         """The process id."""
         return self._process.pid
 
+    def hold(self):
+        """Poll no more (Java's consumer alone)."""
+        self._process.stdin.write("hold\n")
+        self._process.stdin.flush()
+
     def close(self):
         """Leave the group and end; repeated calls have no effect."""
         if self._process.stdin.closed:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.known_clients import KnownClient
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
@@ -128,7 +132,16 @@ def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     readiness = Readiness(["publisher"])
     readiness.degraded({"events-unpublished": None})
     agent = AgentMetrics(ExporterRole.GATEWAY, readiness, configured=True)
-    return sidecar_members(dialect) + counts.text(dialect) + agent.text(dialect)
+    return sidecar_members(dialect) + clients(dialect) + counts.text(dialect) + agent.text(dialect)
+
+
+def clients(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A client that names its library and pushes everything."""
+    telemetry = TelemetryClients(FakeClock(NOW), 15.0)
+    labels = ("orders", "app", "127.0.0.1")
+    telemetry.known.opened(KnownClient(labels, ClientSoftware("apache-kafka-java", "4.3.0"), 300.0))
+    telemetry.pushed("client", labels, dict.fromkeys(CLIENT_VALUES, 1_500.0))
+    return telemetry.text(dialect)
 
 
 def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

@@ -9,6 +9,8 @@ PREFIXES = {
     ExporterRole.GATEWAY: "rebalance_agent_gateway_",
     ExporterRole.AGENT: "rebalance_agent_",
 }
+CLIENTS = "kafka_rebalance_member_client_"
+"""What a gateway exports of the clients behind it."""
 
 
 def test_every_name_exists_once():
@@ -18,16 +20,17 @@ def test_every_name_exists_once():
 def test_a_metrics_name_contains_its_role_and_type():
     for metric in CATALOGUE:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name), metric.name
-        assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[ExporterRole.AGENT])), metric.name
+        prefixes = (PREFIXES[metric.role], *((CLIENTS,) if metric.role is ExporterRole.GATEWAY else ()))
+        assert metric.name.startswith((*prefixes, PREFIXES[ExporterRole.AGENT])), metric.name
         assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER), metric.name
         assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO), metric.name
 
 
-def test_only_the_sidecar_speaks_of_members_own_view():
+def test_only_the_sidecar_speaks_of_members_own_view_and_the_gateway_of_their_clients():
     for metric in CATALOGUE:
-        assert metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]) <= (metric.role is ExporterRole.SIDECAR), (
-            metric.name
-        )
+        if metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]):
+            role = ExporterRole.GATEWAY if metric.name.startswith(CLIENTS) else ExporterRole.SIDECAR
+            assert metric.role is role, metric.name
 
 
 def test_the_unit_is_in_the_name():

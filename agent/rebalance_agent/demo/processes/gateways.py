@@ -44,6 +44,7 @@ def flags(group: DemoGroup, member: DemoMember, ports: GatewayPorts) -> tuple[st
         *("--listen", f"{HOST}:{ports.metrics}", "--events-listen", f"{HOST}:{ports.events}"),
         *("--gateway-listen", f"{HOST}:{ports.clients}", "--gateway-port-base", "0"),
         *("--gateway-groups", f"{re.escape(group.name)}={group.assignor}{settings}"),
+        *("--gateway-telemetry", "true"),
         # Draining would only delay the end: the demo ends the consumers at the same time.
         *("--gateway-drain-seconds", "0"),
     )

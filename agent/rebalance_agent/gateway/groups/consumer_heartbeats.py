@@ -88,6 +88,10 @@ class ConsumerHeartbeatHandler(FrameHandler):
             self._hold(entry, _by_id(message["topic_partitions"]))
         return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
 
+    def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
+        """The member's group; it sends its timeout (not -1) when it joins and when that changes."""
+        return message["group_id"], max(0, message["rebalance_timeout_ms"]) / 1000
+
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the epoch and the assignment."""
         entry, membership = memory.entry, memory.entry.membership

@@ -79,6 +79,10 @@ class FrameHandler:
         """Handle a request, and change its message where needed."""
         raise NotImplementedError
 
+    def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401, ARG002
+        """Group and rebalance timeout in seconds (0: unknown) of the member that sends a request; None: no member."""
+        return None
+
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
         """Handle the response to the request that left ``memory``; return whether the message was changed."""
         return False

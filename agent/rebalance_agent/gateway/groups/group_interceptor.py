@@ -65,6 +65,9 @@ class GroupInterceptor:
         self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
         self._seats: SeatFrames | None = None
+        self.member: tuple[str, str, float] | None = None
+        """The member that this connection is of, by its last request that says so: group, client id, and rebalance
+        timeout in seconds (0: the request has none). None while none is known."""
 
     def connected(self, connection: ClientConnection) -> None:
         """Take the ``connection``."""
@@ -122,6 +125,9 @@ class GroupInterceptor:
             return frame
         try:
             step = await handler.request(opened.message, client_id(frame), ask)
+            if member := handler.member_of(opened.message):
+                group, rebalance_seconds = member
+                self.member = group, client_id(frame), rebalance_seconds
             changed = opened.frame() if step.changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)

@@ -76,6 +76,12 @@ class JoinGroupHandler(FrameHandler):
         sent = _Sent(message.group_id, message.group_instance_id, entry, entry.membership, entry.offer)
         return FrameResult(entry.offer is not None, sent)
 
+    def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
+        """The group that the client joins, if it is a consumer."""
+        if message.protocol_type != CONSUMER:
+            return None
+        return message.group_id, max(0, message.rebalance_timeout_ms) / 1000
+
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the generation and its assignor."""
         entry, membership = memory.entry, memory.membership

@@ -70,6 +70,11 @@ class HeartbeatHandler(FrameHandler):
         entry.membership.beat(self._shared.alive)
         return FrameResult(memory=_Sent(entry.membership, message.generation_id))
 
+    def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
+        """The member's group, if it is known as a consumer: by a new connection it may not join again for long."""
+        entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
+        return (message.group_id, 0.0) if entry else None
+
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note a rebalance or the loss of the membership."""
         if message.error_code == REBALANCE_IN_PROGRESS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from kafka.protocol.admin import DescribeClusterResponse
@@ -13,6 +13,7 @@ from kafka.protocol.producer import ProduceResponse
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST, SHARE_OLDEST
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 __all__ = ["API_VERSIONS", "NEWEST", "with_known_version", "with_offered_versions"]
 
@@ -57,8 +58,11 @@ def with_known_version(head: RequestHead, frame: bytes) -> bytes:
     return frame[:2] + _NO_SUCH_VERSION.to_bytes(2, "big") + frame[4:]
 
 
-def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
+def with_offered_versions(head: RequestHead, frame: bytes, own: Callable[[Collection[int]], Iterable[int]]) -> bytes:
     """An ApiVersions response with only the offered APIs and versions; ``head`` is the request's.
+
+    ``own`` takes the broker's API keys, and returns those that the gateway answers itself, in version 0. It is not
+    called for an error, after which the client asks again.
 
     Raises:
         DecodeError: it cannot be read.
@@ -67,6 +71,11 @@ def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
     apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
     before = [(api.api_key, api.min_version, api.max_version) for api in apis]
     opened.message.api_keys = [api for api in apis if _cap(api)]
+    if opened.message.error_code == NO_ERROR:
+        kind, keys = type(opened.message).ApiVersion, {api.api_key for api in apis}
+        opened.message.api_keys += [
+            kind(version=opened.version, api_key=key, min_version=0, max_version=0) for key in own(keys)
+        ]
     after = [(api.api_key, api.min_version, api.max_version) for api in opened.message.api_keys]
     return frame if before == after else opened.frame()
 

@@ -9,11 +9,11 @@ from typing import Any
 from rebalance_agent.groupprotocol.wire.byte_reader import Reader, write_uvarint
 from rebalance_agent.groupprotocol.wire.primitives import Codec
 
-__all__ = ["read_request", "read_response", "request_frame", "skip_response_head", "skip_tags"]
+__all__ = ["read_request", "read_response", "request_frame", "response_frame", "skip_response_head", "skip_tags"]
 
 _REQUEST_HEAD = struct.Struct(">hhi")
 """API key, version, correlation id."""
-_CORRELATION_ID_BYTES = 4
+_CORRELATION_ID = struct.Struct(">i")
 _SHORT = struct.Struct(">h")
 
 
@@ -28,6 +28,18 @@ def request_frame(
     client = client_id.encode()
     out = bytearray(_REQUEST_HEAD.pack(key, version, correlation_id))
     out += _SHORT.pack(len(client)) + client
+    write_uvarint(out, 0)  # no tagged fields in the header
+    codec.write(out, fields)
+    return bytes(out)
+
+
+def response_frame(correlation_id: int, codec: Codec, fields: Mapping[str, Any]) -> bytes:
+    """Encode the response to the request with ``correlation_id``.
+
+    Raises:
+        InvalidInputError: a field is missing, of the wrong type or too long.
+    """
+    out = bytearray(_CORRELATION_ID.pack(correlation_id))
     write_uvarint(out, 0)  # no tagged fields in the header
     codec.write(out, fields)
     return bytes(out)
@@ -63,7 +75,7 @@ def skip_response_head(reader: Reader) -> None:
     Raises:
         WireError: the bytes end within it.
     """
-    reader.take(_CORRELATION_ID_BYTES)
+    reader.take(_CORRELATION_ID.size)
     skip_tags(reader)
 
 

@@ -19,6 +19,7 @@ from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
@@ -52,10 +53,12 @@ class GatewayRole:
         self._clock = clock or SystemClock()
         self._log = structlog.get_logger("rebalance_agent.gateway")
         self._addresses = listen_addresses(settings, properties, self._clock)
-        self._counts = GatewayCounters(TextFormat(settings.cluster_name))
-        self._sidecar = Sidecar(
-            settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=(self._counts.text,)
-        )
+        text = TextFormat(settings.cluster_name)
+        self._counts = GatewayCounters(text)
+        interval = settings.gateway_telemetry_seconds if settings.gateway_telemetry else 0.0
+        self._telemetry = TelemetryClients(self._clock, interval, self._counts.push_ended, text)
+        pages = (self._telemetry.text, self._counts.text)
+        self._sidecar = Sidecar(settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=pages)
         self._gateway: Gateway | None = None
 
     @property
@@ -108,7 +111,9 @@ class GatewayRole:
             rack=self._settings.gateway_rack,
             seats=seats,
         )
-        gateway = Gateway(self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock)
+        gateway = Gateway(
+            self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock, self._telemetry
+        )
         await gateway.start()
         self._gateway = gateway
         self._log.info("gateway_listening", port=gateway.port, port_base=self._addresses.port_base)

@@ -58,6 +58,12 @@ class GatewaySettings(SidecarSettings):
     gateway_rack: Text = Field(
         "", description="rack of consumers that send none when they join (client.rack); empty: unknown"
     )
+    gateway_telemetry: bool = Field(
+        default=False, description="whether clients are asked for their own metrics (KIP-714), where brokers do not"
+    )
+    gateway_telemetry_seconds: float = Field(
+        15.0, ge=1, le=3600, description="how often each client pushes these metrics"
+    )
     gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
     gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
     gateway_tls_client_ca_file: Text = Field(

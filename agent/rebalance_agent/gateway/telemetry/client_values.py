@@ -1,0 +1,50 @@
+"""A client's own metrics -> our series. Source of the names: KIP-714, KIP-1076, and what the clients push."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from rebalance_agent.metrics import member_client_rows as rows
+from rebalance_agent.metrics.metric import Metric
+
+__all__ = ["CLIENT_VALUES", "JAVA_NAMES", "ClientValue"]
+
+_PREFIX = "org.apache.kafka.consumer."
+_MS = 0.001
+"""Clients measure in milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientValue:
+    """One series: its row, its labels after those of the client, and the factor from the client's unit to ours.
+
+    ``merge``: of several clients with equal labels.
+    """
+
+    row: Metric
+    labels: tuple[str, ...] = ()
+    factor: float = 1.0
+    merge: Callable[[Iterable[float]], float] = max
+
+
+def _times(name: str, row: Metric, *labels: str) -> dict[str, ClientValue]:
+    return {f"{_PREFIX}{name}.{stat}": ClientValue(row, (*labels, stat), _MS) for stat in rows.STATS}
+
+
+CLIENT_VALUES: Mapping[str, ClientValue] = {
+    **_times("coordinator.rebalance.latency", rows.CLIENT_REBALANCE),
+    f"{_PREFIX}coordinator.rebalance.latency.total": ClientValue(rows.CLIENT_REBALANCING, (), _MS, sum),
+    f"{_PREFIX}coordinator.failed.rebalance.total": ClientValue(rows.CLIENT_FAILED_REBALANCES, (), 1.0, sum),
+    **_times("coordinator.partition.revoked.latency", rows.CLIENT_CALLBACK, "revoked"),
+    **_times("coordinator.partition.assigned.latency", rows.CLIENT_CALLBACK, "assigned"),
+    **_times("coordinator.partition.lost.latency", rows.CLIENT_CALLBACK, "lost"),
+    **_times("time.between.poll", rows.CLIENT_POLL_INTERVAL),
+    f"{_PREFIX}last.poll.seconds.ago": ClientValue(rows.CLIENT_LAST_POLL),
+    f"{_PREFIX}poll.idle.ratio.avg": ClientValue(rows.CLIENT_IDLE, merge=min),
+    **_times("coordinator.commit.latency", rows.CLIENT_COMMIT),
+}
+"""Name of a client's metric -> its series."""
+
+JAVA_NAMES = tuple(CLIENT_VALUES)
+"""What Java's clients are asked for: they push every metric that a prefix matches, hundreds of them."""

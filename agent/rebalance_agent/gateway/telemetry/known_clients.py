@@ -1,0 +1,68 @@
+"""What is known of each member behind one gateway while it is connected: its client library, and its poll limit.
+
+Thread-safe: another thread scrapes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT
+
+__all__ = ["KnownClient", "KnownClients", "Labels"]
+
+Labels = tuple[str, str, str]
+"""The label values of a client: group, client id, and host."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownClient:
+    """A member. ``poll_limit_seconds``: its rebalance timeout; 0 while that is unknown."""
+
+    labels: Labels
+    software: ClientSoftware
+    poll_limit_seconds: float
+
+
+class KnownClients:
+    """Members by their open connections: at most as many as the gateway has of these."""
+
+    def __init__(self, text: TextFormat) -> None:
+        """Begin without clients."""
+        self._format = text
+        self._lock = threading.Lock()
+        self._open: Counter[KnownClient] = Counter()
+
+    def opened(self, client: KnownClient) -> None:
+        """A connection is this member's."""
+        with self._lock:
+            self._open[client] += 1
+
+    def closed(self, client: KnownClient) -> None:
+        """A connection of this member was closed."""
+        with self._lock:
+            self._open[client] -= 1
+            if not self._open[client]:
+                del self._open[client]
+
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+        """Metric families with their headers; of members with equal labels the shortest poll limit."""
+        with self._lock:
+            clients = tuple(self._open)
+        software = {
+            (*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software.name
+        }
+        limits: dict[tuple[str, ...], float] = {}
+        for each in clients:
+            if each.poll_limit_seconds:
+                limits[each.labels] = min(each.poll_limit_seconds, limits.get(each.labels, each.poll_limit_seconds))
+        return b"".join(
+            self._format.header(row, dialect) + self._format.samples(row, sorted(samples.items()))
+            for row, samples in ((CLIENT_INFO, software), (CLIENT_POLL_LIMIT, limits))
+            if samples
+        )

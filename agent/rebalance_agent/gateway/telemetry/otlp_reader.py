@@ -1,0 +1,171 @@
+"""Reads OTLP's ``MetricsData``: the values of wanted metrics, and attributes of the resource.
+
+Source of the field numbers: opentelemetry-proto 1.x (``metrics.proto``, ``resource.proto``, ``common.proto``), and
+protobuf's description of its encoding. What is kept of a message has a fixed size, since only wanted names are kept;
+the work is bounded by the number of fields. Unwanted metrics are skipped unread.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
+
+__all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics"]
+
+FIELDS_MAX = 10_000
+"""Fields that are read of one message, which takes 15 ms while all other connections wait. A Java consumer pushes some
+hundreds, and librdkafka's fewer."""
+
+ATTRIBUTE_BYTES_MAX = 32_767
+"""Bytes of an attribute that is kept: a group's name cannot be longer in Kafka's requests."""
+
+_VARINT_BYTES_MAX = 10
+_MORE_BYTES = 0x80
+"""The bit of a varint's byte that says that another one follows."""
+_KIND_BITS, _NUMBER, _SIZED = 0x07, 0, 2
+_FIXED_BYTES = {1: 8, 5: 4}
+
+
+def _sized(number: int) -> int:
+    """The key of a field with a length: a message, text or bytes."""
+    return number << 3 | _SIZED
+
+
+_RESOURCE_METRICS = _sized(1)
+_RESOURCE, _SCOPE_METRICS = _sized(1), _sized(2)
+_RESOURCE_ATTRIBUTE = _sized(1)
+_ATTRIBUTE_KEY, _ATTRIBUTE_VALUE, _STRING_VALUE = _sized(1), _sized(2), _sized(1)
+_METRIC = _sized(2)
+_METRIC_NAME, _GAUGE, _SUM = _sized(1), _sized(5), _sized(7)
+_POINT = _sized(1)
+_AS_DOUBLE, _AS_INT = 4 << 3 | 1, 6 << 3 | 1
+_NUMBERS = {_AS_DOUBLE: struct.Struct("<d"), _AS_INT: struct.Struct("<q")}
+
+
+@dataclass(frozen=True, slots=True)
+class PushedMetrics:
+    """Wanted metrics by name, and wanted attributes of the resource; of several values of a name the last one."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+
+def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[str]) -> PushedMetrics:
+    """The wanted ``metrics`` and ``attributes`` of a ``MetricsData``. Values that are no finite number are left out.
+
+    Raises:
+        PushError: the bytes are not one, or have too many fields.
+    """
+    found = PushedMetrics()
+    reader = _MetricsReader(data, {name.encode(): name for name in metrics}, attributes, found)
+    reader.read()
+    return found
+
+
+class _MetricsReader:
+    def __init__(
+        self, data: bytes, metrics: dict[bytes, str], attributes: Collection[str], found: PushedMetrics
+    ) -> None:
+        self._data, self._metrics, self._attributes, self._found = data, metrics, attributes, found
+        self._left = FIELDS_MAX
+        self._resource_read = b""
+
+    def read(self) -> None:
+        for resource_metrics in self._parts(0, len(self._data), _RESOURCE_METRICS):
+            for key, start, end in self._fields(*resource_metrics):
+                if key == _RESOURCE:
+                    self._resource(start, end)
+                elif key == _SCOPE_METRICS:
+                    for metric in self._parts(start, end, _METRIC):
+                        self._metric(*metric)
+
+    def _resource(self, at: int, end: int) -> None:
+        content = self._data[at:end]
+        if content == self._resource_read:
+            return  # Java repeats it before each metric
+        self._resource_read = content
+        for attribute in self._parts(at, end, _RESOURCE_ATTRIBUTE):
+            name, value = "", None
+            for key, start, stop in self._fields(*attribute):
+                if key == _ATTRIBUTE_KEY:
+                    name = self._text(start, stop)
+                elif key == _ATTRIBUTE_VALUE:
+                    for text in self._parts(start, stop, _STRING_VALUE):
+                        value = text
+            if name in self._attributes and value is not None:
+                self._found.attributes[name] = self._text(*value)
+
+    def _metric(self, at: int, end: int) -> None:
+        name, points = None, []
+        for key, start, stop in self._fields(at, end):
+            if key == _METRIC_NAME:
+                name = self._metrics.get(self._data[start:stop])
+                if name is None:
+                    return
+            elif key in (_GAUGE, _SUM):
+                points.append((start, stop))
+        if name is not None:
+            for each in points:
+                self._points(name, *each)
+
+    def _points(self, name: str, at: int, end: int) -> None:
+        for point in self._parts(at, end, _POINT):
+            for key, start, _ in self._fields(*point):
+                if key in _NUMBERS:
+                    value = float(_NUMBERS[key].unpack_from(self._data, start)[0])
+                    if math.isfinite(value):
+                        self._found.values[name] = value
+
+    def _parts(self, at: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+        """Start and end of each field with this key."""
+        return ((start, stop) for key, start, stop in self._fields(at, end) if key == wanted)
+
+    def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+        """Key, start and end of the value of each field of a message; a key is the field's number and its encoding."""
+        data = self._data
+        while at < end:
+            self._left -= 1
+            if self._left < 0:
+                raise PushError(PushOutcome.TOO_LARGE, f"it has more than {FIELDS_MAX} fields")
+            # Nearly all keys and lengths have one byte, and this loop is most of the work of a push.
+            key, start = (data[at], at + 1) if data[at] < _MORE_BYTES else self._varint(at, end)
+            kind = key & _KIND_BITS
+            if kind == _SIZED:
+                if start < end and data[start] < _MORE_BYTES:
+                    at = start + 1 + data[start]
+                    start += 1
+                else:
+                    size, start = self._varint(start, end)
+                    at = start + size
+            elif kind in _FIXED_BYTES:
+                at = start + _FIXED_BYTES[kind]
+            elif kind == _NUMBER:
+                _, at = self._varint(start, end)
+            else:
+                raise PushError(PushOutcome.INVALID, f"a field has the unknown encoding {kind}")
+            if at > end:
+                raise PushError(PushOutcome.INVALID, "a field goes past the end of its message")
+            yield key, start, at
+
+    def _varint(self, at: int, end: int) -> tuple[int, int]:
+        """A varint, and the position after it."""
+        value = shift = 0
+        for byte in self._data[at : min(end, at + _VARINT_BYTES_MAX)]:
+            at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < _MORE_BYTES:
+                return value, at
+            shift += 7
+        raise PushError(PushOutcome.INVALID, "a varint has no end")
+
+    def _text(self, start: int, end: int) -> str:
+        if end - start > ATTRIBUTE_BYTES_MAX:
+            raise PushError(PushOutcome.TOO_LARGE, f"an attribute has more than {ATTRIBUTE_BYTES_MAX} bytes")
+        try:
+            return self._data[start:end].decode()
+        except UnicodeDecodeError:
+            raise PushError(PushOutcome.INVALID, "text is not UTF-8") from None

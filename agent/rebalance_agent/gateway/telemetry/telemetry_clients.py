@@ -1,0 +1,116 @@
+"""The clients that push to one gateway, and their series on /metrics. Thread-safe: another thread scrapes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.known_clients import KnownClients, Labels
+from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
+from rebalance_agent.metrics.metric import Metric
+
+__all__ = ["CLIENTS_MAX", "ClientEnd", "TelemetryClients"]
+
+CLIENTS_MAX = 1_000
+"""Clients that push: as many as a gateway accepts connections."""
+
+SILENT_INTERVALS = 3
+"""Push intervals after which a client that pushes no more is gone."""
+
+EARLY_SHARE = 0.5
+"""Share of the push interval before which another push of a client is refused: clients vary their first interval by a
+half, and keep to the others."""
+
+ClientEnd = Callable[[bool], None]
+"""Called when a client is gone: True if it said so, False if it fell silent."""
+
+
+@dataclass(slots=True)
+class _Pushed:
+    labels: Labels = ("", "", "")
+    values: Mapping[str, float] = field(default_factory=dict)
+    at: float = 0.0
+
+
+class TelemetryClients:
+    """The last values of each client, by the instance id that the gateway gave it. ``known``: members' libraries."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        push_interval_seconds: float = 0.0,
+        ended: ClientEnd = lambda _announced: None,
+        text: TextFormat | None = None,
+    ) -> None:
+        """Begin without clients. They are asked to push every ``push_interval_seconds``; 0: they are not asked."""
+        self._clock, self.push_interval_seconds, self._ended = clock, push_interval_seconds, ended
+        self._format = text or TextFormat()
+        self.known = KnownClients(self._format)
+        self._lock = threading.Lock()
+        self._clients: dict[str, _Pushed] = {}  # the longest silent first
+
+    def admit(self, instance_id: str) -> None:
+        """Check whether a push of this client is to be read, and note that it came: also one that is refused is work.
+
+        Raises:
+            PushError: it comes too early, or there are too many clients.
+        """
+        with self._lock:
+            self._expire()
+            now, client = self._clock.monotonic(), self._clients.get(instance_id)
+            if client is None and len(self._clients) >= CLIENTS_MAX:
+                raise PushError(PushOutcome.THROTTLED, f"{CLIENTS_MAX} clients push")
+            if client and now - client.at < EARLY_SHARE * self.push_interval_seconds:
+                raise PushError(PushOutcome.THROTTLED, "the client pushes more often than asked for")
+            client = self._clients.pop(instance_id, None) or _Pushed()
+            client.at = now
+            self._clients[instance_id] = client
+
+    def pushed(self, instance_id: str, labels: Labels, values: Mapping[str, float]) -> None:
+        """Take the values of a client that was admitted, by names of `CLIENT_VALUES`.
+
+        Clients without a group have no values, and no series.
+        """
+        with self._lock:
+            self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
+
+    def terminated(self, instance_id: str) -> None:
+        """The client pushed for the last time: it ends in an orderly way."""
+        with self._lock:
+            if self._clients.pop(instance_id, None):
+                self._ended(True)
+
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+        """Metric families with their headers, of the clients of now."""
+        found: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
+        merges = {value.row: value.merge for value in CLIENT_VALUES.values()}
+        with self._lock:
+            self._expire()
+            for client in self._clients.values():
+                for name, number in client.values.items():
+                    value = CLIENT_VALUES[name]
+                    labels = (*client.labels, *value.labels)
+                    found[value.row].setdefault(labels, []).append(number * value.factor)
+        return self.known.text(dialect) + b"".join(
+            self._format.header(row, dialect)
+            + self._format.samples(row, [(labels, merges[row](each)) for labels, each in sorted(samples.items())])
+            for row, samples in found.items()
+            if samples
+        )
+
+    def _expire(self) -> None:
+        before = self._clock.monotonic() - SILENT_INTERVALS * self.push_interval_seconds
+        silent = []
+        for instance_id, client in self._clients.items():
+            if client.at >= before:
+                break
+            silent.append(instance_id)
+        for instance_id in silent:
+            del self._clients[instance_id]
+            self._ended(False)

@@ -1,0 +1,145 @@
+"""Answers the telemetry requests of one connection in place of a broker that does not offer them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection
+from typing import Any
+
+from rebalance_agent.gateway.telemetry.client_subscription import (
+    ClientSoftware,
+    Subscription,
+    read_software,
+    subscription_of,
+)
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
+from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
+from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
+from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX, unpacked
+from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.groupprotocol.requests.client_telemetry import (
+    GET_SUBSCRIPTIONS_KEY,
+    PUSH_KEY,
+    TELEMETRY_VERSION,
+    decode_get_subscriptions,
+    decode_push,
+    encode_push_answer,
+    encode_subscriptions_answer,
+)
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID, uuid_text
+from rebalance_agent.metrics.short_names import short_name
+
+__all__ = ["TELEMETRY_APIS", "TelemetryFrames"]
+
+TELEMETRY_APIS = (GET_SUBSCRIPTIONS_KEY, PUSH_KEY)
+"""API keys of the requests that are answered here."""
+
+_GROUP = "group_id"
+"""The attribute of a consumer's resource that names its group."""
+
+
+class TelemetryFrames:
+    """Handles the frames of one connection."""
+
+    def __init__(self, clients: TelemetryClients, count: Callable[[PushOutcome], None] = lambda _outcome: None) -> None:
+        """Share ``clients`` with the gateway's other connections; ``count`` takes the outcome of each push."""
+        self._clients, self._count = clients, count
+        self._host = ""
+        self._software = ClientSoftware()
+        self._member: KnownClient | None = None
+        self._subscription: Subscription | None = None
+
+    def connected(self, host: str) -> None:
+        """The client is at this address."""
+        self._host = host
+
+    def greeted(self, head: RequestHead, frame: bytes) -> None:
+        """The client asked for API versions, and so named itself."""
+        self._software = read_software(head, frame)
+
+    def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
+        """The client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
+        labels = self._labels(group, name)
+        before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
+        member = KnownClient(labels, self._software, rebalance_seconds or before)
+        if member != self._member:
+            self.closed()
+            self._clients.known.opened(member)
+            self._member = member
+
+    def closed(self) -> None:
+        """The connection was closed."""
+        if self._member is not None:
+            self._clients.known.closed(self._member)
+            self._member = None
+
+    def offered(self, broker_apis: Collection[int]) -> tuple[int, ...]:
+        """API keys to offer besides those of the broker: the client's requests of these go to `answer` from now on.
+
+        None where the broker itself takes telemetry, and for clients that are not asked for it.
+        """
+        wanted = self._clients.push_interval_seconds > 0 and set(TELEMETRY_APIS).isdisjoint(broker_apis)
+        interval_ms = round(self._clients.push_interval_seconds * 1000)
+        self._subscription = subscription_of(self._software, interval_ms) if wanted else None
+        return TELEMETRY_APIS if self._subscription else ()
+
+    def answers(self, head: RequestHead) -> bool:
+        """Whether a request is answered here."""
+        return (
+            head.api_key in TELEMETRY_APIS and head.api_version == TELEMETRY_VERSION and self._subscription is not None
+        )
+
+    def answer(self, head: RequestHead, frame: bytes) -> bytes:
+        """The response to a request for which `answers` is true, as a frame without its length.
+
+        Raises:
+            DecodeError: the request breaks its schema.
+        """
+        if self._subscription is None:
+            raise ValueError("telemetry was not offered on this connection")
+        if head.api_key == PUSH_KEY:
+            return encode_push_answer(head.correlation_id, self._pushed(decode_push(frame), frame).error_code)
+        instance_id = decode_get_subscriptions(frame)["client_instance_id"]
+        return encode_subscriptions_answer(
+            head.correlation_id,
+            {
+                "error_code": NO_ERROR,
+                "client_instance_id": uuid_text(uuid.uuid4().bytes) if instance_id == ZERO_UUID else instance_id,
+                "subscription_id": self._subscription.subscription_id,
+                "accepted_compression_types": (GZIP,),
+                "push_interval_ms": self._subscription.push_interval_ms,
+                "telemetry_max_bytes": PUSH_BYTES_MAX,
+                "delta_temporality": False,
+                "requested_metrics": self._subscription.metrics,
+            },
+        )
+
+    def _pushed(self, push: dict[str, Any], frame: bytes) -> PushOutcome:
+        outcome = PushOutcome.ACCEPTED
+        try:
+            self._take(push, frame)
+        except PushError as error:
+            outcome = error.outcome
+        self._count(outcome)
+        return outcome
+
+    def _take(self, push: dict[str, Any], frame: bytes) -> None:
+        instance_id = push["client_instance_id"]
+        if push["terminating"]:
+            self._clients.terminated(instance_id)
+            return
+        if self._subscription is None or push["subscription_id"] != self._subscription.subscription_id:
+            raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client pushes by another subscription")
+        self._clients.admit(instance_id)
+        content = unpacked(push["metrics"], push["compression_type"])
+        found = read_metrics(content, CLIENT_VALUES, (_GROUP,))
+        group = found.attributes.get(_GROUP, "")
+        measured = {name: number for name, number in found.values.items() if number >= 0}  # -1: nothing was measured
+        self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
+
+    def _labels(self, group: str, name: str) -> Labels:
+        """Label values, bounded in length."""
+        return short_name(group), short_name(name), self._host

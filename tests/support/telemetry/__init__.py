@@ -1,0 +1,1 @@
+"""What clients push by client telemetry (KIP-714), and their requests."""

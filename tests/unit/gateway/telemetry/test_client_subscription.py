@@ -1,0 +1,82 @@
+"""Which clients are asked for telemetry, and for what."""
+
+import pytest
+
+from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware, read_software, subscription_of
+from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT, MEMBER_CLIENT_ROWS
+from support.telemetry.requests import JAVA, LIBRDKAFKA, greeting
+
+INTERVAL_MS = 15_000
+
+
+def asked(name, version):
+    return subscription_of(ClientSoftware(name, version), INTERVAL_MS)
+
+
+@pytest.mark.parametrize(
+    "software",
+    [
+        LIBRDKAFKA,
+        ("librdkafka", "2.10.0"),
+        ("confluent-kafka-go", "v2.12.0-librdkafka-2.12.0"),
+        ("confluent-kafka-dotnet", "2.6.1"),
+        ("confluent-kafka-javascript", "1.0.0-librdkafka-2.8.0"),
+        ("librdkafka", "12.5.0"),
+    ],
+)
+def test_librdkafka_is_asked_for_the_prefix_that_both_of_its_types_have(software):
+    assert asked(*software).metrics == ("org.apache.kafka.",)
+
+
+def test_java_is_asked_for_what_becomes_a_series_alone():
+    assert set(asked(*JAVA).metrics) == set(CLIENT_VALUES)
+
+
+@pytest.mark.parametrize(
+    "software",
+    [
+        ("librdkafka", "2.5.0"),
+        ("librdkafka", "2.5.0-RC1"),
+        ("confluent-kafka-python", "2.5.0-librdkafka-2.5.0"),
+        ("confluent-kafka-go", "v2.6.0-librdkafka-2.5.0"),
+    ],
+)
+def test_the_librdkafka_that_aborts_is_never_asked(software):
+    assert asked(*software) is None
+
+
+@pytest.mark.parametrize(
+    "software",
+    [("", ""), ("librdkafka", ""), ("librdkafka", "master"), ("kafka-python", "3.0.0"), ("sarama", "1.43.0")],
+)
+def test_clients_that_are_not_known_are_not_asked(software):
+    assert asked(*software) is None
+
+
+def test_the_id_is_the_same_after_a_restart_and_another_one_for_other_settings():
+    java, librdkafka = asked(*JAVA), asked(*LIBRDKAFKA)
+    assert java.subscription_id == asked(*JAVA).subscription_id
+    others = {librdkafka.subscription_id, subscription_of(ClientSoftware(*JAVA), 1_000).subscription_id}
+    assert len({java.subscription_id, *others}) == 3
+    assert all(-(2**31) <= each < 2**31 for each in others)
+
+
+def test_the_software_is_read_from_api_versions():
+    frame = greeting(LIBRDKAFKA)
+    assert read_software(read_head(frame), frame) == ClientSoftware(*LIBRDKAFKA)
+
+
+@pytest.mark.parametrize("frame", [greeting(version=2), greeting()[:-3], greeting()[:2] + b"\x00\x09" + greeting()[4:]])
+def test_clients_that_name_nothing_that_can_be_read_have_no_software(frame):
+    assert read_software(read_head(frame), frame) == ClientSoftware()
+
+
+def test_each_row_is_made_of_some_client_metric_with_each_of_its_label_values():
+    made = {(value.row, value.labels) for value in CLIENT_VALUES.values()}
+    assert {row for row, _ in made} == set(MEMBER_CLIENT_ROWS) - {CLIENT_INFO, CLIENT_POLL_LIMIT}
+    for row in MEMBER_CLIENT_ROWS[2:]:
+        for number, (label, closed) in enumerate(row.values.items()):
+            assert {labels[number] for other, labels in made if other is row} == set(closed), label
+        assert len({value.merge for value in CLIENT_VALUES.values() if value.row is row}) == 1, "series of one row"

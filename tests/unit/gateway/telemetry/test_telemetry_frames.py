@@ -1,0 +1,316 @@
+"""The gateway answers telemetry requests in place of brokers that do not, in the order of the connection."""
+
+from __future__ import annotations
+
+import gzip
+from contextlib import asynccontextmanager
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.telemetry.push_error import PushOutcome
+from rebalance_agent.gateway.telemetry.pushed_bytes import PUSH_BYTES_MAX
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
+from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
+from support.observer.scrapes import families
+from support.telemetry.otlp import gauge, metrics_data
+from support.telemetry.requests import (
+    JAVA,
+    LIBRDKAFKA,
+    error_of,
+    get_request,
+    greeting,
+    offered,
+    push_request,
+    subscription,
+    with_apis,
+)
+
+API_VERSIONS, GET, PUSH, LIST_OFFSETS = 18, 71, 72, 2
+INTERVAL_S = 15
+LATENCY = "org.apache.kafka.consumer.coordinator.rebalance.latency.max"
+PUSHED = metrics_data(gauge(LATENCY, 1500.0), gauge("org.apache.kafka.consumer.other", 1), group_id="orders")
+
+
+class Members(NoGroups):
+    """Each ListOffsets is one of a member, which says its timeout in the first one."""
+
+    def wants(self, head):
+        return head.api_key == LIST_OFFSETS
+
+    async def request(self, head, frame, ask):
+        self.member = ("orders", "c1", 0.0 if self.member else 300.0)
+        return frame
+
+
+class Broker(RawBroker):
+    """Offers ``apis``, and answers other requests with an echo."""
+
+    def __init__(self, *apis, error_code=0):
+        super().__init__(self._answer)
+        self.apis, self.error_code, self.keys = apis or (API_VERSIONS,), error_code, []
+
+    def _answer(self, frame):
+        self.keys.append(read_head(frame).api_key)
+        if self.keys[-1] == API_VERSIONS:
+            return with_apis(frame, *self.apis, error_code=self.error_code)
+        return frame[4:8] + b"the broker's"
+
+
+@asynccontextmanager
+async def talking(*apis, telemetry_s=INTERVAL_S, software=LIBRDKAFKA, version=3, error_code=0, groups=NoGroups):
+    """A client that has asked for API versions; ``client.offered``: those of the answer."""
+    broker, clock = await Broker(*apis, error_code=error_code).start(), FakeClock()
+    async with through(broker.port, groups=groups, clock=clock, telemetry_s=telemetry_s) as gateway:
+        client = await Client.connect(gateway.port)
+        try:
+            hello = greeting(software, version)
+            client.offered = offered(hello, await asked(client, hello))
+            client.clock, client.gateway, client.broker = clock, gateway, broker
+            yield client
+            assert not refused(gateway)
+        finally:
+            await client.close()
+            await broker.stop()
+
+
+async def asked(client, frame):
+    await client.send(frame)
+    return await client.receive()
+
+
+async def pushed(client, metrics=PUSHED, **changes):
+    """The error code of a push of a client that has asked what to push."""
+    if not hasattr(client, "asked"):
+        client.asked = subscription(await asked(client, get_request()))
+    fields = {"instance_id": client.asked.client_instance_id, "subscription_id": client.asked.subscription_id}
+    return error_of(await asked(client, push_request(metrics=metrics, **fields | changes)))
+
+
+def outcomes(gateway):
+    samples = families(gateway.counts.text())["rebalance_agent_gateway_telemetry_pushes_total"].samples
+    return {sample.labels["outcome"]: sample.value for sample in samples if sample.value}
+
+
+@run
+async def test_it_is_offered_beside_the_brokers_apis():
+    async with talking(API_VERSIONS, LIST_OFFSETS) as client:
+        assert client.offered == [API_VERSIONS, LIST_OFFSETS, GET, PUSH]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"telemetry_s": 0},
+        {"software": ("librdkafka", "2.5.0")},
+        {"software": ("sarama", "1.43.0")},
+        {"version": 2},
+        {"error_code": 35},
+    ],
+    ids=str,
+)
+def test_it_is_not_offered(case):
+    @run
+    async def check():
+        async with talking(API_VERSIONS, **case) as client:
+            assert client.offered == [API_VERSIONS]
+            assert (await asked(client, get_request(correlation_id=7)))[4:] == b"the broker's"
+
+    check()
+
+
+@run
+async def test_a_broker_that_takes_telemetry_gets_it():
+    for own in ((GET,), (PUSH,), (GET, PUSH)):
+        async with talking(API_VERSIONS, *own) as client:
+            assert client.offered == [API_VERSIONS, *own]
+            for frame in (get_request(), push_request(ZERO_UUID, 1, PUSHED)):
+                assert (await asked(client, frame))[4:] == b"the broker's"
+            assert client.broker.keys == [API_VERSIONS, GET, PUSH]
+
+
+@run
+async def test_a_client_gets_an_id_and_what_to_push_and_the_broker_sees_nothing_of_it():
+    async with talking(software=JAVA) as client:
+        first = subscription(await asked(client, get_request()))
+        assert first.client_instance_id != ZERO_UUID
+        assert (first.error_code, first.accepted_compression_types, first.push_interval_ms) == (0, (1,), 15_000)
+        assert (first.telemetry_max_bytes, first.delta_temporality) == (PUSH_BYTES_MAX, 0)
+        assert LATENCY in first.requested_metrics
+        again = subscription(await asked(client, get_request(first.client_instance_id)))
+        assert again == first, "it keeps its id"
+        assert subscription(await asked(client, get_request())).client_instance_id != first.client_instance_id
+        assert client.broker.keys == [API_VERSIONS]
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_what_is_pushed_becomes_series_with_the_group_the_client_id_and_the_address(codec):
+    @run
+    async def check():
+        async with talking() as client:
+            content = gzip.compress(PUSHED) if codec else PUSHED
+            assert await pushed(client, content, codec=codec, client_id="c1") == NO_ERROR
+            (family,) = families(client.gateway.telemetry.text()).values()
+            (sample,) = family.samples
+            assert (sample.name, sample.value) == ("kafka_rebalance_member_client_rebalance_seconds", 1.5)
+            assert sample.labels == {
+                "consumergroup": "orders", "client_id": "c1", "host": "127.0.0.1", "stat": "max",
+            }  # fmt: skip
+            assert client.broker.keys == [API_VERSIONS]
+
+    check()
+
+
+@run
+async def test_the_last_push_of_a_client_removes_its_series():
+    async with talking() as client:
+        await pushed(client)
+        assert await pushed(client, terminating=1) == NO_ERROR
+        assert client.gateway.telemetry.text() == b""
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({"subscription_id": 5}, PushOutcome.UNKNOWN_SUBSCRIPTION),
+        ({"codec": 4}, PushOutcome.UNSUPPORTED_COMPRESSION),
+        ({"metrics": bytes(PUSH_BYTES_MAX + 1)}, PushOutcome.TOO_LARGE),
+        ({"metrics": gzip.compress(bytes(2**20)), "codec": 1}, PushOutcome.TOO_LARGE),
+        ({"metrics": b"\xff"}, PushOutcome.INVALID),
+    ],
+)
+def test_a_push_that_is_not_taken_has_an_error_code_and_the_connection_goes_on(changes, outcome):
+    @run
+    async def check():
+        async with talking() as client:
+            assert await pushed(client, **changes) == outcome.error_code != NO_ERROR
+            assert outcomes(client.gateway) == {outcome: 1}
+            client.clock.advance(INTERVAL_S * 1000)
+            assert await pushed(client) == NO_ERROR
+
+    check()
+
+
+@run
+async def test_a_client_that_pushes_too_often_is_throttled():
+    async with talking() as client:
+        assert await pushed(client) == NO_ERROR
+        assert await pushed(client) == PushOutcome.THROTTLED.error_code
+        client.clock.advance(INTERVAL_S * 1000)
+        assert await pushed(client) == NO_ERROR
+        assert outcomes(client.gateway) == {PushOutcome.ACCEPTED: 2, PushOutcome.THROTTLED: 1}
+
+
+@run
+async def test_what_is_refused_for_its_bytes_is_throttled_as_well():
+    async with talking() as client:
+        client.clock.advance(60_000)
+        assert await pushed(client, b"\xff") == PushOutcome.INVALID.error_code
+        assert await pushed(client, b"\xff") == PushOutcome.THROTTLED.error_code
+        assert client.gateway.telemetry.text() == b""
+
+
+@run
+async def test_a_client_goes_on_after_a_restart_of_the_gateway_with_the_same_settings():
+    async with talking() as client:
+        await pushed(client)
+        known = client.asked
+    async with talking() as client:
+        client.asked = known
+        assert await pushed(client) == NO_ERROR
+
+
+@run
+async def test_clients_without_a_group_have_no_series():
+    async with talking() as client:
+        assert await pushed(client, metrics_data(gauge(LATENCY, 1.0))) == NO_ERROR
+        assert client.gateway.telemetry.text() == b""
+        assert await pushed(client) == PushOutcome.THROTTLED.error_code, "it is known"
+
+
+@run
+async def test_long_names_are_shortened():
+    async with talking() as client:
+        data = metrics_data(gauge(LATENCY, 1.0), group_id="g" * 30_000)
+        await pushed(client, data, client_id="c" * 30_000)
+        (family,) = families(client.gateway.telemetry.text()).values()
+        assert max(map(len, family.samples[0].labels.values())) < 300
+
+
+@run
+async def test_answers_keep_their_order_with_100_requests_in_flight():
+    """Among the broker's own; it answers only once all have been sent to the gateway."""
+    async with talking() as client:
+        await pushed(client)
+        client.broker.reading.clear()
+        frames = []
+        for number in range(100):
+            push = push_request(client.asked.client_instance_id, 5, PUSHED, correlation_id=number)
+            get = get_request(client.asked.client_instance_id, number)
+            frames.append([push, request(LIST_OFFSETS, 5, number), get, request(LIST_OFFSETS, 6, number)][number % 4])
+        before = len(client.broker.came)
+        await client.send(*frames)
+        client.broker.reading.set()
+        answers = [await client.receive() for _ in frames]
+        assert [answer[:4] for answer in answers] == [frame[4:8] for frame in frames]
+        assert [answer[4:] == b"the broker's" for answer in answers] == [number % 2 == 1 for number in range(100)]
+        own = [frame for number, frame in enumerate(frames) if number % 2]
+        assert client.broker.came[before:] == b"".join(map(frame_of, own))
+
+
+@run
+async def test_a_request_that_cannot_be_read_ends_its_connection_alone():
+    broker = await Broker().start()
+    async with through(broker.port, telemetry_s=INTERVAL_S) as gateway:
+        hello = greeting()
+        broken, other = [await Client.connect(gateway.port) for _ in range(2)]
+        for client in (broken, other):
+            await asked(client, hello)
+        await broken.send(push_request(ZERO_UUID, 1, PUSHED)[:-20])
+        await broken.ended()
+        assert refused(gateway) == {"malformed": 1}
+        assert subscription(await asked(other, get_request())).error_code == NO_ERROR
+        for client in (broken, other):
+            await client.close()
+    await broker.stop()
+
+
+@run
+async def test_a_members_library_and_poll_limit_are_known_as_long_as_its_connection_is_open_also_without_telemetry():
+    async with talking(groups=Members, telemetry_s=0) as client:
+        assert client.gateway.telemetry.text() == b""
+        for _ in range(2):
+            await asked(client, request(LIST_OFFSETS, 5, 1))
+        family, limits = families(client.gateway.telemetry.text()).values()
+        (sample,), (limit,) = family.samples, limits.samples
+        assert (limit.name, limit.value) == ("kafka_rebalance_member_client_poll_limit_seconds", 300)
+        name, version = LIBRDKAFKA
+        assert (sample.name, sample.value) == ("kafka_rebalance_member_client_info", 1)
+        assert sample.labels == {
+            "consumergroup": "orders", "client_id": "c1", "host": "127.0.0.1", "software": name, "version": version,
+        }  # fmt: skip
+        await client.close()
+        await eventually(lambda: client.gateway.telemetry.text() == b"")
+
+
+@run
+async def test_a_connection_is_of_the_member_that_it_named_last():
+    class Changing(Members):
+        async def request(self, head, frame, ask):
+            self.member = ("orders", f"c{head.correlation_id}", 300.0)
+            return frame
+
+    async with talking(groups=Changing) as client:
+        for number in (1, 2):
+            await asked(client, request(LIST_OFFSETS, 5, number))
+        for family in families(client.gateway.telemetry.text()).values():
+            assert [sample.labels["client_id"] for sample in family.samples] == ["c2"]
+
+
+@run
+async def test_a_member_that_names_no_library_has_no_info():
+    async with talking(groups=Members, version=2) as client:
+        await asked(client, request(LIST_OFFSETS, 5, 1))
+        assert list(families(client.gateway.telemetry.text())) == ["kafka_rebalance_member_client_poll_limit_seconds"]
