@@ -8,10 +8,9 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
-from argparse import Namespace
 from pathlib import Path
 
-from rebalance_agent.cli.commands import decode
+from rebalance_agent.cli import main as cli
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 
 FOLDER = Path(__file__).parent
@@ -55,7 +54,7 @@ def main() -> None:
     source = FOLDER / "decode_input.ndjson"
     source.write_text("\n".join(lines()) + "\n", encoding="utf-8")
     with (FOLDER / "decode_output.ndjson").open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
-        decode.run(Namespace(file=str(source)))
+        cli.main(["decode", str(source)])
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli.commands import decode
+from rebalance_agent.cli.main import main
 from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.consumer_protocol import (
     decode_assignment,
@@ -121,5 +120,5 @@ def test_the_user_data_of_kafkas_cooperative_sticky_assignor_is_ours():
 
 
 def test_the_decode_command_prints_exactly_what_it_always_printed(capsys):
-    assert decode.run(Namespace(file=str(FOLDER / "decode_input.ndjson"))) == 1
+    assert main(["decode", str(FOLDER / "decode_input.ndjson")]) == 1
     assert capsys.readouterr().out == (FOLDER / "decode_output.ndjson").read_text(encoding="utf-8")
