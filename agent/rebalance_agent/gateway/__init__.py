@@ -8,7 +8,7 @@ Of ``kafka`` (kafka-python) it uses the message classes alone.
 - ``telemetry``: what clients measure themselves and push (KIP-714), answered in the brokers' place.
 - ``seats``: which consumers take the seats of others; pure. ``seating`` carries that out.
 - ``connection_relay``: joins one client's connection and one broker's; ``connection_interceptor``: changes its frames;
-  ``requests_in_flight``: those without an answer, and the gateway's own.
+  ``requests_in_flight``: those without an answer, and the gateway's own; ``client_software``: the client's library.
 - ``group_rules``: which groups are rewritten, with which strategy; ``seat_rules``: which have seats; ``rule_texts``:
   what both have in common; ``explain_rules``: that in words, for one group.
 - ``gateway_counters``: its metrics; ``rate_limited_log``: its warnings.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_agent.gateway.client_software import read_software
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
 from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Nodes, localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_known_version, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import Ask
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 
 __all__ = ["ConnectionInterceptor"]
 
@@ -50,8 +51,9 @@ class ConnectionInterceptor:
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
         """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""
         if head.api_key == API_VERSIONS:
-            self.groups.greeted(head, frame)
-            self.telemetry.greeted(head, frame)
+            software = read_software(head, frame)
+            self.groups.greeted(client_id(frame), software)
+            self.telemetry.greeted(software)
             frame = with_known_version(head, frame)
         if self.telemetry.answers(head):
             return OwnAnswer(self.telemetry.answer(head, frame))

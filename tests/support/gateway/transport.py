@@ -146,7 +146,7 @@ class NoGroups:
     def connected(self, line):
         pass
 
-    def greeted(self, head, frame):
+    def greeted(self, name, software):
         pass
 
     async def client_ended(self):

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
@@ -74,10 +75,10 @@ class GroupInterceptor:
         if self._shared.seats is not None:
             self._seats = self._shared.seats.connection(connection)
 
-    def greeted(self, head: RequestHead, frame: bytes) -> None:
-        """The client asked for API versions, and so named itself."""
+    def greeted(self, name: str, software: ClientSoftware) -> None:
+        """The client named itself: its client id, and its library."""
         if self._seats is not None:
-            self._seats.greeted(head, frame)
+            self._seats.greeted(name, software)
 
     async def client_ended(self) -> None:
         """The client closed its connection; returns when the broker's side is needed no more."""

@@ -8,9 +8,8 @@ from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.join_profile import read_profile
-from rebalance_agent.gateway.transport.request_head import client_id_end
 
-__all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds", "software_name"]
+__all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds"]
 
 HELD_BYTES_MAX = 32 * 1024
 """Bytes of a JoinGroup that is read for seats, and held: a usual one has some hundred, one with a thousand topics
@@ -28,9 +27,6 @@ WAITING_SHARE = 0.5
 _WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kafka", "kafka-python")
 """Beginnings of the names (KIP-511) of clients that wait for a JoinGroup for the rebalance timeout and some seconds,
 which is their max.poll.interval.ms (300 s by default)."""
-
-_SOFTWARE_VERSION = 3
-"""The first ApiVersions version with the client's name."""
 
 
 class HeldBytes:
@@ -50,15 +46,6 @@ class HeldBytes:
             yield fits
         finally:
             self._held -= taken
-
-
-def software_name(api_version: int, frame: bytes) -> str:
-    """The name of the client library in an ApiVersions request (KIP-511); empty if there is none."""
-    if api_version < _SOFTWARE_VERSION:
-        return ""
-    at = client_id_end(frame) + 1  # no tagged fields of the header
-    length = frame[at] - 1 if at < len(frame) else 0
-    return frame[at + 1 : at + 1 + max(0, length)].decode("utf-8", "replace")
 
 
 def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:

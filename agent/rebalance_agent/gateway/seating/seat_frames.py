@@ -17,13 +17,14 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
+from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
-from rebalance_agent.gateway.seating.newcomers import newcomer, software_name
+from rebalance_agent.gateway.seating.newcomers import newcomer
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ class SeatFrames:
         self._named: set[str] = set()
         self._member_of: dict[str, str] = {}
 
-    def greeted(self, head: RequestHead, frame: bytes) -> None:
-        """The client asked for API versions, and so named itself."""
-        self._software = software_name(head.api_version, frame)
-        self._groups.opened(self._connection, client_id(frame))
+    def greeted(self, name: str, software: ClientSoftware) -> None:
+        """The client named itself: its client id, and its library."""
+        self._software = software.name
+        self._groups.opened(self._connection, name)
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a request that is read; it is not sent to the broker if the result is an answer.

@@ -7,19 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka.protocol.metadata import ApiVersionsRequest
-
-from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import JAVA_NAMES
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX
-from rebalance_agent.gateway.transport.kafka_messages import open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.metrics.short_names import short_name
 
-__all__ = ["ClientSoftware", "Subscription", "read_software", "subscription_of"]
-
-_SOFTWARE_VERSION = 3
-"""The first ApiVersions version with the client's name (KIP-511)."""
+__all__ = ["Subscription", "subscription_of"]
 
 _JAVA = "apache-kafka-java"
 _OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
@@ -35,14 +27,6 @@ prefix is that of consumers and of producers."""
 
 
 @dataclass(frozen=True, slots=True)
-class ClientSoftware:
-    """Name and version of a client library, as it names itself (KIP-511); empty where it does not."""
-
-    name: str = ""
-    version: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Subscription:
     """What a client is asked for. ``metrics``: prefixes of names.
 
@@ -52,19 +36,6 @@ class Subscription:
     metrics: Sequence[str]
     push_interval_ms: int
     subscription_id: int
-
-
-def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
-    """The client library in an ApiVersions request."""
-    if not _SOFTWARE_VERSION <= head.api_version <= ApiVersionsRequest.max_version:
-        return ClientSoftware()
-    try:
-        message = open_frame(ApiVersionsRequest, head, frame).message
-    except DecodeError:
-        return ClientSoftware()  # the broker refuses it
-    return ClientSoftware(
-        short_name(message.client_software_name or ""), short_name(message.client_software_version or "")
-    )
 
 
 def subscription_of(software: ClientSoftware, push_interval_ms: int) -> Subscription | None:

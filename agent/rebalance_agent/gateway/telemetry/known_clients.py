@@ -9,7 +9,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 
-from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
+from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT

@@ -6,12 +6,8 @@ import uuid
 from collections.abc import Callable, Collection
 from typing import Any
 
-from rebalance_agent.gateway.telemetry.client_subscription import (
-    ClientSoftware,
-    Subscription,
-    read_software,
-    subscription_of,
-)
+from rebalance_agent.gateway.client_software import ClientSoftware
+from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
@@ -56,9 +52,9 @@ class TelemetryFrames:
         """The client is at this address."""
         self._host = host
 
-    def greeted(self, head: RequestHead, frame: bytes) -> None:
-        """The client asked for API versions, and so named itself."""
-        self._software = read_software(head, frame)
+    def greeted(self, software: ClientSoftware) -> None:
+        """The client named itself."""
+        self._software = software
 
     def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
         """The client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""

@@ -2,11 +2,11 @@
 
 import pytest
 
-from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware, read_software, subscription_of
+from rebalance_agent.gateway.client_software import ClientSoftware
+from rebalance_agent.gateway.telemetry.client_subscription import subscription_of
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
-from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.metrics.member_client_rows import CLIENT_INFO, CLIENT_POLL_LIMIT, MEMBER_CLIENT_ROWS
-from support.telemetry.requests import JAVA, LIBRDKAFKA, greeting
+from support.telemetry.requests import JAVA, LIBRDKAFKA
 
 INTERVAL_MS = 15_000
 
@@ -61,16 +61,6 @@ def test_the_id_is_the_same_after_a_restart_and_another_one_for_other_settings()
     others = {librdkafka.subscription_id, subscription_of(ClientSoftware(*JAVA), 1_000).subscription_id}
     assert len({java.subscription_id, *others}) == 3
     assert all(-(2**31) <= each < 2**31 for each in others)
-
-
-def test_the_software_is_read_from_api_versions():
-    frame = greeting(LIBRDKAFKA)
-    assert read_software(read_head(frame), frame) == ClientSoftware(*LIBRDKAFKA)
-
-
-@pytest.mark.parametrize("frame", [greeting(version=2), greeting()[:-3], greeting()[:2] + b"\x00\x09" + greeting()[4:]])
-def test_clients_that_name_nothing_that_can_be_read_have_no_software(frame):
-    assert read_software(read_head(frame), frame) == ClientSoftware()
 
 
 def test_each_row_is_made_of_some_client_metric_with_each_of_its_label_values():

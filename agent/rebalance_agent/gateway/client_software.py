@@ -1,0 +1,42 @@
+"""The client library behind a connection, as it names itself in ApiVersions (KIP-511)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
+from rebalance_agent.metrics.short_names import short_name
+
+__all__ = ["ClientSoftware", "read_software"]
+
+_NAMED_SINCE = 3
+"""The first version of ApiVersions with the client's name. Newer ones have it at the same place."""
+
+_MORE_BYTES = 0x80
+"""The bit of a length that says that it has a second byte: the text has 127 bytes or more, as that of no client."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSoftware:
+    """Name and version of a client library; empty where it does not name itself."""
+
+    name: str = ""
+    version: str = ""
+
+
+def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
+    """The client library in an ApiVersions request, also of a version that the gateway does not know."""
+    if head.api_version < _NAMED_SINCE:
+        return ClientSoftware()
+    name, at = _text(frame, client_id_end(frame) + 1)  # no tagged fields of the header
+    version, _ = _text(frame, at)
+    return ClientSoftware(short_name(name), short_name(version))
+
+
+def _text(frame: bytes, at: int) -> tuple[str, int]:
+    """The compact text at a position, and the position after it; empty where it cannot be read."""
+    length = frame[at] if at < len(frame) else 0
+    end = at + max(1, length)
+    if length >= _MORE_BYTES or end > len(frame):
+        return "", len(frame)
+    return frame[at + 1 : end].decode("utf-8", "replace"), end
