@@ -8,6 +8,7 @@ from dashboards.fleet.groups import RUN, WHICH
 from dashboards.fleet.lag import CATCHING_UP, EMPTY, LAGS, TOPIC_LAGS
 from dashboards.fleet.numbers import NUMBERS
 from dashboards.fleet.rebalances import AGES, FAILED, PHASES, STALL, STANDING, STORMS, TRIGGERS
+from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
     AGENT_UID,
     FLEET_UID,
@@ -60,14 +61,6 @@ FLEET = Board(
             "blue",
             on=False,  # of all groups they cover everything
         ),
-        Annotation(
-            "Deploys",
-            f"{gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1",
-            "Members are replaced one by one",
-            "{{consumergroup}}",
-            "purple",
-            on=False,
-            moments=False,
-        ),
+        deploys(on=False),
     ),
 )

@@ -8,6 +8,7 @@ from dashboards.group.numbers import NUMBERS
 from dashboards.group.queries import STALLED
 from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
 from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
+from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
     AGENT_UID,
     FLEET_UID,
@@ -61,14 +62,6 @@ ONE = Board(
             "blue",
             on=False,  # of a group in trouble they cover everything
         ),
-        Annotation(
-            "Deploys",
-            f"{gauge('kafka_rebalance_rollout_in_progress', ONE_GROUP)} == 1",
-            "Members are replaced one by one",
-            "{{consumergroup}}",
-            "purple",
-            on=True,
-            moments=False,
-        ),
+        deploys(ONE_GROUP, on=True),
     ),
 )

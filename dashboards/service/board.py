@@ -7,18 +7,17 @@ from dataclasses import replace
 from dashboards.fleet.alerts import ALERTS
 from dashboards.fleet.lag import CATCHING_UP, LAG_AGES, LAGS, TOPIC_LAGS
 from dashboards.fleet.rebalances import STALL, STANDING, TRIGGERS
+from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
     AGENT_UID,
     FLEET_UID,
     GROUP_UID,
     MEMBERS_UID,
     SERVICE_UID,
-    Annotation,
     Board,
     leads_to,
 )
 from dashboards.parts.grid import Row
-from dashboards.parts.query import GROUP, gauge
 from dashboards.parts.variables import ACROSS, cluster, groups_like, instance, job
 from dashboards.service.deploys import DEPLOYS
 from dashboards.service.objective import BURN, NUMBERS, WHICH
@@ -50,17 +49,7 @@ SERVICE = Board(
         leads_to(MEMBERS_UID, "Members"),
         leads_to(AGENT_UID, "Agent"),
     ),
-    (
-        Annotation(
-            "Deploys",
-            f"{gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1",
-            "Members are replaced one by one",
-            "{{consumergroup}}",
-            "purple",
-            on=True,
-            moments=False,
-        ),
-    ),
+    (deploys(on=True),),
     since="now-24h",
     refresh="1m",
 )

@@ -252,6 +252,13 @@ def test_no_folder_of_the_tests_has_more_files_than_one_can_overlook():
     assert crowded([path.relative_to(tests) for path in tests.rglob("*.py")]) == {}
 
 
+def test_no_folder_of_the_measurements_has_more_files_than_one_can_overlook():
+    bench = ROOT.parents[1] / "bench"
+    files = [path.relative_to(bench) for path in bench.rglob("*.py")]
+    assert len(files) > 15
+    assert crowded(files) == {}
+
+
 def test_the_boards_have_short_files_in_small_folders():
     boards = ROOT.parents[1] / "dashboards"
     files = {PurePosixPath(path.relative_to(boards)): path.read_text() for path in boards.rglob("*.py")}

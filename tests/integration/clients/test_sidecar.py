@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import uuid
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
+from support.members.instrumented import Member
 from support.observer.observing import beside, create_topic, events, eventually, http, observing
 
 pytestmark = [
@@ -30,46 +30,6 @@ PATIENCE_S = 60
 def names():
     unique = uuid.uuid4().hex[:8]
     return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
-
-
-class Member:
-    """An instrumented kafka-python consumer, polled by a thread of its own."""
-
-    def __init__(self, bootstrap, group, topic, events_url, revoking_s=0.0):
-        from kafka.consumer.subscription_state import ConsumerRebalanceListener  # noqa: PLC0415
-
-        from rebalance_agent.clients.kafka_python.consumer import KafkaConsumer  # noqa: PLC0415
-
-        stop = self._stop = threading.Event()
-
-        class Slow(ConsumerRebalanceListener):
-            def on_partitions_revoked(self, revoked):
-                if revoked:
-                    stop.wait(revoking_s)
-
-            def on_partitions_assigned(self, assigned):
-                pass
-
-        consumer = KafkaConsumer(
-            topic,
-            bootstrap_servers=bootstrap,
-            group_id=group,
-            heartbeat_interval_ms=200,
-            events_url=events_url,
-            listener=Slow(),
-        )
-
-        def poll():
-            while not stop.is_set():
-                consumer.poll(50)
-            consumer.close()
-
-        self._thread = threading.Thread(target=poll, daemon=True)
-        self._thread.start()
-
-    def close(self):
-        self._stop.set()
-        self._thread.join(PATIENCE_S)
 
 
 def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, names):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections import Counter
 
 import pytest
 
 from rebalance_agent.traces.span import ROOT, span_id, trace_id
+from support.members.instrumented import Member
 from support.observer.observing import beside, create_topic, events, eventually, observing
 from support.otlp.collector import Collector, attributes_of
 
@@ -16,32 +16,6 @@ pytestmark = [
     pytest.mark.integration,
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
 ]
-
-PATIENCE_S = 60
-
-
-class Member:
-    """An instrumented kafka-python consumer, polled by a thread of its own."""
-
-    def __init__(self, bootstrap, group, topic, events_url):
-        from rebalance_agent.clients.kafka_python.consumer import KafkaConsumer  # noqa: PLC0415
-
-        stop = self._stop = threading.Event()
-        consumer = KafkaConsumer(
-            topic, bootstrap_servers=bootstrap, group_id=group, heartbeat_interval_ms=200, events_url=events_url
-        )
-
-        def poll():
-            while not stop.is_set():
-                consumer.poll(50)
-            consumer.close()
-
-        self._thread = threading.Thread(target=poll, daemon=True)
-        self._thread.start()
-
-    def close(self):
-        self._stop.set()
-        self._thread.join(PATIENCE_S)
 
 
 def test_each_generation_is_one_trace_of_observer_and_sidecar_also_if_the_collector_was_away(kafka, monkeypatch):

@@ -1,0 +1,21 @@
+"""Annotations that several boards have."""
+
+from __future__ import annotations
+
+from dashboards.parts.board import Annotation
+from dashboards.parts.query import GROUP, gauge
+
+__all__ = ["deploys"]
+
+
+def deploys(groups: str = GROUP, *, on: bool) -> Annotation:
+    """The time of each rollout of ``groups``; ``on``: shown at first."""
+    return Annotation(
+        "Deploys",
+        f"{gauge('kafka_rebalance_rollout_in_progress', groups)} == 1",
+        "Members are replaced one by one",
+        "{{consumergroup}}",
+        "purple",
+        on=on,
+        moments=False,
+    )
