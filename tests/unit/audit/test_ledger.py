@@ -341,7 +341,7 @@ def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is
     assert not report([*events[:-1], last], [observations[each] for each in left], left).clean
 
 
-def test_a_return_belongs_to_an_open_episode_whose_begin_is_compacted_away():
+def test_a_return_belongs_to_an_open_episode_whose_beginning_is_compacted_away():
     """Its event counts the moves of the whole episode; the records that are left show none."""
 
     def static(name, partitions, owned=()):

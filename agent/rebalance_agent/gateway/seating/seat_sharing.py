@@ -79,7 +79,7 @@ class SeatSharing:
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
     def look(self) -> None:
-        """Which newcomers wait may have changed: `due` tells other gateways, once for all changes until then."""
+        """Which newcomers wait may have changed: `due` sends it to other gateways, once for all changes until then."""
         self._look = self._requests is not None
 
     def due(self) -> list[SeatAct]:

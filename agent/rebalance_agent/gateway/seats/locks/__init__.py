@@ -24,7 +24,7 @@ A lock has a *note* for other gateways, its member's rack id: rack ids mean noth
 | what a gateway does | locks |
 | --- | --- |
 | it keeps a vacant seat | it *offers* it: claims the lock with a note of the seat's last member, and releases it |
-| it has newcomers that wait | it has a lock of its own, whose note tells how many of which kind |
+| it has newcomers that wait | it has a lock of its own, whose note has their number by kind |
 | a newcomer takes a seat that is offered | it claims the lock, asks if the seat is still free, joins, and releases it |
 
 Only an offered seat may be taken by another gateway, and only while the member that the note names is in the group.

@@ -16,7 +16,7 @@ from rebalance_agent.gateway.seats.seat import Seat
 __all__ = ["WAITING_PREFIX", "offer_note", "offered_member", "offered_seats", "waiting_elsewhere", "waiting_note"]
 
 WAITING_PREFIX = "rebalance-agent-waiting-"
-"""Begins the instance id of a lock that is no seat's: its note tells which newcomers wait at its gateway."""
+"""Begins the instance id of a lock that is no seat's: its note lists the newcomers that wait at its gateway."""
 
 WAITING_MAX = 1_000
 """Newcomers of one entry: as many as a gateway holds."""
@@ -55,7 +55,7 @@ def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> di
 
 
 def waiting_note(waiting: Mapping[WaitingElsewhere, int]) -> str:
-    """The note that tells how many newcomers wait, of each kind; the kinds with the most newcomers if not all fit."""
+    """The note with the number of newcomers that wait, by kind; the kinds with the most newcomers if not all fit."""
     entries, length = [], 1
     for one, number in sorted(waiting.items(), key=lambda item: (-item[1], item[0].fingerprint, item[0].version)):
         entry = f"{one.fingerprint}:{one.version}:{min(number, WAITING_MAX)}"

@@ -1,7 +1,7 @@
 """The locks of one group's seats, as `GroupSeats` asks for them and gives them back.
 
 A lock is only needed for a seat that changes from one gateway to another. A vacant seat is *offered*: its lock is
-claimed and released at once, and then described with its note. A newcomer's gateway claims it, looks whether the seat
+claimed and released at once, and then described with its note. A newcomer's gateway claims it, checks whether the seat
 still has the member of the note, takes the seat, and releases the lock. The lock of a seat that was never offered needs
 no claim: no other gateway may take that.
 """
