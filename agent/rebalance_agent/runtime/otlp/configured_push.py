@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import structlog
+
 from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.dialects import Page
 from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
 
 __all__ = ["Push", "configured_push"]
+
+_log = structlog.get_logger("rebalance_agent.otlp")
 
 
 class Push(Protocol):
@@ -38,10 +42,11 @@ class _NoPush:
 def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -> Push:
     """The push of ``pages``, not started yet; it does nothing where no variable turns it on.
 
-    Raises:
-        InvalidInputError: naming the variable of the environment that cannot work.
+    It logs the variables that have no effect.
     """
     signals = otlp_signals()
+    for problem in signals.problems:
+        _log.warning("otlp_variable_ignored", problem=problem)
     if not signals.metrics:
         return _NoPush()
     from rebalance_agent.runtime.otlp.metrics_push import MetricsPush  # noqa: PLC0415 - the SDK is an extra

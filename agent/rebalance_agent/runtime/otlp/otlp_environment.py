@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from rebalance_agent.errors import InvalidInputError
-
 __all__ = ["ENDPOINT", "OtlpSignals", "otlp_signals"]
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -26,50 +24,62 @@ _PACKAGES = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 @dataclass(frozen=True, slots=True)
 class OtlpSignals:
-    """The signals that are exported; ``interval_seconds`` are between two exports of metrics."""
+    """The signals that are exported; ``interval_seconds`` are between two exports of metrics.
 
-    metrics: bool
-    traces: bool
+    ``problems``: why a variable, which it names, has no effect.
+    """
+
+    metrics: bool = False
+    traces: bool = False
     interval_seconds: float = INTERVAL_DEFAULT_MS / 1000
+    problems: tuple[str, ...] = ()
 
 
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
     """What the environment turns on: each signal for which there is an endpoint, its own or that of all signals.
 
-    Raises:
-        InvalidInputError: a variable has a value that cannot work, or OpenTelemetry's packages are not installed.
+    A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification demands: these
+    variables are often set for all containers of a cluster, and must not keep a process from starting.
     """
     environ = os.environ if environ is None else environ
-    disabled = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    metrics, traces = (not disabled and _is_on(environ, signal) for signal in ("METRICS", "TRACES"))
+    if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return OtlpSignals()
+    problems: list[str] = []
+    metrics, traces = (_is_on(environ, signal, problems) for signal in ("METRICS", "TRACES"))
     if (metrics or traces) and not all(map(_installed, _PACKAGES)):
-        problem = "needs packages that are not installed: pip install 'kafka-rebalance-agent[otel]'"
-        raise InvalidInputError(_endpoint_of(environ, "METRICS" if metrics else "TRACES"), problem)
-    return OtlpSignals(metrics, traces, _interval_seconds(environ))
+        variable = _endpoint_of(environ, "METRICS" if metrics else "TRACES")
+        problems.append(f"{variable}: needs packages that are missing: pip install 'kafka-rebalance-agent[otel]'")
+        metrics = traces = False
+    interval = _interval_seconds(environ, problems) if metrics else INTERVAL_DEFAULT_MS / 1000
+    return OtlpSignals(metrics, traces, interval, tuple(dict.fromkeys(problems)))
 
 
-def _is_on(environ: Mapping[str, str], signal: str) -> bool:
-    """Whether ``signal`` has an endpoint, and no variable selects another exporter or none."""
+def _is_on(environ: Mapping[str, str], signal: str, problems: list[str]) -> bool:
+    """Whether ``signal`` has an endpoint, and no variable selects another exporter or none; else adds the problem."""
     variable = _endpoint_of(environ, signal)
     url = environ.get(variable, "")
     exporter = environ.get(f"OTEL_{signal}_EXPORTER") or "otlp"
-    if exporter not in ("otlp", "none"):
-        raise InvalidInputError(f"OTEL_{signal}_EXPORTER", "must be otlp or none")
+    protocols = (f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    named = next((name for name in protocols if environ.get(name)), None)
     if not url or exporter == "none":
         return False
+    if exporter != "otlp":
+        problems.append(f"OTEL_{signal}_EXPORTER: must be otlp or none")
+    elif not _usable(url):
+        problems.append(f"{variable}: must be a URL such as http://collector:4318")
+    elif named and environ[named] != "http/protobuf":
+        problems.append(f"{named}: must be http/protobuf, the only supported protocol (port 4318 usually)")
+    else:
+        return True
+    return False
+
+
+def _usable(url: str) -> bool:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
-    if not usable:
-        raise InvalidInputError(variable, "must be a URL such as http://collector:4318")
-    for name in (f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
-        if protocol := environ.get(name):
-            if protocol != "http/protobuf":
-                raise InvalidInputError(name, "must be http/protobuf, the only supported protocol (port 4318 usually)")
-            break
-    return True
+        return False
 
 
 def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
@@ -78,12 +88,13 @@ def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
     return own if environ.get(own) else ENDPOINT
 
 
-def _interval_seconds(environ: Mapping[str, str]) -> float:
+def _interval_seconds(environ: Mapping[str, str], problems: list[str]) -> float:
     text = environ.get("OTEL_METRIC_EXPORT_INTERVAL", "").strip() or str(INTERVAL_DEFAULT_MS)
-    if not (text.isascii() and text.isdigit() and len(text) < len("1000000000") and int(text) in INTERVAL_MS):
-        problem = f"must be whole milliseconds from {INTERVAL_MS.start} to {INTERVAL_MS.stop - 1}"
-        raise InvalidInputError("OTEL_METRIC_EXPORT_INTERVAL", problem)
-    return int(text) / 1000
+    if text.isascii() and text.isdigit() and len(text) < len("1000000000") and int(text) in INTERVAL_MS:
+        return int(text) / 1000
+    limits = f"{INTERVAL_MS.start} to {INTERVAL_MS.stop - 1}"
+    problems.append(f"OTEL_METRIC_EXPORT_INTERVAL: must be whole milliseconds from {limits}")
+    return INTERVAL_DEFAULT_MS / 1000
 
 
 def _installed(package: str) -> bool:

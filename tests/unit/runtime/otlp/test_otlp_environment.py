@@ -1,6 +1,5 @@
 import pytest
 
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.otlp import otlp_environment
 from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
 
@@ -52,20 +51,36 @@ def test_a_signal_is_on_if_it_has_an_endpoint(environ, expected):
         ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
     ],
 )
-def test_a_variable_that_cannot_work_is_named(environ, field, problem):
-    with pytest.raises(InvalidInputError, match=problem) as caught:
-        otlp_signals(environ)
-    assert caught.value.field == field
+def test_a_variable_that_cannot_work_has_no_effect_and_is_named(environ, field, problem):
+    signals = otlp_signals(environ)
+    (text,) = signals.problems
+    assert text.startswith(f"{field}: ")
+    assert problem in text
+    if field == "OTEL_METRIC_EXPORT_INTERVAL":
+        assert (signals.metrics, signals.traces, signals.interval_seconds) == (True, True, 60)
+    else:
+        assert not (signals.metrics and signals.traces)
+
+
+def test_one_signal_goes_on_without_the_other():
+    assert on(**{ALL: URL, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}) == (False, True)
+    assert otlp_signals({ALL: URL, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}).problems != ()
+
+
+def test_what_is_off_has_no_problems():
+    assert otlp_signals({ALL: "nonsense", "OTEL_SDK_DISABLED": "true"}).problems == ()
+    assert otlp_signals({"OTEL_METRIC_EXPORT_INTERVAL": "soon"}).problems == ()
 
 
 def test_the_interval_is_in_milliseconds():
-    assert otlp_signals({"OTEL_METRIC_EXPORT_INTERVAL": "1500"}).interval_seconds == 1.5
-    assert otlp_signals({}).interval_seconds == 60
+    assert otlp_signals({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "1500"}).interval_seconds == 1.5
+    assert otlp_signals({ALL: URL}).interval_seconds == 60
 
 
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
+def test_without_the_extra_it_is_off_and_says_what_to_install(monkeypatch):
     monkeypatch.setattr(otlp_environment, "_PACKAGES", ("no_such_package.sdk",))
-    with pytest.raises(InvalidInputError, match=r"pip install 'kafka-rebalance-agent\[otel\]'") as caught:
-        otlp_signals({ALL: URL})
-    assert caught.value.field == ALL
-    assert on() == (False, False)
+    signals = otlp_signals({ALL: URL})
+    assert (signals.metrics, signals.traces) == (False, False)
+    problem = f"{ALL}: needs packages that are missing: pip install 'kafka-rebalance-agent[otel]'"
+    assert signals.problems == (problem,)
+    assert otlp_signals({}).problems == ()
