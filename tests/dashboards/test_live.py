@@ -34,7 +34,13 @@ SILENT = {
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
     "rebalance-agent: Gateways: waiting A": "no group of the demo has seats",
     "rebalance-agent: Gateways: waiting B": "no group of the demo has seats",
+    "rebalance-agent: Gateways: waiting C": "no group of the demo has seats",
+    "rebalance-agent: Gateways: waiting D": "no group of the demo has seats",
     "rebalance-members: assign() in trouble C": "no group has standbys",
+    "rebalance-members: Client libraries C": "the demo's gateway has no Java client",
+    "rebalance-members: Rebalances as clients measure them B": "the demo's gateway has no Java client",
+    "rebalance-members: Time between polls A": "the demo's gateway has no Java client",
+    "rebalance-members: Time between polls B": "the demo's gateway has no Java client",
     "rebalance-group: Rebalances for nothing E": "the offsets topic may be read, so nothing is only polled",
 }
 """What this run cannot answer, and why."""
@@ -110,7 +116,7 @@ def test_every_panel_has_an_answer_in_this_run_but_two():
     known = {
         (question.board, question.panel)
         for question in EVERY
-        if str(question) not in {*SILENT, *FLEETING} or question.expression.endswith(WHERE_ANY)
+        if str(question) not in SILENT and (str(question) not in FLEETING or question.expression.endswith(WHERE_ANY))
     }
     assert {(question.board, question.panel) for question in EVERY} - known == {
         ("rebalance-fleet", "Groups without members"),

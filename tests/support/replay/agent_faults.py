@@ -76,4 +76,9 @@ AGENT_FAULTS = (
         "the records of a group have to wait, for 30 min",
         shown("rebalance_agent_group_over_budget", 0, 1, OVER, consumergroup="orders", **JOB),
     ),
+    _fault(
+        "RebalanceAgentGatewayActsWrong",
+        "a group rebalances after each of three handovers, and its gateway restarts 30 min later",
+        shown("rebalance_agent_gateway_seats_wrong_groups", 0, 1, OVER, instance="sidecar:29310", **JOB),
+    ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.replay.fault import FROM, of_group
+from support.replay.agent_faults import healthy
+from support.replay.fault import FROM, of_group, of_series, shown
 from support.replay.script import Script
 
 __all__ = ["REBALANCE_FAULTS"]
@@ -65,6 +66,20 @@ def _flapping():
     return of_group("KafkaGroupMemberFlapping", what, FROM + 485, FROM + 485 + 900, script)
 
 
+def _near_poll_limit():
+    client = {"consumergroup": "orders", "client_id": "a", "host": "/10.0.0.2"}
+    over = FROM + 240
+    return of_series(
+        "KafkaGroupMemberNearPollLimit",
+        "a Java member behind a gateway does not call poll() for 4 of its 5 min",
+        FROM + 151,
+        over,
+        healthy,
+        shown("kafka_rebalance_member_client_last_poll_age_seconds", 1, lambda seconds: seconds, over, **client),
+        shown("kafka_rebalance_member_client_poll_limit_seconds", 300, 300, over, **client),
+    )
+
+
 def _eager():
     script = Script("orders", "a", topics={"t": 40})
     for number in range(19):
@@ -74,4 +89,14 @@ def _eager():
     return of_group("KafkaGroupEagerLargeGroup", what, FROM, FROM + 4500, script)
 
 
-REBALANCE_FAULTS = (_stuck(), _slow(), _failed(), _storm(), _noop(), _rollout(), _flapping(), _eager())
+REBALANCE_FAULTS = (
+    _stuck(),
+    _slow(),
+    _failed(),
+    _storm(),
+    _noop(),
+    _rollout(),
+    _flapping(),
+    _near_poll_limit(),
+    _eager(),
+)
