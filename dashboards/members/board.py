@@ -40,7 +40,7 @@ MEMBERS = Board(
         Row(9, (COUNTS, AGAIN), "What rebalances cost"),
         Row(9, (EACH,), "Each member"),
         Row(9, (PARTITIONS, GENERATION, CALLS)),
-        Row(9, (LIBRARIES,), "What clients say"),
+        Row(9, (LIBRARIES,), "What clients measure"),
         Row(9, (REBALANCES, POLLS)),
         Row(9, (IDLE, COMMITS)),
         Row(9, (ASSIGN, ERRORS, SKEW), "Leaders"),
