@@ -46,8 +46,8 @@ GROUP_LAG_AGE = "kafka_rebalance_group_lag_seconds"
 LAG_AGES = Panel(
     26,
     "Age of the lag",
-    "How old is the oldest record that each group has yet to read? The ten groups with the oldest, of those that "
-    "lag_groups names.",
+    "How old is the oldest record that each group has yet to read? The ten groups with the oldest, among those in "
+    "lag_groups.",
     (Query(worst(10, gauge(GROUP_LAG_AGE, GROUP), was_highest(GROUP_LAG_AGE, GROUP)), NAME),),
     unit="s",
     width=6,
@@ -74,7 +74,7 @@ CATCHING_UP = Panel(
     22,
     "Partitions catching up",
     "In which groups have moved partitions still to read what was appended until they moved, and how many? The ten "
-    "groups with the most, of those that lag_groups names. A line that stays up after a rebalance is its cost, too.",
+    "groups with the most, among those in lag_groups. A line that stays up after a rebalance is its cost, too.",
     (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
     width=6,
     decimals=0,

@@ -89,12 +89,14 @@ def run_agent(
     try:
         with stop_on_signals(stop), tuned_memory():
             make(*loaded).run(stop)
-    except ListenError as error:
-        set_by = next((flag(setting) for setting, value in loaded[0] if value == error.address), "")
-        choose = f"; choose another with {set_by}" if set_by else ""
+    except (InvalidInputError, ListenError) as error:
+        choose = _other_address(error, loaded[0]) if isinstance(error, ListenError) else ""
         print(f"rebalance-agent {name}: {error}{choose}", file=sys.stderr)
         return 2
-    except InvalidInputError as error:
-        print(f"rebalance-agent {name}: {error}", file=sys.stderr)
-        return 2
     return 0
+
+
+def _other_address(error: ListenError, settings: AgentSettings) -> str:
+    """The end of an error about an address: the flag for another one; empty if no setting has the address."""
+    set_by = next((flag(setting) for setting, value in settings if value == error.address), None)
+    return f"; choose another with {set_by}" if set_by else ""

@@ -1,4 +1,4 @@
-"""Reads a topic from its beginning up to given end offsets."""
+"""Reads a topic from its beginning or from given offsets, up to given end offsets or without an end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["SILENCE_MAX_S", "present_records", "records_before"]
+__all__ = ["SILENCE_MAX_S", "endless_records", "present_records", "records_before"]
 
 BATCH_MAX = 5_000
 """Records per read."""
@@ -66,3 +66,14 @@ def records_before(
             progress_at = clock.monotonic()
         elif clock.monotonic() - progress_at > SILENCE_MAX_S:
             raise ClusterError(f"reading {reader.topic}: no record came for {SILENCE_MAX_S:.0f} s")
+
+
+def endless_records(starts: Mapping[int, int], reader: TopicReader) -> Iterator[list[TopicRecord]]:
+    """Every record from ``starts`` (partition -> offset, or `BEGINNING`) on, also later ones; batches may be empty.
+
+    Raises:
+        ClusterError: the topic cannot be read.
+    """
+    reader.begin(starts)
+    while True:
+        yield reader.read(BATCH_MAX, WAIT_S)

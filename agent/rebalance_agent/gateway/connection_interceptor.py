@@ -59,8 +59,9 @@ class ConnectionInterceptor:
             return OwnAnswer(self.telemetry.answer(head, frame))
         if not self.groups.wants(head):
             return frame
+        before = self.groups.member
         result = await self.groups.request(head, frame, ask)
-        if self.groups.member:
+        if self.groups.member and self.groups.member is not before:  # not for each Fetch and commit
             self.telemetry.joined(*self.groups.member)
         return result
 

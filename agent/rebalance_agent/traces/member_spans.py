@@ -34,7 +34,7 @@ class _Step(NamedTuple):
 
 
 class MemberSpans:
-    """Holds what members did until it is known for which generation. Not thread-safe.
+    """Holds the steps of members until their generation is known. Not thread-safe.
 
     A revoked callback may run in the generation before; the next ``assigned`` event of its member has the new one.
     ``lost`` and ``left`` belong to the generation after the member's last one, which its departure causes.

@@ -48,7 +48,7 @@ def _spans_of(spans):
 
 
 def receivers(sent):
-    """Who is notified of what during the incident, without what goes to nobody."""
+    """The notifications of the incident by receiver, without alerts that reach no receiver."""
     found = {}
     for moment in sent:
         for (receiver, _), alerts in moment.items():

@@ -148,8 +148,10 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
     """The number of explained rebalances in words; ``details`` has one more than ``last`` if there are more."""
     number = len(_completed(details))
-    if number <= last or not last:
-        return plural(number, "rebalance") if last and number else "no rebalance"
+    if not (number and last):
+        return "no rebalance"
+    if number <= last:
+        return plural(number, "rebalance")
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 

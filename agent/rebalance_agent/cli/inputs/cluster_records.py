@@ -9,19 +9,13 @@ from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.raw_records import RawRecord
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.read_to_end import records_before
+from rebalance_agent.cluster.read_to_end import endless_records, records_before
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
 
 __all__ = ["cluster_records"]
-
-BATCH_MAX = 5_000
-"""Records per read."""
-
-WAIT_S = 0.1
-"""Seconds that one read waits for a record."""
 
 
 def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
@@ -47,14 +41,8 @@ def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
         starts = ends | cluster.offsets_since(OFFSETS_TOPIC, partitions, options.since)
     with TopicReader(properties, OFFSETS_TOPIC, BACKFILL_TUNING) as reader:
         past = records_before(ends, reader, SystemClock(), starts)
-        for batch in _endless(reader, starts) if options.follow else past:
+        for batch in endless_records(starts, reader) if options.follow else past:
             yield from map(_raw, batch)
-
-
-def _endless(reader: TopicReader, starts: dict[int, int]) -> Iterator[list[TopicRecord]]:
-    reader.begin(starts)
-    while True:
-        yield reader.read(BATCH_MAX, WAIT_S)
 
 
 def _raw(record: TopicRecord) -> RawRecord:

@@ -71,7 +71,7 @@ class HeartbeatHandler(FrameHandler):
         return FrameResult(memory=_Sent(entry.membership, message.generation_id))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """The member's group, if it is known as a consumer: by a new connection it may not join again for long."""
+        """The member's group, if it is a known consumer. One that reconnects may not join again for a long time."""
         entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         return (message.group_id, 0.0) if entry else None
 

@@ -22,7 +22,7 @@ from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
-from rebalance_agent.gateway.seating.switch_file import switched_off_by
+from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
@@ -56,7 +56,7 @@ class SeatingGroups:
     def __init__(
         self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None, *, switch_file: str = ""
     ) -> None:
-        """Begin without groups. ``switch_file``: see `switched_off_by`; empty: there is none."""
+        """Begin without groups. ``switch_file``: see `read_switch`; empty: there is none."""
         self._wake = asyncio.Event()
         self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
@@ -192,7 +192,7 @@ class SeatingGroups:
     def _look_at_switch(self) -> None:
         """Stop acting in all groups, or act again, if the switch file says something else than before."""
         self._switch_at = self._clock.monotonic() + SWITCH_SECONDS
-        before, self._switched_off = self._switched_off, switched_off_by(self._switch_file)
+        before, self._switched_off = self._switched_off, read_switch(self._switch_file).reason
         if bool(before) == bool(self._switched_off):
             return
         self._report.switched(self._switched_off)

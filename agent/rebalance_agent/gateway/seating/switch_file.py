@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rebalance_agent.regular_files import regular_file
 
-__all__ = ["switched_off_by"]
+__all__ = ["Switch", "read_switch"]
 
 BYTES_MAX = 64
 """Bytes that are read: the file says one word."""
 
 
-def switched_off_by(path: str) -> str:
-    """Why the file ``path`` switches seats off, in words; empty where it does not.
+class Switch(NamedTuple):
+    """What the file says. ``reason``: why seats are off, in words; empty: they are not.
+
+    ``understood``: False if it can be neither read nor understood.
+    """
+
+    reason: str = ""
+    understood: bool = True
+
+
+def read_switch(path: str) -> Switch:
+    """Whether the file ``path`` switches seats off.
 
     It does not if it does not exist, or says ``on`` (in any case, with or without white space around). Everything else
     switches off, ``off`` above all: a switch that cannot be read or understood must not leave seats on, since the group
@@ -21,9 +33,11 @@ def switched_off_by(path: str) -> str:
         with regular_file(path) as file:
             said = file.read(BYTES_MAX).strip().lower()
     except FileNotFoundError:
-        return ""
+        return Switch()
     except OSError as error:
-        return f"{path} cannot be read: {error.strerror or error}"
+        return Switch(f"{path} cannot be read: {error.strerror or error}", understood=False)
     if said == b"on":
-        return ""
-    return f"{path} says {'off' if said == b'off' else 'neither on nor off'}"
+        return Switch()
+    if said == b"off":
+        return Switch(f"{path} says off")
+    return Switch(f"{path} says neither on nor off", understood=False)

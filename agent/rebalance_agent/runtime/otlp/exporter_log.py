@@ -28,7 +28,7 @@ class ExporterLog(logging.Handler):
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop to listen."""
+        """Stop listening."""
         self._logger.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-__all__ = ["ENDPOINT", "OtlpSignals", "otlp_signals"]
+__all__ = ["OtlpSignals", "otlp_signals"]
 
-ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 INTERVAL_DEFAULT_MS = 60_000
 INTERVAL_MS = range(1_000, 24 * 3600 * 1000)
@@ -85,7 +85,7 @@ def _usable(url: str) -> bool:
 def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
     """The variable that has the endpoint of ``signal``: its own where that is set."""
     own = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"
-    return own if environ.get(own) else ENDPOINT
+    return own if environ.get(own) else _ENDPOINT
 
 
 def _interval_seconds(environ: Mapping[str, str], problems: list[str]) -> float:

@@ -66,7 +66,7 @@ def _histograms(samples: Iterable[ParsedSample], start_ns: int, now_ns: int) -> 
             totals.append(value)
         else:
             ends[kind] = value
-        if len(ends) == len(("sum", "count")):
+        if ends.keys() == {"sum", "count"}:
             counts = [int(until - before) for before, until in pairwise(totals)]
             attributes, count = _attributes(labels), int(ends["count"])
             yield HistogramDataPoint(

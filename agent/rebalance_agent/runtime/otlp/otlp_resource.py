@@ -16,7 +16,7 @@ __all__ = ["SCOPE", "process_resource"]
 SCOPE = InstrumentationScope("rebalance_agent", __version__)
 
 _UNNAMED = "unknown_service"
-"""Begin of the name that the SDK gives to a process without ``OTEL_SERVICE_NAME``."""
+"""The beginning of the name that the SDK gives to a process without ``OTEL_SERVICE_NAME``."""
 
 _INSTANCE = str(uuid.uuid4())
 

@@ -14,7 +14,7 @@ from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
-from rebalance_agent.gateway.seating.switch_file import switched_off_by
+from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
@@ -69,12 +69,12 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
 
 def _switch(path: str) -> Finding:
     """Whether the file that switches seats off does so now; not an error, unless it cannot be understood."""
-    name, reason = f"file {path}", switched_off_by(path)
-    if not reason:
-        return passed(name, "does not exist, or says on: it does not switch seats off")
-    if reason == f"{path} says off":
+    name, switch = f"file {path}", read_switch(path)
+    if not switch.understood:
+        return failed(name, f"{switch.reason}: that switches seats off", "let it say on or off, or remove it")
+    if switch.reason:
         return passed(name, "switches the seats of all groups off now")
-    return failed(name, f"{reason}: that switches seats off", "let it say on or off, or remove it")
+    return passed(name, "does not exist, or says on: it does not switch seats off")
 
 
 def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses, rules: Rules) -> Iterator[Finding]:

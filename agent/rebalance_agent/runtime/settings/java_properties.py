@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.regular_files import regular_file
+from rebalance_agent.runtime.settings.kafka_config import read_text
 
 __all__ = ["client_file_properties", "librdkafka_properties", "parsed_properties"]
 
@@ -51,17 +51,7 @@ def client_file_properties(path: str, given: Mapping[str, object]) -> dict[str, 
     Raises:
         InvalidInputError: the file cannot be read, or has what librdkafka cannot use. The text has no secret in it.
     """
-    try:
-        with regular_file(path) as file:
-            data = file.read(FILE_BYTES_MAX + 1)
-        text = data.decode()
-    except OSError as error:
-        raise InvalidInputError(FIELD, f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidInputError(FIELD, f"{path} is not UTF-8 text") from None
-    if len(data) > FILE_BYTES_MAX:
-        raise InvalidInputError(FIELD, f"{path} has more than {FILE_BYTES_MAX} bytes")
-    found = librdkafka_properties(parsed_properties(text), frozenset(given))
+    found = librdkafka_properties(parsed_properties(read_text(FIELD, path, FILE_BYTES_MAX)), frozenset(given))
     return {name: value for name, value in found.items() if name not in given and f"{name}.file" not in given}
 
 

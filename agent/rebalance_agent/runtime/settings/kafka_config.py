@@ -17,6 +17,7 @@ __all__ = [
     "kafka_properties",
     "property_name",
     "read_secret",
+    "read_text",
     "without_secrets",
 ]
 
@@ -132,20 +133,29 @@ def read_secret(field: str, path: str) -> str:
     """The text of a file that holds one secret, without the line end.
 
     Raises:
-        InvalidInputError: naming ``field``; the file cannot be read, is empty, too large, or not UTF-8 text.
+        InvalidInputError: as of `read_text`, or the file is empty.
     """
-    try:
-        with regular_file(path) as file:
-            data = file.read(SECRET_BYTES_MAX + 1)
-        if len(data) > SECRET_BYTES_MAX:
-            raise InvalidInputError(field, f"{path} has more than {SECRET_BYTES_MAX} bytes")
-        # Editors end files with a line feed, which is not part of the password.
-        secret = data.decode().rstrip("\r\n")
-    except OSError as error:
-        raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidInputError(field, f"{path} is not UTF-8 text") from None
+    # Editors end files with a line feed, which is not part of the password.
+    secret = read_text(field, path, SECRET_BYTES_MAX).rstrip("\r\n")
     if not secret or "\0" in secret:
         # librdkafka takes an empty text for no password, and ends a text at a zero byte.
         raise InvalidInputError(field, f"{path} {'contains a zero byte' if secret else 'is empty'}")
     return secret
+
+
+def read_text(field: str, path: str, bytes_max: int) -> str:
+    """The text of a file of at most ``bytes_max`` bytes.
+
+    Raises:
+        InvalidInputError: naming ``field``; the file cannot be read, is too large, or is not UTF-8 text.
+    """
+    try:
+        with regular_file(path) as file:
+            data = file.read(bytes_max + 1)
+        if len(data) > bytes_max:
+            raise InvalidInputError(field, f"{path} has more than {bytes_max} bytes")
+        return data.decode()
+    except OSError as error:
+        raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInputError(field, f"{path} is not UTF-8 text") from None

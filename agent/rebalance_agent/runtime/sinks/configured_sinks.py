@@ -38,7 +38,7 @@ class SinkSet:
         """Open the file and check the webhook's settings; nothing is sent yet.
 
         Raises:
-            InvalidInputError: naming the setting, or the variable of OTLP, that cannot be used.
+            InvalidInputError: naming the setting that cannot be used.
         """
         self._settings, self._counts = settings, counts
         self.publisher: Publisher | None = None

@@ -25,9 +25,9 @@ from rebalance_agent.ui.page.page_advice import PageAdvice
 from rebalance_agent.ui.page.page_frame import HTML, STYLE, frame, note, notes, script, style
 from rebalance_agent.ui.page.sidecar_page import beside_content
 from rebalance_agent.ui.page.timeline_columns import TimelineColumns
-from rebalance_agent.ui.page.trouble import HOUR_MS, recent_rebalances
+from rebalance_agent.ui.page.trouble import recent_rebalances
 from rebalance_agent.ui.sentences.explanation import explanation_of, last_rebalances
-from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
+from rebalance_agent.ui.sentences.group_detail import HOUR_MS, GroupCloseUp
 from rebalance_agent.ui.words import escaped, printable, shortened
 
 __all__ = ["ASSETS", "GroupPages", "Site", "sign_in"]

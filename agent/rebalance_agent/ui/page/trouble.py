@@ -16,6 +16,7 @@ from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
+from rebalance_agent.ui.sentences.group_detail import HOUR_MS
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
 from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_storm
 from rebalance_agent.ui.svg.pieces import trigger_name
@@ -32,7 +33,6 @@ from rebalance_agent.ui.words import (
 )
 
 __all__ = [
-    "HOUR_MS",
     "LONG_SECONDS_MIN",
     "NAMED_MAX",
     "ONE_HOST_RATIO_MAX",
@@ -48,9 +48,6 @@ __all__ = [
     "recent_rebalances",
     "trouble",
 ]
-
-HOUR_MS = 3_600_000
-"""Milliseconds of the recent past that the list evaluates."""
 
 LONG_SECONDS_MIN = 60.0
 """Seconds after which the text says so of a running rebalance; those of a rolling restart take a few seconds."""

@@ -27,6 +27,7 @@ from rebalance_agent.ui.words import (
 )
 
 __all__ = [
+    "HOUR_MS",
     "MOVE_HEADINGS",
     "REBALANCE_HEADINGS",
     "SLOW_SECONDS_MIN",
@@ -42,10 +43,11 @@ __all__ = [
 ]
 
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
+HOUR_MS = 3_600_000
+"""Milliseconds of the recent past that the list of groups and a group's page evaluate."""
+
 SLOW_SECONDS_MIN = 0.1
 """A slowest member that took less (seconds) is not mentioned."""
-
-_HOUR_MS = 3_600_000
 
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
@@ -106,7 +108,7 @@ def awaited_text(close_up: GroupCloseUp) -> str:
 
     The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
     """
-    since_ms = close_up.detail.now_ms - _HOUR_MS
+    since_ms = close_up.detail.now_ms - HOUR_MS
     waits = [
         (slowest.lower_seconds or 0.0, slowest.seconds, slowest)
         for each in close_up.rebalances

@@ -6,10 +6,11 @@ The numbers are those of the alert on storms (``alerts/values.yaml``), which a d
 from __future__ import annotations
 
 from rebalance_agent.api.shapes import GroupSummary
+from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MS
 
 __all__ = ["STORM_MIN", "STORM_PER_MEMBER", "STORM_SECONDS", "is_storm", "rebalances_lately"]
 
-STORM_SECONDS = 900.0
+STORM_SECONDS = RECENT_MS / 1000
 """Seconds in which rebalances count as a storm, and for which failures of members are shown."""
 
 STORM_PER_MEMBER = 2

@@ -8,7 +8,7 @@ import os
 import pytest
 from kafka.protocol.consumer.group import JoinGroupRequest, LeaveGroupRequest
 
-from rebalance_agent.gateway.seating.switch_file import switched_off_by
+from rebalance_agent.gateway.seating.switch_file import Switch, read_switch
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 from unit.gateway.seats.test_seat_frames import member, run, waiting
 
@@ -18,29 +18,30 @@ ON, OFF = "orders=on,seats.keep.seconds=60", "off\n"
 @pytest.mark.parametrize("said", ["on", "ON\n", " on "])
 def test_a_file_that_says_on_switches_nothing_off(tmp_path, said):
     (tmp_path / "switch").write_text(said)
-    assert switched_off_by(f"{tmp_path}/switch") == ""
+    assert read_switch(f"{tmp_path}/switch") == Switch("")
 
 
 @pytest.mark.parametrize("said", ["off", "Off\n", " off\t"])
 def test_a_file_that_says_off_switches_off(tmp_path, said):
     (tmp_path / "switch").write_text(said)
-    assert switched_off_by(f"{tmp_path}/switch").endswith("switch says off")
+    assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says off")
 
 
 @pytest.mark.parametrize("said", [b"", b"of", b"true", b"\xff\xfe", b"no" * 1_000_000])
 def test_what_is_not_understood_switches_off(tmp_path, said):
     (tmp_path / "switch").write_bytes(said)
-    assert switched_off_by(f"{tmp_path}/switch") == f"{tmp_path}/switch says neither on nor off"
+    assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says neither on nor off", understood=False)
 
 
 def test_a_file_that_is_missing_does_not_switch_off_and_one_that_cannot_be_read_does(tmp_path):
-    assert switched_off_by(f"{tmp_path}/switch") == ""
-    assert switched_off_by(f"{tmp_path}/none/switch") == ""
+    assert read_switch(f"{tmp_path}/switch") == Switch("")
+    assert read_switch(f"{tmp_path}/none/switch") == Switch("")
     os.mkfifo(tmp_path / "pipe")
-    assert "cannot be read: it is no regular file" in switched_off_by(f"{tmp_path}/pipe")
+    assert "cannot be read: it is no regular file" in read_switch(f"{tmp_path}/pipe").reason
     (tmp_path / "file").touch()
     for path in (f"{tmp_path}", f"{tmp_path}/file/switch", f"{tmp_path}/{'x' * 300}"):
-        assert f"{path} cannot be read: " in switched_off_by(path)
+        assert f"{path} cannot be read: " in read_switch(path).reason
+        assert not read_switch(path).understood
 
 
 @run
