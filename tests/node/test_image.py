@@ -41,7 +41,7 @@ print(json.dumps({
 START = """\
 import json, resource, socket, subprocess, threading, time
 began, never = time.monotonic(), threading.Event()
-agent = subprocess.Popen(["rebalance-agent", "observe"], stderr=subprocess.DEVNULL)
+agent = subprocess.Popen(["rebalance-agent", "observe", "--idle"], stderr=subprocess.DEVNULL)
 while agent.poll() is None:
     try:
         socket.create_connection(("127.0.0.1", 29308)).close()

@@ -12,7 +12,7 @@ container. `workload` and `image` are what the observer shows of the consumer an
 {{- $sidecar := $chart.Values.sidecar -}}
 {{- $settings := include "rebalance-agent.sidecar.settings" $chart | fromYaml -}}
 {{- with $chart.Values.clusterName }}{{- $settings = merge (dict) $settings (dict "cluster_name" .) }}{{- end -}}
-{{- with include "rebalance-agent.sidecar.listen" $chart }}{{- $settings = merge (dict) $settings (dict "listen" .) }}{{- end -}}
+{{- $settings = merge (dict) $settings (dict "listen" (include "rebalance-agent.sidecar.listen" $chart)) -}}
 name: rebalance-agent
 image: {{ include "rebalance-agent.image" $chart }}
 imagePullPolicy: {{ $chart.Values.image.pullPolicy }}
@@ -122,9 +122,9 @@ no probe of Kubernetes' own kinds since those that fail restart the container, a
 [python, -m, rebalance_agent.runtime.startup]
 {{- end -}}
 
-{{/* Where it serves its metrics; empty: where it does so by default. */}}
+{{/* Where it serves its metrics. */}}
 {{- define "rebalance-agent.sidecar.listen" -}}
-{{- if ne .Values.listenHost "0.0.0.0" -}}{{- .Values.listenHost }}:29308{{- end -}}
+{{- .Values.listenHost }}:29308
 {{- end -}}
 
 {{/* Variable of the setting that `.` names. */}}

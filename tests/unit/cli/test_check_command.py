@@ -22,13 +22,18 @@ def local(settings):
     return {each.name: (each.status.value, each.detail) for each in local_findings(settings, SystemClock())}
 
 
+def test_an_observer_without_a_cluster_fails_the_check(capsys):
+    assert main.main(["check", *FREE]) == 2
+    assert "failed   cluster: no bootstrap.servers are set" in capsys.readouterr().out
+
+
 def test_without_a_cluster_only_this_machine_is_checked(capsys):
-    assert main.main(["check", *FREE]) == 0
+    assert main.main(["check", "--idle", *FREE]) == 0
     out = capsys.readouterr().out
     assert out.startswith(
         "requirements of the observer on no cluster, as User:ANONYMOUS\n\nok       listen 127.0.0.1:0: is free\n"
     )
-    assert "no bootstrap.servers are set: the agent is idle" in out
+    assert "no bootstrap.servers are set, so the agent works without Kafka" in out
 
 
 def test_the_roles_have_their_own_needs_and_settings(capsys):

@@ -15,13 +15,15 @@ Watches the consumer groups of one Kafka cluster and exports the cost of their r
 
 It tails __consumer_offsets (it commits nothing, and joins a group only if replicas share the groups), asks the brokers
 every 200 ms which groups are rebalancing, and reads the sidecars' reports about their members. It serves /metrics,
-publishes one event per rebalance to the topic rebalance-events, and logs one line per rebalance. Without bootstrap
-servers it is idle.
+publishes one event per rebalance to the topic rebalance-events, and logs one line per rebalance. It creates that topic
+and rebalance-agent-state, which has its snapshots; with --read-only it creates no topic and writes no record.
 """
 
 EXAMPLES = """\
 examples:
   rebalance-agent observe --bootstrap-servers localhost:9092
+  rebalance-agent observe --bootstrap-servers localhost:9092 --read-only
+  rebalance-agent observe --bootstrap-servers kafka:9092 --listen 0.0.0.0:29308
   rebalance-agent observe --config observer.yaml --log-level debug
   rebalance-agent observe --bootstrap-servers kafka:9093 --kafka security.protocol=SASL_SSL \\
       --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\

@@ -11,7 +11,7 @@ from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.rights_checks import rights_findings
 from rebalance_agent.runtime.preflight.server_checks import ReachableServers, other_brokers, reach, servers_of
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings.roles import AgentSettings
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 from rebalance_agent.runtime.sinks.publisher import events_producer
 
 __all__ = ["findings"]
@@ -28,10 +28,10 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
             return  # clients log in through it; it may have no login of its own
     servers = servers_of(properties)
     if not servers:
-        yield skipped("cluster", "no bootstrap.servers are set: the agent is idle")
+        yield _without_servers(settings)
         return
-    if settings.events_topic:
-        yield from _refused_producer(settings.events_topic, properties)
+    if topic := settings.published_topic:
+        yield from _refused_producer(topic, properties)
     tried: list[ReachableServers] = []
     for server in reach(servers, properties, clock):
         tried.append(server)
@@ -48,6 +48,13 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
         yield failed("rights", str(error), "repair the cluster, then run check again")
+
+
+def _without_servers(settings: AgentSettings) -> Finding:
+    """A sidecar may work without a cluster; an observer has nothing to do without one."""
+    if isinstance(settings, ObserverSettings) and not settings.idle:
+        return failed("cluster", "no bootstrap.servers are set", "add --bootstrap-servers HOST:PORT,...", reached=False)
+    return skipped("cluster", "no bootstrap.servers are set, so the agent works without Kafka")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
@@ -31,6 +32,7 @@ from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
 from rebalance_agent.runtime.scheduling.schedule import Schedule
+from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
@@ -46,14 +48,18 @@ __all__ = ["Observer"]
 
 
 class Observer:
-    """One observer of one cluster; without ``bootstrap.servers`` it serves its listeners and observes nothing."""
+    """One observer of one cluster; with ``idle`` and no ``bootstrap.servers`` it only serves its listeners."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete.
 
         Raises:
-            InvalidInputError: naming the setting whose file or URL cannot be used.
+            InvalidInputError: naming the setting that is missing, or whose file or URL cannot be used.
         """
+        self._configured = SERVERS in properties
+        if not (self._configured or settings.idle):
+            missing = "is missing: add --bootstrap-servers HOST:PORT,..., or --idle to start without a cluster"
+            raise InvalidInputError(f"kafka.{SERVERS}", missing)
         self._settings = settings
         self._properties = properties
         self._clock = clock or SystemClock()
@@ -75,7 +81,6 @@ class Observer:
         normal = BaselinesPage(self._baselines, self.views, self._clock, text)
         self._phases = PhaseMetrics(text)
         self._history = EpisodeHistory()
-        self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
             ExporterRole.OBSERVER,
             readiness,

@@ -33,6 +33,7 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
         parser.add_argument(
             flag(name),
             action="append" if name == "kafka" else "store",
+            **({"nargs": "?", "const": "true"} if field.annotation is bool else {}),
             metavar="KEY=VALUE" if name == "kafka" else _metavar(field),
             default=None,
             help=_help(name, field).replace("%", "%%"),

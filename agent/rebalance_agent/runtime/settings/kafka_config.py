@@ -13,6 +13,7 @@ from rebalance_agent.regular_files import regular_file
 __all__ = [
     "OWN_PROPERTIES",
     "SECRET_PROPERTIES",
+    "SERVERS",
     "client_properties",
     "kafka_properties",
     "property_name",

@@ -47,7 +47,7 @@ class Right:
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     """The rights that a role with these settings needs, most important first."""
-    events = _event_rights(settings.events_topic)
+    events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
         lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
@@ -111,7 +111,7 @@ def _event_rights(topic: str) -> tuple[Right, ...]:
 
 def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     """Rights of the replicas' group, and to the topics of snapshots and baselines; without a name where not used."""
-    group, state, baselines = settings.replicas_group, settings.state_topic, settings.baselines_topic
+    group, state, baselines = settings.replicas_group, settings.snapshots_topic, settings.baselines_topic
     shares = "shares the groups with the other replicas"
     unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
     lost = (

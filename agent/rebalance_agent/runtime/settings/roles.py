@@ -32,6 +32,7 @@ from rebalance_agent.runtime.settings.text_types import (
 __all__ = [
     "ENV_PREFIX",
     "HIDDEN_GROUPS",
+    "LISTEN",
     "AgentSettings",
     "ListeningSettings",
     "ObserverSettings",
@@ -39,6 +40,9 @@ __all__ = [
 ]
 
 ENV_PREFIX = "REBALANCE_AGENT_"
+
+LISTEN = "127.0.0.1:29308"
+"""Default of ``listen``: loopback, because the page shows clients and hosts to anyone who may connect."""
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
 """Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""
@@ -91,7 +95,8 @@ class AgentSettings(BaseSettings):
         60.0, ge=1, le=3600, description="how long a batch of events is retried before it is dropped"
     )
     listen: Address = Field(
-        "0.0.0.0:29308", description="where /metrics, /healthz, /readyz, /config and the API are served"
+        LISTEN,
+        description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308 for other machines",
     )
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
     tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
@@ -123,6 +128,11 @@ class AgentSettings(BaseSettings):
         """Take only the values that `load` has merged."""
         return (init_settings,)
 
+    @property
+    def published_topic(self) -> str:
+        """The topic to which this role publishes events; empty where it publishes none."""
+        return self.events_topic
+
 
 class ListeningSettings(AgentSettings):
     """Settings of the roles that also take events by POST."""
@@ -153,6 +163,13 @@ class ListeningSettings(AgentSettings):
 class ObserverSettings(ListeningSettings):
     """``rebalance-agent observe``."""
 
+    idle: bool = Field(
+        default=False, description="without bootstrap servers: start, be ready and observe nothing, instead of an error"
+    )
+    read_only: bool = Field(
+        default=False,
+        description="create no topic and write no record: no events in events_topic, no snapshots in state_topic",
+    )
     groups_allow: Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
@@ -234,6 +251,16 @@ class ObserverSettings(ListeningSettings):
         description="compacted topic with the pipeline's baselines of each group; empty: none",
     )
 
+    @property
+    def published_topic(self) -> str:
+        """The topic to which events are published; empty where none are. Members' events are read from it anyway."""
+        return "" if self.read_only else self.events_topic
+
+    @property
+    def snapshots_topic(self) -> str:
+        """The topic of snapshots; empty where none are kept."""
+        return "" if self.read_only else self.state_topic
+
     @model_validator(mode="after")
     def _own_topics(self) -> Self:
         # The snapshots' topic is compacted, which would delete events.
@@ -242,15 +269,18 @@ class ObserverSettings(ListeningSettings):
         if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
             raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
         # A post reaches one replica; only the topic reaches all of them.
-        if self.events_listen and self.replicas_group and not self.events_topic:
-            raise ValueError("events_listen: with replicas_group it needs an events_topic")
+        if self.events_listen and self.replicas_group and not self.published_topic:
+            raise ValueError("events_listen: with replicas_group it needs an events_topic, and no read_only")
         return self
 
 
 class SidecarSettings(ListeningSettings):
     """``rebalance-agent sidecar``."""
 
-    listen: Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
+    listen: Address = Field(
+        LISTEN,
+        description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308 for other machines",
+    )
     events_listen: Address = Field(
         f"127.0.0.1:{EVENTS_PORT}",
         description="where consumers POST their events; beyond loopback it requires a token or client certificates",

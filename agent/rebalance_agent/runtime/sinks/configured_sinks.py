@@ -65,12 +65,12 @@ class SinkSet:
         return self._started(self._local)
 
     def connect(self, properties: Mapping[str, str], cluster: Cluster) -> SinkFanout:
-        """Start the Kafka sink, if there is an ``events_topic``; the topic is created where it is missing.
+        """Start the Kafka sink, if events are published to a topic; the topic is created where it is missing.
 
         Raises:
             InvalidInputError: ``properties`` do not allow an idempotent producer.
         """
-        topic = self._settings.events_topic
+        topic = self._settings.published_topic
         if not topic:
             return self._started([])
         create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it exists")

@@ -45,7 +45,7 @@ class InProcessWatch:
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete."""
         # This is not a replica: it takes no groups from observers that share them, and writes nothing.
-        self.settings = settings = settings.model_copy(update={"replicas_group": "", "state_topic": ""})
+        self.settings = settings = settings.model_copy(update={"replicas_group": "", "read_only": True})
         self._properties = properties
         self._clock = clock or SystemClock()
         self._readiness = Readiness((CLUSTER, *watch_parts(settings)))

@@ -40,7 +40,7 @@ class ObserverShare:
         self.tail_context = context
         shows, owns = context.shows, self.ownership.owns
         self.context = replace(context, shows=lambda name: shows(name) and owns(name)) if group else context
-        self.store = SnapshotStore(context, settings.state_topic, group, filters) if settings.state_topic else None
+        self.store = SnapshotStore(context, topic, group, filters) if (topic := settings.snapshots_topic) else None
         self._progress = progress
         self._snapshots: tuple[SnapshotSchedule, ...] = ()
 

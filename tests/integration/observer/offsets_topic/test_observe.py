@@ -183,7 +183,7 @@ def test_partitions_of_a_new_topic_are_looked_up_at_once(kafka, names):
 
 
 def test_an_observer_without_groups_is_ready():
-    with observing(None) as watched:
+    with observing(None, idle=True) as watched:
         assert watched.metric("rebalance_agent_configured") == 0
         assert watched.parts() == {}
 

@@ -7,6 +7,7 @@ import urllib.request
 import uuid
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.model.event_json import json_line
@@ -64,6 +65,20 @@ def test_every_event_reaches_kafka_the_file_and_the_webhook_and_exemplars_name_s
     in_topic = events(bootstrap, published, group=group)
     assert sorted(each["event_id"] for each in in_topic) == sorted(each["event_id"] for each in in_file)
     assert named <= {each["event_id"] for each in in_file if each["kind"] == "generation" and each["closes_episode"]}
+
+
+def test_a_read_only_observer_creates_no_topic_and_its_file_has_the_events(kafka, names, tmp_path):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    file, snapshots = tmp_path / "events.ndjson", f"{published}-state"
+    where = {"events_topic": published, "state_topic": snapshots, "events_file": str(file)}
+    with observing(bootstrap, read_only=True, groups_allow=group, settle_seconds=0.2, **where) as watched:
+        with members(bootstrap, group, topic):
+            eventually(lambda: watched.metric("rebalance_agent_events_published_total", kind="generation", sink="file"))
+        assert watched.role._sinks.publisher is None
+    assert (
+        not {published, snapshots} & AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=10).topics.keys()
+    )
 
 
 def test_a_webhook_that_hangs_holds_up_neither_the_file_nor_the_end(tmp_path):

@@ -17,7 +17,7 @@ from support.observer.observing import http
 
 
 def _observers():
-    return Observer(ObserverSettings(listen="127.0.0.1:0"), {})._server
+    return Observer(ObserverSettings(listen="127.0.0.1:0", idle=True), {})._server
 
 
 def _sidecars():

@@ -39,7 +39,9 @@ def named(tmp_path):
 
 
 def settings_of(kind, chosen):
-    usual = {"listen": "127.0.0.1:0"} | ({"events_listen": "127.0.0.1:0"} if kind is SidecarSettings else {})
+    usual = {"listen": "127.0.0.1:0"} | (
+        {"events_listen": "127.0.0.1:0"} if kind is SidecarSettings else {"idle": True}
+    )
     return kind(**{**usual, **chosen})
 
 

@@ -27,6 +27,7 @@ DOCS = Path(__file__).parents[4] / "docs"
 FLEET = ObserverSettings(replicas_group="rebalance-agent")
 OBSERVER = agent_rights(FLEET)
 SIDECAR = agent_rights(SidecarSettings())
+READ_ONLY = agent_rights(ObserverSettings(read_only=True))
 
 
 def _reported(operation):
@@ -243,3 +244,12 @@ def test_where_brokers_do_not_describe_what_is_allowed_a_refusal_counts():
     brokers.describes = True
     watch()
     assert not readiness.modes()[ADMIN_ONLY]
+
+
+def test_a_read_only_observer_needs_no_right_to_change_anything():
+    assert {right.operation for right in READ_ONLY} == {"Read", "Describe", "DescribeConfigs"}
+    assert {right.name for right in READ_ONLY if right.operation == "Read"} == {
+        "__consumer_offsets",
+        "rebalance-events",
+        "rebalance-baselines",
+    }

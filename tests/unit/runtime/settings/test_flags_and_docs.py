@@ -121,7 +121,7 @@ def taken():
     ],
 )
 def test_a_process_that_cannot_start_ends_with_2_and_the_setting(capsys, taken, name, flags, reported):
-    elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else []
+    elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else ["--idle"]
     flags = [flag.replace("TAKEN", taken) for flag in flags]
     assert main.main([name, *elsewhere, *(["--listen", "127.0.0.1:0"] if "--listen" not in flags else []), *flags]) == 2
     reported_lines = [
@@ -129,6 +129,23 @@ def test_a_process_that_cannot_start_ends_with_2_and_the_setting(capsys, taken, 
     ]
     assert len(reported_lines) == 1
     assert reported in reported_lines[0]
+
+
+def test_an_observer_without_a_cluster_names_what_to_add(capsys):
+    assert main.main(["observe", "--listen", "127.0.0.1:0"]) == 2
+    reported = capsys.readouterr().err
+    assert reported.startswith("rebalance-agent observe: kafka.bootstrap.servers: is missing: ")
+    assert "--bootstrap-servers HOST:PORT" in reported
+    assert "--idle" in reported
+
+
+@pytest.mark.parametrize(
+    ("given", "read_only"), [([], None), (["--read-only"], "true"), (["--read-only", "false"], "false")]
+)
+def test_a_flag_for_yes_or_no_needs_no_value(given, read_only):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, ObserverSettings)
+    assert flag_values(parser.parse_args(given), ObserverSettings).get("read_only") == read_only
 
 
 @pytest.mark.parametrize(

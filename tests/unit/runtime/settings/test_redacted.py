@@ -43,7 +43,7 @@ def test_what_is_in_effect_is_shown_with_defaults():
     shown = shown_settings(chosen)["settings"]
     assert shown["kafka"] == dict(chosen.kafka)
     assert (shown["groups_deny"], shown["tls_cert_file"]) == ("x", "/run/tls.crt")
-    assert shown["listen"] == "0.0.0.0:29308"
+    assert shown["listen"] == "127.0.0.1:29308"
     assert shown.keys() == ObserverSettings.model_fields.keys()
 
 

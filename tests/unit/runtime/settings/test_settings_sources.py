@@ -237,8 +237,11 @@ def test_the_two_listeners_of_a_sidecar_do_not_share_a_port(listen, events_liste
 
 
 def test_posts_to_one_of_several_replicas_need_an_events_topic():
-    flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent", "events_topic": ""}
-    assert _problems(flags=flags) == ("events_listen: with replicas_group it needs an events_topic",)
-    assert load(ObserverSettings, None, {**flags, "events_topic": "x"}).events_listen
+    flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent"}
+    for without in ({"events_topic": ""}, {"read_only": "true"}):
+        assert _problems(flags={**flags, **without}) == (
+            "events_listen: with replicas_group it needs an events_topic, and no read_only",
+        )
+    assert load(ObserverSettings, None, flags).events_listen
     assert load(ObserverSettings, None, {**flags, "replicas_group": ""}).events_listen
     assert _problems(flags={"events_listen": "nowhere"})

@@ -20,5 +20,5 @@ def test_a_cluster_that_does_not_answer_is_shown_with_the_reason_and_can_be_canc
 def test_an_in_process_watch_joins_no_replicas_and_writes_no_state():
     settings = ObserverSettings(kafka=NOBODY, replicas_group="rebalance-agent-replicas", state_topic="state")
     watch = InProcessWatch(settings, NOBODY)
-    assert (watch.settings.replicas_group, watch.settings.state_topic) == ("", "")
+    assert (watch.settings.replicas_group, watch.settings.snapshots_topic) == ("", "")
     assert "ownership" not in watch.missing()
