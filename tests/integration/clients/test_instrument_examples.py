@@ -33,6 +33,36 @@ def test_both_pages_have_an_example():
     assert [example.id for example in examples()] == ["instrument-a-consumer.md", "README.md"]
 
 
+UNCHANGED = """\
+import sys
+from confluent_kafka import Consumer
+
+consumer = Consumer({"bootstrap.servers": sys.argv[1], "group.id": sys.argv[2]})
+consumer.subscribe([sys.argv[3]])
+while True:
+    consumer.poll(0.1)
+"""
+
+
+def test_a_program_that_is_not_changed_reports_through_the_instrumentor(kafka, tmp_path):
+    topic = f"topic-{uuid.uuid4().hex}"
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(30)
+    program = tmp_path / "program.py"
+    program.write_text(UNCHANGED)
+    with Sidecar() as sidecar:
+        command = [sys.executable, "-m", "rebalance_agent.clients.instrumentor"]
+        process = subprocess.Popen(
+            [*command, program, kafka.bootstrap_servers, topic, topic],
+            env={"PYTHONPATH": str(ROOT / "agent"), "REBALANCE_AGENT_EVENTS_URL": sidecar.url},
+        )
+        try:
+            assert sidecar.wait_for(lambda taken: any(event.get("partitions") == {topic: "0-2"} for event in taken))
+        finally:
+            process.kill()
+            process.wait()
+
+
 @pytest.mark.parametrize("code", list(examples()))
 def test_the_ten_lines_consume_and_report(kafka, tmp_path, code):
     # Both pages name the same group: the member of the one before was killed and is not missed yet.

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Self
 
-import confluent_kafka
+import confluent_kafka.cimpl
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from rebalance_agent.clients.confluent_assignors.config.client_settings import ClientSettings
@@ -82,7 +82,8 @@ class Consumer(GroupMethods, DataMethods):
         """
         self._clock = clock or SystemClock()
         self._settings = settings = ClientSettings.of(config, assignor_config or {}, self._clock)
-        self._data = confluent_kafka.Consumer(dict(settings.data), **options)
+        # The library's own class, also where a program has this package's in its place.
+        self._data = confluent_kafka.cimpl.Consumer(dict(settings.data), **options)
         self._poll_lock = threading.RLock()  # one thread polls at a time; reentrant for callbacks
         self._closing = self._closed = False
         self._offset_store = OffsetStore()

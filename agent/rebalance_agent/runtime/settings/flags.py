@@ -17,6 +17,7 @@ from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 __all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
 _LISTED = "all users of this machine can read it in the process list"
 
+_OPTIONAL_VALUE: Mapping[str, Any] = {"nargs": "?", "const": "true"}
 _METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
 
 
@@ -33,7 +34,7 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
         parser.add_argument(
             flag(name),
             action="append" if name == "kafka" else "store",
-            **({"nargs": "?", "const": "true"} if field.annotation is bool else {}),
+            **(_OPTIONAL_VALUE if field.annotation is bool else {}),
             metavar="KEY=VALUE" if name == "kafka" else _metavar(field),
             default=None,
             help=_help(name, field).replace("%", "%%"),

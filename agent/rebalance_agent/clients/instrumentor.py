@@ -1,0 +1,114 @@
+"""Instruments the consumers of an unchanged program: it replaces the clients' consumer classes by this package's.
+
+``python -m rebalance_agent.clients.instrumentor PROGRAM.py [ARGUMENT ...]`` (or ``-m MODULE``) runs a program so. With
+OpenTelemetry, ``opentelemetry-instrument python PROGRAM.py`` does it: the package has the entry point.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import logging
+import runpy
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+__all__ = ["KafkaInstrumentor", "main"]
+
+USAGE = "usage: python -m rebalance_agent.clients.instrumentor (PROGRAM.py | -m MODULE) [ARGUMENT ...]"
+
+_log = logging.getLogger("rebalance_agent.clients.instrumentor")
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """A client's consumer class ``name``, the modules that export it, and the adapter with a class of the same name."""
+
+    modules: tuple[str, ...]
+    name: str
+    adapter: str
+
+    def own_class(self) -> Any:  # noqa: ANN401 - a class of any client
+        """The class that the client exports now; None if the client is not installed."""
+        if importlib.util.find_spec(self.modules[0]) is None:
+            return None
+        return getattr(importlib.import_module(self.modules[0]), self.name)
+
+    def instrumented_class(self) -> Any:  # noqa: ANN401
+        """The adapter's class; None, with a warning, if the client's version is not one that the adapter can use."""
+        try:
+            return getattr(importlib.import_module(self.adapter), self.name)
+        except ImportError as error:
+            _log.warning("%s is not instrumented: %s", self.modules[0], error)
+            return None
+
+    def export(self, consumer: Any) -> None:  # noqa: ANN401
+        """Let the client's modules export the class ``consumer``."""
+        for module in self.modules:
+            setattr(importlib.import_module(module), self.name, consumer)
+
+
+_CLIENTS = {
+    "confluent-kafka": _Client(("confluent_kafka",), "Consumer", "rebalance_agent.clients.confluent_kafka"),
+    "kafka-python": _Client(
+        ("kafka", "kafka.consumer", "kafka.consumer.group"), "KafkaConsumer", "rebalance_agent.clients.kafka_python"
+    ),
+    "aiokafka": _Client(
+        ("aiokafka", "aiokafka.consumer", "aiokafka.consumer.consumer"),
+        "AIOKafkaConsumer",
+        "rebalance_agent.clients.aiokafka",
+    ),
+}
+
+
+class KafkaInstrumentor:
+    """Replaces the consumer classes of the installed clients, in the form of OpenTelemetry's instrumentors.
+
+    A module that imported a class earlier keeps the client's own. Not for several threads at once.
+    """
+
+    _originals: ClassVar[dict[str, Any]] = {}
+
+    def instrument(self, **_options: object) -> tuple[str, ...]:
+        """Replace the classes; a second call changes nothing.
+
+        Returns:
+            The instrumented clients, such as ``confluent-kafka``.
+
+        """
+        for label, client in _CLIENTS.items():
+            if label in self._originals or (original := client.own_class()) is None:
+                continue
+            if (ours := client.instrumented_class()) is not None:
+                self._originals[label] = original
+                client.export(ours)
+        return tuple(self._originals)
+
+    def uninstrument(self, **_options: object) -> None:
+        """Restore the clients' own classes. Existing consumers continue to report."""
+        while self._originals:
+            label, original = self._originals.popitem()
+            _CLIENTS[label].export(original)
+
+
+def main() -> None:
+    """Run the program that the command line names, with instrumented consumers, as Python would run it."""
+    program = sys.argv[1:]
+    as_module = program[:1] == ["-m"]
+    if as_module:
+        program = program[1:]
+    if not program or program[0].startswith("-"):
+        sys.exit(USAGE)
+    KafkaInstrumentor().instrument()
+    sys.argv = program
+    sys.path[0] = str(Path.cwd() if as_module else Path(program[0]).resolve().parent)
+    if as_module:
+        runpy.run_module(program[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(program[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
