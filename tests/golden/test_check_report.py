@@ -67,7 +67,7 @@ def test_the_object_for_machines_is_the_golden_one():
         ([SERVER], 0, "1 ok: all requirements are met"),
         ([], 0, ": all requirements are met"),
         ([SERVER, GONE], 1, "1 ok, 1 failed: correct the failed checks, then run check again"),
-        ([GONE], 2, "1 failed: no server of the cluster could be reached"),
+        ([GONE], 2, "1 failed: the cluster was not reached"),
         ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without the missing rights"),
         ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
     ],

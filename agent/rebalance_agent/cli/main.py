@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import rebalance_agent
-from rebalance_agent.errors import AssignmentError, InvalidInputError, RebalanceAgentError
+from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
 
@@ -91,6 +91,8 @@ def _main(arguments: list[str]) -> int:
     except RebalanceAgentError as error:
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
+        if isinstance(error, ClusterError):
+            print("`rebalance-agent check` with the same settings tests servers, login and rights", file=sys.stderr)
         codes: dict[type[RebalanceAgentError], int] = getattr(options, "exit_codes", EXIT_CODES)
         return next(code for kind, code in codes.items() if isinstance(error, kind))
 

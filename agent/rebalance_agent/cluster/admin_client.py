@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -39,6 +40,13 @@ _TUNING = {
     # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
 }
+
+# librdkafka's own codes begin with an underscore.
+_NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
+"""Codes that say only that no broker answered; how the last connection failed says more."""
+
+_STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
+"""The end of a connection's error, which concerns librdkafka only."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -248,6 +256,9 @@ class Cluster:
         # "Timed out" alone does not help: the connections' own errors come by the error callback only.
         self._last_error = ""
         self._admin.poll(0)
+        cause = error.args[0] if isinstance(error, KafkaException) else error
+        if self._last_error and cause.code() in _NO_ANSWER:
+            raise ClusterError(f"{doing}: {_STATE.sub('', self._last_error)}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
 
 

@@ -51,7 +51,7 @@ def closing(findings: Iterable[Finding]) -> str:
     meaning = {
         0: "all requirements are met",
         1: "the agent runs without the missing rights",
-        2: "no server of the cluster could be reached",
+        2: "the cluster was not reached",
     }[exit_code(findings)]
     if counts[FindingStatus.FAILED] and exit_code(findings) == 1:
         meaning = "correct the failed checks, then run check again"
