@@ -20,8 +20,8 @@ from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, Grou
 __all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter", "last_commits"]
 
 COMMITS_EVERY_S = 0.2
-"""Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic is
-read some fifty times a second; nobody needs a commit sooner than the record that follows it."""
+"""Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic
+is read some fifty times a second; nobody needs a commit sooner than the record that follows it."""
 
 COMMITS_MAX = 5_000
 """Partitions of groups whose commits are collected for the next `CommitsSeen`, as many as one read may bring."""
@@ -81,8 +81,8 @@ class ObservationEmitter:
     ) -> None:
         """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
 
-        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets. Commits are
-        emitted before the next record of a group, or every `COMMITS_EVERY_S`, also if there are no ``records``.
+        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets. Commits
+        are emitted before the next record of a group, or every `COMMITS_EVERY_S`, also if there are no ``records``.
         """
         self.gaps.see(records)
         emitted = 0
