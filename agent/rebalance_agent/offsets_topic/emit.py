@@ -14,10 +14,10 @@ from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
 from rebalance_agent.offsets_topic.work_share.fair_share import FairShare
 from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
-from rebalance_agent.tracking.evidence.commit_times import Commit
+from rebalance_agent.tracking.evidence.last_commits import Commit
 from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord
 
-__all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter", "last_commits"]
+__all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter"]
 
 COMMITS_EVERY_S = 0.2
 """Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic
@@ -25,16 +25,6 @@ is read some fifty times a second; nobody needs a commit sooner than the record 
 
 COMMITS_MAX = 5_000
 """Partitions of groups whose commits are collected for the next `CommitsSeen`, as many as one read may bring."""
-
-
-def last_commits(records: Sequence[TopicRecord]) -> dict[bytes, Commit | None]:
-    """Return the last commit of each partition of a group, by its record's key; None where it was deleted."""
-    last = dict(zip([record.key() or b"" for record in records], records, strict=True))
-    return {
-        key: None if (value := record.value()) is None else (record.timestamp()[1], committed_offset(value))
-        for key, record in last.items()
-        if COMMIT_KEYS_START <= key < COMMIT_KEYS_END
-    }
 
 
 class ObservationEmitter:
@@ -99,7 +89,12 @@ class ObservationEmitter:
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
         """Pass on records up to one of a group to ``on_records``, and collect the commits among them."""
-        self._commits |= last_commits(records)
+        commits = self._commits
+        for record in records:
+            key = record.key() or b""
+            if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:
+                value = record.value()
+                commits[key] = None if value is None else (record.timestamp()[1], committed_offset(value))
         if self._on_records:
             self._on_records(records, positions)
 

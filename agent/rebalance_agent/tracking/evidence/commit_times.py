@@ -17,14 +17,13 @@ from typing import NamedTuple
 from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
-from rebalance_agent.tracking.evidence.last_commits import NAME_BYTES_MAX, LastCommit, LastCommits
+from rebalance_agent.tracking.evidence.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
 
 __all__ = [
     "AWAITED_MAX",
     "AWAITED_MAX_MS",
     "EARLIER_MAX",
     "EARLIER_MAX_MS",
-    "Commit",
     "CommitTimes",
     "RecentCommits",
 ]
@@ -37,10 +36,6 @@ AWAITED_MAX_MS = 900_000
 """How long (ms) a first commit is awaited, and twice as long at most: none comes for deleted topics, and in groups that
 store their offsets elsewhere. By then episodes cannot be revised any more, and at Kafka's default of
 ``max.poll.interval.ms`` an owner that does not consume was removed."""
-
-Commit = tuple[int, int]
-"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. A tuple without names: the
-offsets topic has thousands a second."""
 
 EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
@@ -72,7 +67,7 @@ class CommitTimes:
 
     def __init__(self) -> None:
         """Start without commits."""
-        self._seen = LastCommits()
+        self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
         # The keys of each group that are awaited, each once: lists, since a set of twenty takes 2 KB.
@@ -80,16 +75,12 @@ class CommitTimes:
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
-        seen, awaited = self._seen, self._awaited
+        self._last.update(commits)
         came: list[bytes] = []
-        for key, commit in commits.items():
-            if commit is None:
-                seen.delete(key)
-                continue
-            at_ms, offset = commit
-            seen.put(key, at_ms, offset)
-            if key in awaited and at_ms >= awaited[key].after_ms:
-                self._first(key, at_ms)
+        for key in filter(self._awaited.__contains__, commits):
+            commit = commits[key]
+            if commit is not None and commit[0] >= self._awaited[key].after_ms:
+                self._first(key, commit[0])
                 came.append(key)
         self._forget_keys(came)
 
@@ -187,14 +178,14 @@ class CommitTimes:
             return  # of a later assignment
         self._keys.setdefault(name.encode(), []).append(key)
         self._awaited[key] = waiting
-        if last := self._seen.get(key):
+        if last := self._last.get(key):
             last_ms, _, before_ms, _ = last
             if last_ms > waiting.after_ms:
                 self._first(key, before_ms if before_ms > waiting.after_ms else last_ms)
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""
-        self._seen.forget(name.encode())
+        self._last.forget(name.encode())
         for key in self._keys.pop(name.encode(), ()):
             self._awaited.pop(key, None)
 
@@ -204,20 +195,20 @@ class CommitTimes:
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.
         """
-        own = (worked_ms for at_ms, _, _, worked_ms in self._last(name, partitions) if at_ms <= until_ms)
+        own = (worked_ms for at_ms, _, _, worked_ms in self._of(name, partitions) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:
         """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
-        commits = self._last(name, partitions)
+        commits = self._of(name, partitions)
         own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
         if not own:
             return None
         last_ms, before_ms = max(own)
         return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)
 
-    def _last(self, name: str, partitions: Collection[Partition]) -> Iterator[LastCommit]:
+    def _of(self, name: str, partitions: Collection[Partition]) -> Iterator[LastCommit]:
         """Yield the last commits of those of the group's ``partitions`` that have one."""
-        return self._seen.of_group(name.encode(), commit_keys(name, partitions))
+        return self._last.of_group(name.encode(), commit_keys(name, partitions))
