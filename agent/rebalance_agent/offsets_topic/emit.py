@@ -14,20 +14,17 @@ from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
 from rebalance_agent.offsets_topic.work_share.fair_share import FairShare
 from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
-from rebalance_agent.tracking.evidence.commit_times import Commit
+from rebalance_agent.tracking.evidence.last_commits import Commit
 from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord
 
-__all__ = ["ObservationEmitter", "last_commits"]
+__all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter"]
 
+COMMITS_EVERY_S = 0.2
+"""Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic
+is read some fifty times a second; nobody needs a commit sooner than the record that follows it."""
 
-def last_commits(records: Sequence[TopicRecord]) -> dict[bytes, Commit | None]:
-    """Return the last commit of each partition of a group, by its record's key; None where it was deleted."""
-    last = dict(zip([record.key() or b"" for record in records], records, strict=True))
-    return {
-        key: None if (value := record.value()) is None else (record.timestamp()[1], committed_offset(value))
-        for key, record in last.items()
-        if COMMIT_KEYS_START <= key < COMMIT_KEYS_END
-    }
+COMMITS_MAX = 5_000
+"""Partitions of groups whose commits are collected for the next `CommitsSeen`, as many as one read may bring."""
 
 
 class ObservationEmitter:
@@ -53,9 +50,12 @@ class ObservationEmitter:
         """The tail starts, or starts over, with nothing to replay."""
         self.replay, self.gaps = Replay(), OffsetGaps()
         self.share = FairShare(self._context, self._decode)
+        self._commits: dict[bytes, Commit | None] = {}
+        self._commits_emitted = self._context.clock.monotonic()
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions are no longer read."""
+        """These partitions are no longer read; what was read of them until now is emitted."""
+        self._emit_commits()
         self.replay.drop(partitions)
         self.gaps.drop(partitions)
         self.share.drop(partitions)
@@ -71,23 +71,38 @@ class ObservationEmitter:
     ) -> None:
         """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
 
-        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets.
+        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets. Commits
+        are emitted before the next record of a group, or every `COMMITS_EVERY_S`, also if there are no ``records``.
         """
         self.gaps.see(records)
         emitted = 0
         for message in messages:
             end = records.index(message, emitted) + 1
-            self._pass_on(records[emitted:end], {}, commits=end - emitted > 1)
+            self._pass_on(records[emitted:end], {})
+            self._emit_commits()
             self._put_live(message)
             emitted = end
         self._pass_on(records[emitted:], positions)
+        due = self._context.clock.monotonic() - self._commits_emitted >= COMMITS_EVERY_S
+        if due or len(self._commits) >= COMMITS_MAX:
+            self._emit_commits()
 
-    def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int], *, commits: bool = True) -> None:
-        """Pass on records up to one of a group: to ``on_records``, and to the tracker if there may be ``commits``."""
-        if commits and (last := last_commits(records)):
-            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), last))
+    def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
+        """Pass on records up to one of a group to ``on_records``, and collect the commits among them."""
+        commits = self._commits
+        for record in records:
+            key = record.key() or b""
+            if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:
+                value = record.value()
+                commits[key] = None if value is None else (record.timestamp()[1], committed_offset(value))
         if self._on_records:
             self._on_records(records, positions)
+
+    def _emit_commits(self) -> None:
+        self._commits_emitted = self._context.clock.monotonic()
+        if commits := self._commits:
+            self._commits = {}
+            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), commits))
 
     def _put_live(self, message: TopicRecord) -> None:
         again = self.replay.is_old(message)

@@ -207,8 +207,9 @@ class TrackedGroup:
         if self._base_view is None or (judged and not self._measured):
             now, shown = generation(), members()
             if judged and not self._measured:
-                self._hosts, self._measured = self._hosts_of(shown.loads), True
-                self._quality = measure_quality(now, self._hosts, self.history.version)
+                hosts = self._hosts_of(shown.loads)
+                self._hosts, self._measured = hosts if reported else {}, True
+                self._quality = measure_quality(now, hosts, self.history.version)
             self._base_view = build_view(now, shown, self._quality, state, self._context)
         return self._base_view
 

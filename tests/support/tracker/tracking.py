@@ -157,7 +157,7 @@ def _events(tracker, observation, *, commits):
         at_ms = observation.timestamp_ms
         group = observation.group
         commit_times = tracker._context.commits
-        keys = [key for key in commit_times._keys.get(group.encode(), ()) if key in commit_times._awaited]
+        keys = list(commit_times._keys.get(group.encode(), ()))
         yield from tracker.observe(CommitsSeen(observation.seen_ms, dict.fromkeys(keys, (at_ms, at_ms - T0))))
 
 

@@ -1,54 +1,69 @@
-"""ListOffsets for partitions whose leader changes during the request."""
+"""When commits are emitted: before a group's record, else at intervals."""
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-from types import SimpleNamespace
-
 import pytest
-from confluent_kafka import OFFSET_INVALID
 
-from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.offsets_topic import emit
+from rebalance_agent.offsets_topic.emit import COMMITS_EVERY_S, ObservationEmitter
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.tracking.observations import CommitsSeen, GroupRecord
+from support.kafka.commits import Shown, commit_key, commit_value
+from support.observer.fakes import fake_context
 
-
-def cluster(offsets):
-    """One whose brokers give these offsets by partition."""
-
-    def answered(offset):
-        future = Future()
-        future.set_result(SimpleNamespace(offset=offset))
-        return future
-
-    made = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0"})
-    made._admin = SimpleNamespace(
-        poll=lambda _: 0, list_offsets=lambda asked, **_: {each: answered(offsets[each.partition]) for each in asked}
-    )
-    return made
+DELETED = b"\0\2\0\1g"
 
 
-ASKED = {
-    "the end": lambda asked: asked.end_offsets("t", [0, 1]),
-    "the start": lambda asked: asked.start_offsets("t", [0, 1]),
-    "a time": lambda asked: asked.offsets_since("t", [0, 1], 5),
-}
+class Tail:
+    def __init__(self):
+        self.context = fake_context()
+        self.groups = GroupRecords(self.context)
+        self.emitter = ObservationEmitter(self.context, self.groups, on_records=None)
+        self.offset = 0
+
+    def read(self, *keys_and_values):
+        """What is observed of one read."""
+        records = [Shown(self.offset + index, *pair, 7_000) for index, pair in enumerate(keys_and_values)]
+        self.offset += len(records)
+        self.emitter.emit_live(records, [message for message, _ in self.groups.of_groups(records)], {0: self.offset})
+        return self.context.inbox.take(9, 0)
 
 
-@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
-    """It gives -1001 and no error: taken for an end, a topic looked empty, and a snapshot as if there were none."""
-    with pytest.raises(ClusterError, match="its leader changed"):
-        ask(cluster({0: 20, 1: OFFSET_INVALID}))
-    assert ask(cluster({0: 20, 1: 30})) == {0: 20, 1: 30}
+@pytest.fixture
+def tail():
+    return Tail()
 
 
-def test_of_ends_those_are_left_out_whose_leader_went():
-    asked = [("t", 0), ("t", 1)]
-    reported = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
-    assert reported == {("t", 0): 20}
-    with pytest.raises(ClusterError, match="its leader changed"):
-        cluster({0: OFFSET_INVALID, 1: OFFSET_INVALID}).ends(asked)
+def commit(partition, offset):
+    return commit_key(partition), commit_value(offset)
 
 
-def test_a_time_after_the_last_record_is_no_failure():
-    assert cluster({0: 20, 1: -1}).offsets_since("t", [0, 1], 5) == {0: 20}
+def test_commits_of_several_reads_are_observed_as_one_when_their_time_has_come(tail):
+    tail.read()
+    assert tail.read(commit(0, 5), commit(1, 6)) == tail.read(commit(0, 7)) == []
+    tail.context.clock.advance(round(COMMITS_EVERY_S * 1000))
+    (seen,) = tail.read()
+    assert seen.commits == {commit_key(0): (7_000, 7), commit_key(1): (7_000, 6)}
+    tail.context.clock.advance(round(COMMITS_EVERY_S * 1000))
+    assert tail.read() == []
+
+
+def test_a_record_of_a_group_does_not_overtake_the_commits_before_it(tail):
+    tail.read(commit(0, 5))
+    commits, deleted = tail.read(commit(1, 6), (DELETED, None), commit(0, 7))
+    assert commits.commits == {commit_key(0): (7_000, 5), commit_key(1): (7_000, 6)}
+    assert isinstance(deleted, GroupRecord)
+
+
+def test_as_many_commits_as_one_read_may_bring_do_not_wait(tail, monkeypatch):
+    monkeypatch.setattr(emit, "COMMITS_MAX", 2)
+    assert tail.read(commit(0, 5)) == []
+    (seen,) = tail.read(commit(1, 6))
+    assert isinstance(seen, CommitsSeen)
+
+
+def test_commits_of_partitions_that_are_lost_are_observed_before_their_loss(tail):
+    tail.read(commit(0, 5))
+    tail.emitter.drop([0])
+    (seen,) = tail.context.inbox.take(9, 0)
+    assert seen.commits == {commit_key(0): (7_000, 5)}

@@ -203,6 +203,8 @@ def test_commits_are_observed_in_their_order_with_the_records_of_groups(most):
     while batches.records:
         records = batches.read()
         telling.emit_live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
+    bench.context.clock.advance(1_000)
+    telling.emit_live([], [], batches.positions)
     observed = bench.context.inbox.take(9, 0)
     seen = [one.timestamp_ms if isinstance(one, GroupRecord) else [*one.commits.items()] for one in observed]
     key = commit_key(1)

@@ -3,7 +3,8 @@
 - ``member_reports``: what the members' processes reported; ``report_budget``: what that takes of memory.
 - ``reported_times``: when members stopped and resumed in one rebalance, by these reports.
 - ``poll_evidence``: when ListGroups first saw a rebalance.
-- ``commit_times``: when partitions were committed. ``last_seen``: when departed members were last active.
+- ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
+- ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, by their commits. ``known_times``: the values of all these.
 - ``doubly_owned``: partitions that a removed member held, by its report, while others owned them.
 - ``owned_at_join``: the partitions that members kept, and that they owned when they joined, by their subscriptions.

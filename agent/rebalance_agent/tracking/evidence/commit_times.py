@@ -11,38 +11,22 @@ and later than the commit before it, since a client commits again only when the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
 
 __all__ = [
     "AWAITED_MAX",
     "AWAITED_MAX_MS",
-    "COMMIT_DELAY_MS",
     "EARLIER_MAX",
     "EARLIER_MAX_MS",
-    "PARTITIONS_MAX",
-    "Commit",
     "CommitTimes",
     "RecentCommits",
 ]
-
-COMMIT_DELAY_MS = 500
-"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
-coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
-
-NAME_BYTES_MAX = 249
-"""Bytes of a group's name (Kafka's limit for topics). Commits of groups with longer names are not followed: the name is
-in the key of each partition."""
-
-KEY_BYTES_MAX = 2 * NAME_BYTES_MAX + 10
-"""Bytes of the key of a commit: the names of its group and topic, their lengths, a version and a partition."""
-
-PARTITIONS_MAX = 100_000
-"""Partitions of groups whose commits are kept, some 30 MB; those of further partitions are not."""
 
 AWAITED_MAX = 200_000
 """Partitions of groups whose first commit is awaited, some 80 MB: as many as the groups of a large cluster have, which
@@ -53,18 +37,10 @@ AWAITED_MAX_MS = 900_000
 store their offsets elsewhere. By then episodes cannot be revised any more, and at Kafka's default of
 ``max.poll.interval.ms`` an owner that does not consume was removed."""
 
-Commit = tuple[int, int]
-"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. A tuple without names: the
-offsets topic has thousands a second."""
-
 EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
 """Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
 longest time (ms) from one to the next: by then the earlier ones have settled."""
-
-_Seen = tuple[int, int, int, int]
-"""The last commit's time and offset, the time of the one before, and until when its owner worked (epoch ms); -1 where
-unknown. A tuple without names: thousands of commits a second make one each."""
 
 
 class RecentCommits(NamedTuple):
@@ -86,46 +62,27 @@ class _Awaited(NamedTuple):
 class CommitTimes:
     """The last commits of each partition of each group, and the first ones after partitions were assigned.
 
-    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up.
+    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
     """
 
     def __init__(self) -> None:
         """Start without commits."""
-        self._seen: dict[bytes, _Seen] = {}
+        self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
-        # The keys of each group in these two, each once: lists, since a set of twenty takes 2 KB.
+        # The keys of each group that are awaited, each once: lists, since a set of twenty takes 2 KB.
         self._keys: dict[bytes, list[bytes]] = {}
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
-        all_seen, awaited = self._seen, self._awaited
-        dropped: list[bytes] = []
-        for key, commit in commits.items():
-            seen = all_seen.get(key)
-            if commit is None:
-                if seen is not None:
-                    del all_seen[key]
-                    dropped.append(key)
-                continue
-            at_ms, offset = commit
-            if seen is None:
-                if len(all_seen) < PARTITIONS_MAX and len(key) <= KEY_BYTES_MAX:
-                    self._add(key)
-                    all_seen[key] = (at_ms, offset, -1, -1)
-            elif at_ms > seen[0]:
-                last_ms, last_offset, before_ms, worked_ms = seen
-                if offset > last_offset:
-                    worked_ms = max(last_ms - COMMIT_DELAY_MS, before_ms)
-                else:
-                    # The owner may be in its callback, and may have been at the commit before.
-                    worked_ms = max(before_ms - COMMIT_DELAY_MS, worked_ms)
-                all_seen[key] = (at_ms, offset, last_ms, worked_ms)
-            if key in awaited and at_ms >= awaited[key].after_ms:
-                self._first(key, at_ms)
-                if key not in all_seen:
-                    dropped.append(key)
-        self._forget_keys(dropped)
+        self._last.update(commits)
+        came: list[bytes] = []
+        for key in filter(self._awaited.__contains__, commits):
+            commit = commits[key]
+            if commit is not None and commit[0] >= self._awaited[key].after_ms:
+                self._first(key, commit[0])
+                came.append(key)
+        self._forget_keys(came)
 
     def _first(self, key: bytes, at_ms: int) -> None:
         awaited = self._awaited.pop(key)
@@ -133,15 +90,10 @@ class CommitTimes:
         for first in awaited.earlier:
             first.later_ms[awaited.partition] = at_ms
 
-    def _add(self, key: bytes) -> None:
-        """Add the key to its group's keys. To be called before it is put into ``_seen`` or ``_awaited``."""
-        if key not in self._seen and key not in self._awaited:
-            self._keys.setdefault(group_of_key(key), []).append(key)
-
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """Remove dropped keys from their groups' keys. One call for many keys: it reads all keys of their groups."""
+        """Remove keys that are no longer awaited from their groups' keys. One call for many keys: it reads them all."""
         for name in set(map(group_of_key, dropped)):
-            keys = [key for key in self._keys.pop(name) if key in self._seen or key in self._awaited]
+            keys = [key for key in self._keys.pop(name) if key in self._awaited]
             if keys:
                 self._keys[name] = keys
 
@@ -153,7 +105,7 @@ class CommitTimes:
         if len(name.encode()) > NAME_BYTES_MAX:
             return
         first.await_anew(partitions)
-        all_seen, all_awaited = self._seen, self._awaited
+        all_awaited = self._awaited
         keys = self._keys.setdefault(name.encode(), [])
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
             before = all_awaited.pop(key, None)  # the oldest ones come first
@@ -167,7 +119,7 @@ class CommitTimes:
                     earlier = (*before.earlier, before.first)[-EARLIER_MAX:]
                 if after_ms - before.after_ms > EARLIER_MAX_MS:
                     earlier = ()
-            elif key not in all_seen:
+            else:
                 keys.append(key)
             all_awaited[key] = _Awaited(after_ms, partition, first, earlier)
         if not keys:
@@ -206,7 +158,7 @@ class CommitTimes:
 
         ``topic_name`` returns the name for an id. Commits that came meanwhile count.
         """
-        awaited = {key: self._awaited[key] for key in self._keys.get(name.encode(), ()) if key in self._awaited}
+        awaited = {key: self._awaited[key] for key in self._keys.get(name.encode(), ())}
         topics = {waiting.partition[0] for waiting in awaited.values()}
         names = {topic: known for topic in topics if (known := topic_name(topic)) != topic}
         firsts: dict[int, FirstCommits] = {}
@@ -224,17 +176,17 @@ class CommitTimes:
         key = commit_key(name, *waiting.partition)
         if key in self._awaited:
             return  # of a later assignment
-        self._add(key)
+        self._keys.setdefault(name.encode(), []).append(key)
         self._awaited[key] = waiting
-        if seen := self._seen.get(key):
-            last_ms, _, before_ms, _ = seen
+        if last := self._last.get(key):
+            last_ms, _, before_ms, _ = last
             if last_ms > waiting.after_ms:
                 self._first(key, before_ms if before_ms > waiting.after_ms else last_ms)
 
     def forget(self, name: str) -> None:
         """Drop the commits of a group that is gone or owned by another observer."""
+        self._last.forget(name.encode())
         for key in self._keys.pop(name.encode(), ()):
-            self._seen.pop(key, None)
             self._awaited.pop(key, None)
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
@@ -243,21 +195,20 @@ class CommitTimes:
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.
         """
-        if name.encode() not in self._keys:
-            return None
-        commits = map(self._seen.get, commit_keys(name, partitions))
-        own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
+        own = (worked_ms for at_ms, _, _, worked_ms in self._of(name, partitions) if at_ms <= until_ms)
         return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:
         """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
-        if name.encode() not in self._keys:
-            return None
-        commits = filter(None, map(self._seen.get, commit_keys(name, partitions)))
+        commits = self._of(name, partitions)
         own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
         if not own:
             return None
         last_ms, before_ms = max(own)
         return RecentCommits(last_ms, last_ms - before_ms if before_ms >= after_ms else None)
+
+    def _of(self, name: str, partitions: Collection[Partition]) -> Iterator[LastCommit]:
+        """Yield the last commits of those of the group's ``partitions`` that have one."""
+        return self._last.of_group(name.encode(), commit_keys(name, partitions))

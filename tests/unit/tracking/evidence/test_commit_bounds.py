@@ -14,12 +14,12 @@ from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEp
 from rebalance_agent.tracking.evidence import late_commits
 from rebalance_agent.tracking.evidence.commit_times import (
     AWAITED_MAX_MS,
-    COMMIT_DELAY_MS,
     EARLIER_MAX,
     EARLIER_MAX_MS,
     CommitTimes,
 )
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_commits import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
@@ -316,7 +316,7 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 2)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.last_commits.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1_000, 2_000):
         times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
@@ -372,7 +372,7 @@ def test_first_commits_are_not_awaited_for_ever():
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.PARTITIONS_MAX", 1)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.last_commits.PARTITIONS_MAX", 1)
     times = CommitTimes()
     times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)

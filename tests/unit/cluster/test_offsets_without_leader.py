@@ -1,0 +1,54 @@
+"""ListOffsets for partitions whose leader changes during the request."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import OFFSET_INVALID
+
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError
+
+
+def cluster(offsets):
+    """One whose brokers give these offsets by partition."""
+
+    def answered(offset):
+        future = Future()
+        future.set_result(SimpleNamespace(offset=offset))
+        return future
+
+    made = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0"})
+    made._admin = SimpleNamespace(
+        poll=lambda _: 0, list_offsets=lambda asked, **_: {each: answered(offsets[each.partition]) for each in asked}
+    )
+    return made
+
+
+ASKED = {
+    "the end": lambda asked: asked.end_offsets("t", [0, 1]),
+    "the start": lambda asked: asked.start_offsets("t", [0, 1]),
+    "a time": lambda asked: asked.offsets_since("t", [0, 1], 5),
+}
+
+
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
+    """It gives -1001 and no error: taken for an end, a topic looked empty, and a snapshot as if there were none."""
+    with pytest.raises(ClusterError, match="its leader changed"):
+        ask(cluster({0: 20, 1: OFFSET_INVALID}))
+    assert ask(cluster({0: 20, 1: 30})) == {0: 20, 1: 30}
+
+
+def test_of_ends_those_are_left_out_whose_leader_went():
+    asked = [("t", 0), ("t", 1)]
+    reported = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
+    assert reported == {("t", 0): 20}
+    with pytest.raises(ClusterError, match="its leader changed"):
+        cluster({0: OFFSET_INVALID, 1: OFFSET_INVALID}).ends(asked)
+
+
+def test_a_time_after_the_last_record_is_no_failure():
+    assert cluster({0: 20, 1: -1}).offsets_since("t", [0, 1], 5) == {0: 20}
