@@ -189,7 +189,7 @@ ON_REQUEST = (
 class Row:
     """The result of a tier. ``minutes``: from the start of its first command to the end of its last one.
 
-    Tiers overlap. ``cpu_minutes``: processor time, without Spark's Java process, which outlives its tests.
+    Tiers overlap. ``cpu_minutes``: processor time of its commands, without the programs built in the background.
     ``failures``: pytest's lines about its failed tests.
     """
 
