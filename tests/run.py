@@ -2,9 +2,9 @@
 
 ``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. The exit code is 0 only if every tier that ran
 has passed. Without ``--tier`` all tiers run except those in `ON_REQUEST` (``make test-slow`` requests one by name).
-``--fast`` (``make test-fast``) is for quick checks during development: no coverage, no Spark, and one end-to-end path
-with a broker. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at
-the end.
+``--fast`` (``make test-fast``) is for quick checks during development: no Spark, and one end-to-end path with a broker.
+``--tier coverage`` (``make test-coverage``) counts which lines the unit, golden and timed tests execute; no other tier
+counts. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at the end.
 
 Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, two
 processes at a time, or one if they follow a schedule. Tests that compute run beside them at a lower priority.
@@ -41,6 +41,9 @@ NO_TESTS = 5  # pytest's exit status if no test was selected
 MEMORY = Path("/dev/shm")  # Linux's file system in memory
 MEMORY_BYTES_MIN = 8 << 30  # brokers, Spark and their files need about four gigabytes together
 
+GO = {"GOGC": "400", "GOMEMLIMIT": "2GiB"}
+"""Settings of programs in Go: their garbage collector waits until five times the memory in use is reached, up to a
+limit. Compiling Kubernetes takes a fifth less processor time, and evaluating the alerts' rules a quarter less."""
 
 COMPUTING = Lane(1 + (os.cpu_count() or 1), niceness=3)
 """Commands that compute, without time limits of their own: one more than processors, since Spark, the longest, waits
@@ -86,11 +89,11 @@ def tool(*arguments: str) -> Command:
 
 
 def pytest(
-    *arguments: str, lane: Lane = COMPUTING, processes: int = 1, slots: int = 1, coverage: bool = True
+    *arguments: str, lane: Lane = COMPUTING, processes: int = 1, slots: int = 1, coverage: bool = False
 ) -> Command:
     """A pytest command. Coverage makes pure Python two to three times slower.
 
-    Tests marked ``no_cover`` run without it, because other tests cover the same lines.
+    Tests marked ``no_cover`` are not counted, because other tests cover the same lines.
     """
     counting = ("--cov", "--cov-report=") if coverage else ()
     name = " ".join(("pytest", *arguments))
@@ -107,29 +110,26 @@ STATIC = Tier(
     ),
 )
 # Slow files come first: a slow file that starts last would delay the end of the tier.
-UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
-"""Tests without coverage: many examples of code that the unit tests execute as well, or processes of their own."""
 COUNTED = ("tests/golden", "tests/unit")
-FAST = (*UNCOUNTED, *COUNTED)
+"""Tests whose coverage is counted: the others of tier fast have many examples of the same code, or start processes."""
+FAST = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts", *COUNTED)
 SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
     STATIC,
-    # First, because its tests need most processor time. Most of it is Java's, which contributes no coverage; counting
-    # doubles Python's part.
-    Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2, coverage=False),)),
-    # A second process for the counted tests would start when Spark's have ended, and collect for what is left.
-    Tier("fast", (pytest(*COUNTED), pytest(*UNCOUNTED, processes=2, coverage=False))),
+    # First, because its tests need most processor time.
+    Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2),)),
+    Tier("fast", (pytest(*FAST, processes=2),)),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
-    Tier("peers", (pytest("tests/peers", coverage=False),)),
+    Tier("peers", (pytest("tests/peers"),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
     Tier(
         "helm",
         (
-            pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),
-            pytest("tests/helm", "-m", "api_server", "--timeout=3600", coverage=False),
+            pytest("tests/helm", "-m", "not api_server", "--timeout=3600"),
+            pytest("tests/helm", "-m", "api_server", "--timeout=3600"),
         ),
         beforehand=HELM_PROGRAMS,
     ),
@@ -137,8 +137,8 @@ TIERS = (
     Tier(
         "live",
         (
-            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, slots=2, coverage=False),
-            pytest("tests/alerts", "tests/dashboards", "-m", "not live", coverage=False),
+            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, slots=2),
+            pytest("tests/alerts", "tests/dashboards", "-m", "not live"),
         ),
     ),
     Tier(
@@ -146,18 +146,18 @@ TIERS = (
         (
             # Tests that follow a schedule or a model.
             pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
-            # Each process has a broker of its own. They need longest of all, so they do not count as well.
-            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2, coverage=False),
+            # Each process has a broker of its own.
+            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
         ),
     ),
 )
 
 LOOP = (
     STATIC,
-    Tier("fast", (pytest(*FAST, QUICK, processes=2, coverage=False),)),
-    Tier("peers", (pytest("tests/peers", QUICK, coverage=False),)),
-    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=3600", coverage=False),), HELM_PROGRAMS),
-    Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
+    Tier("fast", (pytest(*FAST, QUICK, processes=2),)),
+    Tier("peers", (pytest("tests/peers", QUICK),)),
+    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=3600"),), HELM_PROGRAMS),
+    Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING),)),
 )
 """Tiers of ``--fast``: without tests that need minutes or a control plane, and with fewer examples."""
 
@@ -166,13 +166,21 @@ ON_REQUEST = (
     Tier(
         "slow",
         (
-            pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),
-            pytest("tests/properties", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
-            pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
+            pytest("tests/slow", "--timeout=3600", lane=ALONE),
+            pytest("tests/properties", DEEP, "--timeout=3600", lane=ALONE),
+            pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE),
+        ),
+    ),
+    # Counting changes no result, so `make test` does without.
+    Tier(
+        "coverage",
+        (
+            pytest(*COUNTED, lane=ALONE, coverage=True),
+            pytest("tests/integration", "-m", "timed", lane=ALONE, coverage=True),
         ),
     ),
     # A real node needs root on Linux, system packages, and a build of all Kubernetes programs.
-    Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE, coverage=False),)),
+    Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE),)),
 )
 """Tiers that run only if they are requested by name."""
 
@@ -181,7 +189,7 @@ ON_REQUEST = (
 class Row:
     """The result of a tier. ``minutes``: from the start of its first command to the end of its last one.
 
-    Tiers overlap. ``cpu_minutes``: processor time, without Spark's Java process, which outlives its tests.
+    Tiers overlap. ``cpu_minutes``: processor time of its commands, without the programs built in the background.
     ``failures``: pytest's lines about its failed tests.
     """
 
@@ -195,7 +203,7 @@ class Row:
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fast", action="store_true", help="a quick check in minutes, without coverage")
+    parser.add_argument("--fast", action="store_true", help="a quick check in minutes")
     parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, *ON_REQUEST)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
@@ -262,13 +270,14 @@ def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | 
 
 
 def environment_of_commands(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of every command: ``environment``, with our package on the path and compiled modules kept.
+    """The variables of every command: ``environment``, our package on the path, and `GO` where it says nothing else.
 
-    Hundreds of processes of a run import the same modules. If ``PYTHONDONTWRITEBYTECODE`` is set, as images of Python
-    often have it, each compiles them again: half a second of a command's start, and half of a collection by pytest.
+    Compiled modules are kept: hundreds of processes of a run import the same ones. If ``PYTHONDONTWRITEBYTECODE`` is
+    set, as images of Python often have it, each compiles them again: half a second of a command's start, and half of a
+    collection by pytest.
     """
     kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPATH": str(ROOT / "agent")}
+    return GO | kept | {"PYTHONPATH": str(ROOT / "agent")}
 
 
 def in_memory() -> str | None:
@@ -334,9 +343,9 @@ def good_ends(extra: list[str]) -> set[int]:
 
 
 def report_coverage(environment: dict[str, str]) -> None:
-    """Print the coverage of the tiers that count it, together; it does not affect the exit code."""
+    """Print what the tier ``coverage`` counted, if it ran; it does not affect the exit code."""
     if any(ROOT.glob(".coverage.*")):
-        print("\ncoverage of the unit, golden and integration tests:", flush=True)
+        print("\ncoverage of the unit, golden and timed tests:", flush=True)
         for arguments in (("combine", "--quiet"), ("report", "--skip-covered", "--precision=0")):
             subprocess.run([str(BIN / "python"), "-m", "coverage", *arguments], env=environment, check=False)
 

@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from pyspark import SparkContext
 
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -24,6 +25,9 @@ def spark():
     with open_session(settings, "tests") as session:
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each call where tests catch all levels
         yield session
+    java = SparkContext._gateway.proc
+    java.stdin.close()  # it ends by itself
+    java.wait(60)  # so that its processor time counts as the tests'
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""The command runs a fleet's whole history through every stage, and its last line is a summary."""
+"""The command runs a fleet's whole history through every stage, and its last line is a summary.
+
+Single stages come to the same, and a dry run of one on the tables changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def reported(folder):
-    """The events that were read, and what the command said in the end."""
+def ended(folder):
+    """The command, which has ended with the exit code 0."""
     spark = [word for name, value in SHORT_LIVED.items() for word in ("--spark", f"{name}={value}")]
     command = [
         sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events", str(folder / "events"),
@@ -38,12 +41,18 @@ def reported(folder):
     environment = {**os.environ, "PYTHONPATH": str(AGENT)}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def reported(ended, folder):
+    """The events that were read, and what the command said in the end."""
     lines = [
         line for path in (folder / "events").glob("*.gz") for line in gzip.decompress(path.read_bytes()).splitlines()
     ]
     events = {each["event_id"]: each for each in map(json.loads, lines)}  # what is revised comes again
     assert len(events) < len(lines)
-    return list(events.values()), json.loads(done.stdout.splitlines()[-1])
+    return list(events.values()), json.loads(ended.stdout.splitlines()[-1])
 
 
 def test_each_event_counts_once_and_what_is_none_is_rejected(reported):
@@ -70,3 +79,26 @@ def test_tables_and_report_are_written(reported, folder, spark):
     assert tables.read("generations").count() == summary["generations"]
     report = (folder / "report.html").read_text()
     assert report.lower().startswith("<!doctype html>")
+    assert len(report) > 10_000
+
+
+def test_stage_after_stage_comes_to_what_run_comes_to(run, ended, reported, folder, tmp_path):
+    assert run(tmp_path, "ingest", "--events", folder / "events")[0] == 0
+    code, aggregated, said = run(tmp_path, "aggregate")
+    assert (code, aggregated["broken"]) == (0, 0)
+    assert "aggregate: group_hours" in said
+    code, advised, _ = run(tmp_path, "whatif")
+    assert (code, advised["broken"]) == (0, 0)
+    _, whole = reported
+    assert (whole["generations"], whole["fidelity"]) == (aggregated["generations"], advised["fidelity"])
+    assert "run: recommendations" in ended.stderr
+
+
+def test_a_dry_run_of_tables_counts_and_writes_nothing(run, reported, folder, contents):
+    _, summary = reported
+    before = contents(folder)
+    assert run(folder, "aggregate", "--dry-run")[:2] == (0, {"events": summary["events"]})
+    assert run(folder, "whatif", "--dry-run")[:2] == (0, {"generations": summary["generations"]})
+    assert run(folder, "report", "--out", folder / "other.html", "--dry-run")[1]["groups"] == GROUPS
+    assert run(folder, "maintain", "--dry-run")[1]["files"]["generations"] >= 1
+    assert contents(folder) == before

@@ -1,10 +1,8 @@
-"""A session starts and ends in its own process: its leftovers and their owner. Its workers import from folders."""
+"""Sessions start and end in a process: what they leave, and which modules and strategies their workers find."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,37 +10,59 @@ import pandas as pd
 import pyspark
 import pytest
 
-from support.pipeline.pipelines import AGENT, SHORT_LIVED
+from rebalance_agent.advice import history_of, what_if
+from rebalance_agent.assignors import STRATEGIES
+from support.assignors.plugin_site import ROOT, install, run
+from support.tracker.histories import clustered
 
-TWICE = f"""
+PROGRAM = """
+import json, sys
+sys.path.append(sys.argv[1])  # of the driver alone
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-settings = SessionSettings(master="local[1]", driver_memory="512m", more={json.dumps(SHORT_LIVED)})
-for _ in range(2):
-    with open_session(settings) as spark:
-        print(spark.range(3).count())
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.whatif_tables import studies, whatif
+from support.pipeline.event_rows import events_frame
+from support.pipeline.pipelines import SHORT_LIVED
+from support.tracker.histories import clustered
+
+settings = SessionSettings(master="local[1]", driver_memory="512m", partitions=1, more=SHORT_LIVED)
+with open_session(settings) as spark:
+    print(spark.range(3).count())
+with open_session(settings) as spark:
+    events = events_frame(spark, clustered(8))
+    rows = whatif(studies(generations(events), events)).collect()
+print(json.dumps({row["strategy"]: [row["refused"], row["moved"]] for row in rows}))
 """
 
 
-@pytest.fixture
-def run(tmp_path):
-    def run():
-        environment = {**os.environ, "PYTHONPATH": str(AGENT)}
-        done = subprocess.run(
-            [sys.executable, "-c", TWICE], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout.split()) == (0, ["3", "3"]), done.stderr[-3000:]
-        return [each.name for each in tmp_path.iterdir()]
-
-    return run
+@pytest.fixture(scope="module")
+def started_in(tmp_path_factory):
+    """An empty folder."""
+    return tmp_path_factory.mktemp("started-in")
 
 
-def test_where_it_was_started_nothing_is_left(run):
-    assert run() == []
+@pytest.fixture(scope="module")
+def output(tmp_path_factory, started_in):
+    """What a program prints that has two sessions, and a package with strategies on its path."""
+    site = install(tmp_path_factory.mktemp("site"))
+    ended = run(site, "-c", PROGRAM, str(ROOT / "tests"), folder=started_in)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    return ended.stdout.splitlines()
 
 
-def test_a_folder_that_was_there_before_stays(run, tmp_path):
-    (tmp_path / "artifacts").mkdir()
-    assert run() == ["artifacts"]
+def test_where_it_was_started_nothing_is_left(output, started_in):
+    assert output[0] == "3"
+    assert list(started_in.iterdir()) == []
+
+
+def test_workers_find_the_strategies_that_the_driver_finds(output):
+    found = json.loads(output[1])
+    assert found.keys() == {*STRATEGIES, "rendezvous", "cooperative-rendezvous"}
+    refused, moved = found["rendezvous"]
+    assert refused is None
+    assert moved > 0
+    ours = {each.strategy: each for each in what_if(history_of(clustered(8))).outcomes}
+    assert found["range"] == [None, ours["range"].figures.moved]
 
 
 def test_workers_import_from_folders(spark):

@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from confluent_kafka import Producer
+from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
@@ -14,17 +15,10 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.baselines_topic import publish_baselines
 from rebalance_agent.pipeline.tables.generations import generations
-from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import create_topic, eventually, everything, members, observing
 from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member
 
 DAY_MS = 86_400_000
-
-
-@pytest.fixture(scope="module")
-def kafka():
-    with EmbeddedKafka() as kafka:
-        yield kafka
 
 
 def computed(spark, cluster_id, group, now_ms, seconds):
@@ -48,9 +42,13 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
     group, topic, cluster_id = f"group-{unique}", f"baselines-{unique}", Cluster(servers).identify()[0]
     create_topic(kafka.bootstrap_servers, group, 1)
     producer = Producer(servers)
+    measured = computed(spark, cluster_id, group, now_ms, (0.5, 2.5, 1.5)).cache()
 
-    def publish(name, *seconds, clusters=()):
-        publish_baselines(computed(spark, cluster_id, name, now_ms, seconds), servers, topic, clusters)
+    def publish(name, p50=None, clusters=()):
+        """Publish the measured baselines as those of a group, with another median if it is given."""
+        median = F.col("stall_p50") if p50 is None else F.lit(p50)
+        frame = measured.withColumns({"group": F.lit(name), "stall_p50": median})
+        publish_baselines(frame, servers, topic, clusters)
 
     def put(key, value):
         producer.produce(topic, key=key, value=value)
@@ -67,10 +65,10 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
 
         eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group))
         assert shown() is None
-        publish(group, 0.5, 2.5, 1.5)
+        publish(group)
         eventually(lambda: shown() == 1.5)
         assert shown("p99") is None
-        publish("nobody-here", 7.0, 7.0, 7.0)
+        publish("nobody-here")
         [record, _] = everything(kafka.bootstrap_servers, topic)
         assert record.key().decode() == f"{cluster_id}:{group}"
         assert len(baseline_from_json(record.value()).hours) == 168
@@ -78,16 +76,17 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         put(record.key(), b"{}")
         eventually(lambda: watched.metric("rebalance_agent_baselines_malformed_total") == 1)
         assert shown() == 1.5
-        publish(group, 4.0, 4.0, 4.0)
+        publish(group, 4.0)
         eventually(lambda: shown() == 4.0)
         # Of another cluster's pipeline nothing is known, of this one's the group has no baseline any more.
-        publish("nobody-here", 7.0, 7.0, 7.0, clusters=["another"])
-        publish("nobody-here", 8.0, 8.0, 8.0, clusters=[cluster_id])
+        publish("nobody-here", 7.0, clusters=["another"])
+        publish("nobody-here", 8.0, clusters=[cluster_id])
         eventually(lambda: shown() is None)
-        publish("nobody-here", 9.0, 9.0, 9.0, clusters=[cluster_id])
+        publish("nobody-here", 9.0, clusters=[cluster_id])
         deleted = [each.key() for each in everything(kafka.bootstrap_servers, topic) if each.value() is None]
         assert deleted == [record.key()]
         assert watched.ready()
+    measured.unpersist()
 
 
 def test_what_cannot_be_published_is_reported_in_a_line(spark):

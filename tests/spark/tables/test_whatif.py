@@ -122,20 +122,22 @@ def test_the_columns_are_those_of_the_tables(studied):
 
 
 @pytest.mark.parametrize("piece_bytes", [3_000, 4_500, 6_000])  # of generations with 1,300 to 2,400
-@pytest.mark.parametrize("group", ["clustered", "cooperative", "walk-range-1"])
-def test_a_long_history_comes_in_pieces_that_add_up(spark, monkeypatch, group, piece_bytes):
+def test_a_long_history_comes_in_pieces_that_add_up(spark, monkeypatch, piece_bytes):
     monkeypatch.setattr(module, "CHUNK_BYTES", piece_bytes)
-    pieces = study(spark, {group: HISTORIES[group]}).toPandas()
-    assert sorted(pieces["chunk"]) == list(range(len(pieces)))
-    assert len(pieces) > 1
-    found, whole = read_studies(pieces), what_if(history_of(HISTORIES[group]))
-    assert summed(found.whatif.recorded) == summed(whole.recorded)
-    for part, each in zip(found.whatif.outcomes, whole.outcomes, strict=True):
-        assert (part.strategy, part.refused) == (each.strategy, each.refused)
-        if each.strategy in FORGETFUL:
-            assert summed(part.figures) == summed(each.figures)
-        assert part.figures.generations == each.figures.generations
-    assert found.fidelity == fidelity(history_of(HISTORIES[group]))
+    groups = ("clustered", "cooperative", "walk-range-1")
+    studied = study(spark, {group: HISTORIES[group] for group in groups}).toPandas()
+    assert set(studied["group"]) == set(groups)
+    for group, pieces in studied.groupby("group"):
+        assert sorted(pieces["chunk"]) == list(range(len(pieces))), group
+        assert len(pieces) > 1, group
+        found, whole = read_studies(pieces), what_if(history_of(HISTORIES[group]))
+        assert summed(found.whatif.recorded) == summed(whole.recorded), group
+        for part, each in zip(found.whatif.outcomes, whole.outcomes, strict=True):
+            assert (part.strategy, part.refused) == (each.strategy, each.refused), group
+            if each.strategy in FORGETFUL:
+                assert summed(part.figures) == summed(each.figures), (group, each.strategy)
+            assert part.figures.generations == each.figures.generations, (group, each.strategy)
+        assert found.fidelity == fidelity(history_of(HISTORIES[group])), group
 
 
 def summed(figures):

@@ -59,10 +59,14 @@ def declare(site, package, version="1.0", /, **strategies):
     return site
 
 
-def run(site, *arguments, stdin=None):
-    """A Python of its own that finds what is installed in ``site``; ``arguments`` are those of ``python``."""
+def run(site, *arguments, stdin=None, folder=None):
+    """A Python of its own that finds what is installed in ``site``; ``arguments`` are those of ``python``.
+
+    ``folder``: where it is started, by default where this process was.
+    """
     return subprocess.run(
         [sys.executable, *arguments],
+        cwd=folder,
         check=False,
         capture_output=True,
         text=True,

@@ -164,3 +164,12 @@ def run(runs: list[Run], folder: Path) -> dict[str, str]:
     # What failed is reported on standard error, without the file's name: all of it goes with each that failed.
     objections = dict.fromkeys((each.key for each in runs), "")
     return objections | {key_of[path]: said.stderr for path, said_of in verdicts.items() if "SUCCESS" not in said_of}
+
+
+def unnoticed(runs: list[Run], folder: Path) -> list[str]:
+    """The keys of the runs that meet all their cases. A run that fails one is not evaluated with its later ones."""
+    for number in range(max(len(each.cases) for each in runs)):
+        once = [replace(each, cases=[each.cases[number]]) for each in runs if number < len(each.cases)]
+        objections = run(once, folder) if once else {}
+        runs = [each for each in runs if not objections.get(each.key)]
+    return [each.key for each in runs]

@@ -23,12 +23,17 @@ START_S = 300
 AGENT = Path(__file__).parents[3] / "agent"
 SHORT_LIVED = {
     # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    # Without a size, the classes of Spark and Delta cause five collections of the whole heap.
+    "spark.driver.defaultJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -XX:MetaspaceSize=256m"
+    ),
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Nor do the rows differ enough between partitions for a plan to be worth changing.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Every plan is written as text for a page that is not served: the shorter form.
+    "spark.sql.ui.explainMode": "simple",
 }
 """Spark properties of sessions that live for a test or two."""
 

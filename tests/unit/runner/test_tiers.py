@@ -27,10 +27,14 @@ def test_what_is_run_in_minutes_is_run_with_every_change():
 def test_only_what_is_asked_for_runs_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
-    assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]
+    assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1, 1]
 
 
 def test_commands_keep_compiled_modules_where_the_environment_forbids_it():
     given = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/home/user", "PYTHONPATH": "elsewhere"}
     agent = str(TESTS.parent / "agent")
-    assert run.environment_of_commands(given) == {"HOME": "/home/user", "PYTHONPATH": agent}
+    assert run.environment_of_commands(given) == run.GO | {"HOME": "/home/user", "PYTHONPATH": agent}
+
+
+def test_settings_of_programs_in_go_are_the_users_where_there_are_some():
+    assert run.environment_of_commands({"GOGC": "100"})["GOGC"] == "100"
