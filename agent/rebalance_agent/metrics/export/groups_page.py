@@ -77,7 +77,7 @@ class GroupsPage:
     @property
     def left_out(self) -> int:
         """Groups without series, since the page would have more than ``page_bytes_max``."""
-        return self._kept.total(lambda texts: not texts.texts)
+        return self._kept.left_out
 
     def refresh(self) -> None:
         """Write the texts of all changed groups, so that the next scrape has less to do."""

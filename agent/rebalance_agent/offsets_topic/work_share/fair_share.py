@@ -2,7 +2,8 @@
 
 A group that has used its share waits, and the oldest of its records are skipped if too many wait. Consumer, share and
 streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records. The
-share is of a processor; where there is less time for all, the records of other groups come first.
+share is of a processor; where there is less time for all, the records of other groups come first. Then groups whose
+names begin alike have one share together, since thousands of groups that each do little take as much time as one.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.offsets_topic.work_share.crowds import Crowds, crowd_name
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
 from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
+__all__ = ["AHEAD_MAX", "CROWD_BYTES_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
 
 AHEAD_MAX = 100
 """Observations in the inbox from which on no more waiting records are put into it: records of groups that do not wait
 come behind them. They are 20 ms of work, and released several times a second, more than one group's share."""
+
+CROWD_BYTES_MAX = 16 * 2**20
+"""Bytes of waiting records from which on no more of them wait for the sake of others that are within their own share:
+nothing of such a group is skipped, as it may be an ordinary one of thousands that restart."""
 
 NAMED_S = 300.0
 """Seconds for which a group is named after its last record that waited: alerts are evaluated meanwhile."""
@@ -42,6 +48,8 @@ class FairShare:
         """Start with no group waiting; ``decode`` returns None for a record that it cannot read."""
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
+        self._crowds, self._crowd_budget = Crowds(), WorkBudget(context.clock.monotonic())
+        self._of_crowd: dict[bytes, bytes] = {}
         self._waiting = SetAside()
         self._waited = self._skipped = 0
         self._due: list[tuple[float, int, bytes]] = []
@@ -53,13 +61,16 @@ class FairShare:
         """Emit a record that was read now, or let it wait."""
         group, now = group_of_key(record.key), self._context.clock.monotonic()
         if group not in self._waiting and self._budget.allows(group, len(record.message), now):
-            self._spend(group, record, now)
-        else:
-            self._waited += 1
-            if group not in self._in_due:
-                self._set_due(group, len(record.message), now)
-            self._skipped += self._waiting.put(group, record)
-            self._name(group, record.key, now)
+            crowd = self._crowds.of(group, now)
+            if not self._waits_for_others(crowd, now):
+                self._spend(group, record, now)
+                return
+            self._of_crowd[group] = crowd
+        self._waited += 1
+        if group not in self._in_due:
+            self._set_due(group, len(record.message), now)
+        self._skipped += self._waiting.put(group, record)
+        self._name(group, record.key, now)
 
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. To be called several times a second.
@@ -73,6 +84,7 @@ class FairShare:
             _, _, group = heapq.heappop(self._due)
             self._in_due.discard(group)
             if group not in self._waiting:
+                self._of_crowd.pop(group, None)
                 continue  # its records were dropped
             if not self._budget.allows(group, self._waiting.next_bytes(group), now):
                 late.append(group)
@@ -81,8 +93,16 @@ class FairShare:
             emitted += 1
             if group in self._waiting:
                 self._set_due(group, self._waiting.next_bytes(group), now)
+            else:
+                self._of_crowd.pop(group, None)
         for group in late:
             self._set_due(group, self._waiting.next_bytes(group), now)
+
+    def _waits_for_others(self, crowd: bytes, now: float) -> bool:
+        """Whether records of a crowd come behind those of others: the tracker is late, and the crowd has its share."""
+        if len(self._context.inbox) < AHEAD_MAX or self._waiting.size_bytes >= CROWD_BYTES_MAX:
+            return False
+        return not self._crowd_budget.allows(crowd, 0, now)
 
     def _count(self) -> None:
         """Count the records that waited and were skipped since the last call: all at once, as there are thousands."""
@@ -118,6 +138,7 @@ class FairShare:
         else:
             seconds = part_seconds(size)
         self._budget.spend(group, size, seconds, now)
+        self._crowd_budget.spend(self._crowds.of(group, now), 0, seconds, now)
 
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)
@@ -126,11 +147,14 @@ class FairShare:
         return record
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
-        if known := self._named.pop(group, None):
-            self._named[group] = known[0], now
+        """Name the group that has to wait, or the crowd whose share it waits for."""
+        crowd = self._of_crowd.get(group)
+        entry = group if crowd is None else crowd + b"*"
+        if (known := self._named.pop(entry, None)) is not None:
+            self._named[entry] = known[0], now
             return
         try:
-            self._named[group] = decode_record(key, None).group, now
+            self._named[entry] = decode_record(key, None).group if crowd is None else crowd_name(crowd), now
         except DecodeError:
             return
         if len(self._named) > NAMED_MAX:

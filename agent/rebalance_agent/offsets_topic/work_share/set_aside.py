@@ -88,6 +88,11 @@ class SetAside:
         """Whether records of the group wait."""
         return group in self._queues
 
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all waiting records, and what it takes to keep them."""
+        return self._size_bytes
+
     def groups(self) -> list[bytes]:
         """Return the groups whose records wait."""
         return list(self._queues)

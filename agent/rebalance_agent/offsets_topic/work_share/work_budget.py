@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "WorkBudget", "part_seconds", "work_seconds"]
+__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "RECORD_S", "WorkBudget", "part_seconds", "work_seconds"]
 
 RECORD_S = 0.004
 """Seconds of work that any record of a classic group causes, all steps together: its view, its text on /metrics, its

@@ -28,7 +28,13 @@ from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, 
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
+from rebalance_agent.runtime.processes.memory import (
+    GIVE_BACK_EVERY_S,
+    LOOK_AT_ALL_EVERY_S,
+    give_back,
+    look_at_all,
+    older_objects_kept,
+)
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.roles import ObserverSettings
@@ -149,6 +155,7 @@ class Observer:
         if stop.is_set():
             return
         self._log.info("connected", cluster=cluster_id)
+        stack.enter_context(older_objects_kept())
         # Ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
@@ -167,6 +174,7 @@ class Observer:
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
         schedule.every(GIVE_BACK_EVERY_S, give_back, "memory")
+        schedule.every(LOOK_AT_ALL_EVERY_S, look_at_all, "garbage")
         rights = rights_watch(self._settings, self._properties, cluster.access, self._health, watch.denied)
         schedule.every(RIGHTS_WATCH_S, rights, "rights")
         if topic := self._settings.baselines_topic:

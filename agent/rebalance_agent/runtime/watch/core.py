@@ -23,7 +23,11 @@ TICK_S = 0.1
 """Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
 
 BATCH_MAX = 500
-"""Maximum number of observations between two updates of the changed views: some milliseconds of work."""
+"""Maximum number of observations between two updates of the changed views."""
+
+BATCH_S = 0.05
+"""Seconds of work between two updates of the changed views, while there are that many observations: a record of a
+classic group is a millisecond of work, one of another group a tenth."""
 
 JUDGED_AT_ONCE = 20
 """Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
@@ -32,6 +36,10 @@ appear at once, as at a start, they are shown unjudged first."""
 REFRESH_S = 1.0
 """Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, as at a start: each
 is written once then, and not with each of its observations."""
+
+REFRESH_SHARE = 0.1
+"""Part of a processor that ``refresh`` may take, where one call takes more than `FREE_S`: it goes through all groups,
+and may write one text for each change of each. A scrape writes what is not written, up to its own bound."""
 
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
@@ -72,7 +80,7 @@ class Core:
         self._views_after = Pauses(self.clock, VIEW_SHARE)
         self._judged_late: dict[str, None] = {}
         self._judged_after = Pauses(self.clock, JUDGE_SHARE)
-        self._refreshed = self.clock.monotonic()
+        self._refreshed = self._refresh_at = self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
@@ -96,8 +104,12 @@ class Core:
     def _run(self) -> None:
         ticked = self.clock.monotonic()
         while (batch := self.inbox.take(BATCH_MAX, self._patience_s())) or not self.inbox.closed:
+            begun = self.clock.monotonic()
             for observation in batch:
                 self._observe(observation)
+                if (now := self.clock.monotonic()) - begun >= BATCH_S:
+                    begun = now
+                    self._renew()
             if self.tracker.behind or self.clock.monotonic() - ticked >= TICK_S:
                 ticked = self.clock.monotonic()
                 self._observe(Tick(self.clock.now_ms()))
@@ -165,7 +177,11 @@ class Core:
 
     def _refresh(self) -> None:
         now, members = self.clock.monotonic(), self._unwritten
-        if not members or (len(members) > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S):
+        if (
+            not members
+            or now < self._refresh_at
+            or (len(members) > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S)
+        ):
             return
         self._unwritten, self._refreshed = {}, now
         begun = self.clock.thread_time()
@@ -174,8 +190,10 @@ class Core:
         except Exception:  # noqa: BLE001 - a scrape writes what is not written
             self._log.exception("refresh_failed")
         took, written = self.clock.thread_time() - begun, sum(members.values())
-        for group, count in members.items() if took > FREE_S else ():
-            self._views_after.add(group, took * count / written)
+        if took > FREE_S:
+            self._refresh_at = now + took / REFRESH_SHARE
+            for group, count in members.items():
+                self._views_after.add(group, took * count / written)
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         begun = self.clock.thread_time()

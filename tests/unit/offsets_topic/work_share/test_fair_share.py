@@ -12,11 +12,15 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.work_share import fair_share
+from rebalance_agent.offsets_topic.work_share.crowds import NEW_MAX
 from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_MAX, NAMED_S
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
+    BURST_S,
     GROUP_RATE,
     PART_S,
+    RECORD_S,
     WorkBudget,
     work_seconds,
 )
@@ -43,6 +47,12 @@ class Observer:
 
     def read(self, *records):
         """``records``: of classic groups by their group, others by their key, each with its value."""
+        messages = self._messages(records)
+        self.emitter.share.release()
+        self.emitter.emit_live(messages, messages, {0: self.offset})
+        return self._taken()
+
+    def _messages(self, records):
         messages = [
             FakeRecord(
                 group if isinstance(group, bytes) else group_key(group),
@@ -54,8 +64,14 @@ class Observer:
             for index, (group, value) in enumerate(records)
         ]
         self.offset += len(messages)
-        self.emitter.share.release()
-        self.emitter.emit_live(messages, messages, {0: self.offset})
+        return messages
+
+    def emit(self, *records):
+        """As `read`, but waiting records stay where they are."""
+        self.emitter.emit_live(messages := self._messages(records), messages, {0: self.offset})
+        return [record for record in self._taken() if isinstance(record, GroupRecord)]
+
+    def _taken(self):
         taken = self.context.inbox.take(10_000, 0)
         return [each for each in taken if isinstance(each, GroupRecord | EpochRecord)]
 
@@ -220,6 +236,68 @@ def test_records_that_waited_come_behind_those_of_others_while_the_tracker_is_la
     inbox.take(10_000, 0)
     share.release()
     assert len(inbox) == AHEAD_MAX
+
+
+def _late(observer):
+    """Make the tracker late: nobody takes what is in the inbox."""
+    for _ in range(AHEAD_MAX):
+        observer.context.inbox.put(fact(0, GroupEpoch(2)))
+
+
+SMALL = _value(1, {"t": (0,)})
+WITHIN = round(BURST_S / RECORD_S) + 1
+"""Small records that use up the share of a crowd, at most."""
+
+
+@pytest.mark.parametrize("names", ["hostile-{}", "{}-hostile", "hostile.{}.a", "a" * 300 + "{}"])
+def test_many_groups_that_each_do_little_come_behind_others_while_the_tracker_is_late(names):
+    observer = Observer()
+    _late(observer)
+    crowd = [names.format(number) for number in range(2 * WITHIN)]
+    emitted = observer.emit(*((name, SMALL) for name in crowd), ORDERS)
+    assert len(emitted) <= WITHIN + 1, "the crowd has its share"
+    assert [record.group for record in emitted] == [*crowd[: len(emitted) - 1], "orders"], "the others never wait"
+    assert len(observer.emitter.share.named()) == 1
+    for _ in range(WITHIN):  # the tracker is not late any more
+        observer.emitter.share.release()
+        emitted += observer.emit()
+    assert sorted(record.group for record in emitted) == sorted([*crowd, "orders"]), "nothing is lost"
+    assert not any(record.skipped for record in emitted)
+
+
+def test_a_crowd_is_named_by_the_beginning_of_its_names():
+    observer = Observer()
+    _late(observer)
+    observer.emit(*((f"hostile-{number}", SMALL) for number in range(2 * WITHIN)), ORDERS)
+    assert observer.emitter.share.named() == ["hostile*"]
+    observer.context.clock.advance(round((NAMED_S + 1) * 1_000))
+    assert observer.emitter.share.named() == []
+
+
+def test_many_groups_are_read_at_once_while_the_tracker_is_not_late():
+    observer = Observer()
+    found = observer.read(*((f"group-{number}", SMALL) for number in range(AHEAD_MAX)))
+    assert len(found) == AHEAD_MAX
+    assert observer.emitter.share.named() == []
+
+
+def test_names_without_a_common_beginning_have_one_share_if_there_are_many():
+    observer = Observer()
+    _late(observer)
+    crowd = [f"{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}{chr(97 + number // 676)}x" for number in range(900)]
+    emitted = observer.emit(*((name, SMALL) for name in crowd))
+    assert NEW_MAX < len(emitted) <= NEW_MAX + WITHIN
+    assert observer.emitter.share.named() == ["*"]
+
+
+def test_of_very_many_small_records_none_is_skipped_for_others(monkeypatch):
+    """They may be of an ordinary fleet that restarts: beyond this bound they are read on, and Kafka keeps the rest."""
+    monkeypatch.setattr(fair_share, "CROWD_BYTES_MAX", 10_000)
+    observer = Observer()
+    _late(observer)
+    names = [f"group-{number}" for number in range(4 * WITHIN)]
+    emitted = observer.emit(*((name, SMALL) for name in names))
+    assert 2 * WITHIN < len(emitted) < len(names)
 
 
 def test_groups_that_wait_take_turns():
