@@ -17,7 +17,7 @@ from rebalance_agent.tracking.observations import Observation, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core"]
+__all__ = ["BATCH_S", "JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core"]
 
 TICK_S = 0.1
 """Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
@@ -38,8 +38,8 @@ REFRESH_S = 1.0
 is written once then, and not with each of its observations."""
 
 REFRESH_SHARE = 0.1
-"""Part of a processor that ``refresh`` may take, where one call takes more than `FREE_S`: it goes through all groups,
-and may write one text for each change of each. A scrape writes what is not written, up to its own bound."""
+"""Part of a processor that ``refresh`` may take where a call takes more than `FREE_S`, but it is called each
+`REFRESH_S`: it looks at all groups, and writes each that changed. A scrape writes what is not written, up to a bound."""
 
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
@@ -191,7 +191,7 @@ class Core:
             self._log.exception("refresh_failed")
         took, written = self.clock.thread_time() - begun, sum(members.values())
         if took > FREE_S:
-            self._refresh_at = now + took / REFRESH_SHARE
+            self._refresh_at = now + min(REFRESH_S, took / REFRESH_SHARE)
             for group, count in members.items():
                 self._views_after.add(group, took * count / written)
 

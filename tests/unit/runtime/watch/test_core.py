@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock
@@ -9,7 +10,7 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
@@ -239,6 +240,53 @@ def test_what_many_groups_changed_is_refreshed_once_a_second():
         core._refresh()
         clock.advance(100)
     assert refreshed == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("took_ms", "pause_ms"), [(4, 0), (20, 200), (3_000, 1_000)])
+def test_after_a_costly_refresh_the_next_one_waits_for_more_changes(took_ms, pause_ms):
+    clock, refreshed = FakeClock(), []
+
+    def refresh():
+        refreshed.append(clock.monotonic())
+        clock.advance(took_ms)
+
+    core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=refresh)
+    for _ in range(2):
+        core._show({"g": GroupView("g", *_VIEW)})
+        for _ in range(10_000):
+            core._refresh()
+            if not core._unwritten:
+                break
+            clock.advance(1)
+    assert refreshed[1] - refreshed[0] == pytest.approx(max(took_ms, pause_ms) / 1_000)
+
+
+class SlowTracker(FakeTracker):
+    """Each observation takes a tenth of the time between two updates of the views."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock, self.shown_after = clock, []
+
+    def observe(self, observation):
+        if not isinstance(observation, Tick):
+            self.clock.advance(round(BATCH_S * 100))
+        return super().observe(observation)
+
+    def view(self, group, *, judged):
+        self.shown_after.append(len([each for each in self.seen if not isinstance(each, Tick)]))
+        return super().view(group, judged=judged)
+
+
+def test_records_of_one_batch_are_shown_before_all_of_them_are_processed():
+    clock, inbox = FakeClock(), Inbox()
+    tracker = SlowTracker(clock)
+    core = Core(tracker, inbox, clock, [Calls()])
+    for number in range(30):
+        inbox.put(_record(f"g{number}"))
+    inbox.close()
+    core._run()
+    assert sorted(set(tracker.shown_after)) == [10, 20, 30]
 
 
 def test_a_refresh_that_raises_ends_nothing():
