@@ -249,7 +249,8 @@ GROUP_OVER_BUDGET = Metric(
     "rebalance_agent_group_over_budget",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "1 for each group, at most 20, that caused more work than its share: its records waited in the last 5 minutes.",
+    "1 for each group, at most 20, that caused more work than its share: its records waited in the last 5 minutes. "
+    "A name that ends in * means the groups together whose names begin so.",
     ("consumergroup",),
 )
 OBSERVATION_AGE = agent_row(

@@ -39,7 +39,7 @@ is written once then, and not with each of its observations."""
 
 REFRESH_SHARE = 0.1
 """Part of a processor that ``refresh`` may take where a call takes more than `FREE_S`, but it is called each
-`REFRESH_S`: it looks at all groups, and writes each that changed. A scrape writes what is not written, up to a bound."""
+`REFRESH_S`: it looks at all groups, and writes those that changed. A scrape writes what is left, up to a bound."""
 
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
