@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, e
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.work_share import set_aside
+from rebalance_agent.offsets_topic.work_share import fair_share, set_aside
 from support.observer.fakes import FakeRecord, fake_context
 
 __all__ = ["TARGETS"]
@@ -20,8 +20,14 @@ TOPIC_SIZES = {"t": 50}
 STEPS_MAX = 24
 """Records of one input."""
 
+LATE = 128
+"""First byte of a record from which on nobody takes what is in the inbox."""
+
 WAITING_MAX = 4
 """Records of one group that may wait, so that some of an input are skipped."""
+
+AHEAD_MAX = 3
+"""Records in the inbox from which on the tracker is late."""
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("t",), None, {}, -1, None))
 ASSIGNMENTS = [
@@ -32,12 +38,13 @@ VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range
 
 
 def take_shares(data):
-    """Each two bytes are a record: which of four groups, how large, and how long after the one before."""
+    """Each two bytes are a record: which of four groups, how large, how long after the one before, or late."""
     usual, set_aside.KEY_RECORDS_MAX = set_aside.KEY_RECORDS_MAX, WAITING_MAX
+    usual_ahead, fair_share.AHEAD_MAX = fair_share.AHEAD_MAX, AHEAD_MAX
     try:
         _flood(data)
     finally:
-        set_aside.KEY_RECORDS_MAX = usual
+        set_aside.KEY_RECORDS_MAX, fair_share.AHEAD_MAX = usual, usual_ahead
 
 
 def _flood(data):
@@ -56,7 +63,8 @@ def _flood(data):
         wrote[group] += 1
         emitter.share.release()
         emitter.emit_live([record], [record], {0: offset + 1})
-        _take(context, seen, skipped)
+        if what < LATE:
+            _take(context, seen, skipped)
         assert emitter.share.held_back({0: offset + 1})[0] <= offset + 1
     for _ in range(2 * STEPS_MAX):
         context.clock.advance(5_000)
@@ -81,7 +89,14 @@ def _take(context, seen, skipped):
 
 def shares():
     large, small = bytes([12, 10]), bytes([1, 10])
-    return [large * 20 + small * 4, (small + large) * 12, bytes([251, 0, 13, 200, 8, 0])]
+    late = bytes([136, 4, 137, 4, 138, 4, 139, 4])
+    return [
+        large * 20 + small * 4,
+        late * 8,
+        late * 4 + large * 4 + late * 4,
+        (small + large) * 12,
+        bytes([251, 0, 13, 200, 8, 0]),
+    ]
 
 
 TARGETS = (Target("share", take_shares, shares, (), 4.0, 32 * MB, length_max=2 * STEPS_MAX),)
