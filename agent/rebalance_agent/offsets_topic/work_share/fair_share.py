@@ -22,11 +22,18 @@ from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, Waiting
 from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_MAX", "CROWD_BYTES_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
+__all__ = ["AHEAD_MAX", "CROWD_AHEAD_MAX", "CROWD_BYTES_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
 
 AHEAD_MAX = 100
 """Observations in the inbox from which on no more waiting records are put into it: records of groups that do not wait
 come behind them. They are 20 ms of work, and released several times a second, more than one group's share."""
+
+AHEAD_S = 0.1
+"""Estimated seconds of work that are put into the inbox at once of waiting records, for the same reason: 25 records of
+classic groups, which really take a third of that."""
+
+CROWD_AHEAD_MAX = 25
+"""Observations in the inbox from which on a crowd that has used its share has to wait."""
 
 CROWD_BYTES_MAX = 16 * 2**20
 """Bytes of waiting records from which on no more of them wait for the sake of others that are within their own share:
@@ -79,8 +86,8 @@ class FairShare:
         """
         self._count()
         now = self._context.clock.monotonic()
-        emitted, late = 0, list[bytes]()
-        while self._due and self._due[0][0] <= now and (not emitted or len(self._context.inbox) < AHEAD_MAX):
+        emitted_s, late = 0.0, list[bytes]()
+        while self._due and self._due[0][0] <= now and (not emitted_s or self._may_emit_more(emitted_s)):
             _, _, group = heapq.heappop(self._due)
             self._in_due.discard(group)
             if group not in self._waiting:
@@ -89,8 +96,7 @@ class FairShare:
             if not self._budget.allows(group, self._waiting.next_bytes(group), now):
                 late.append(group)
                 continue
-            self._spend(group, self._waiting.pop(group), now)
-            emitted += 1
+            emitted_s += self._spend(group, self._waiting.pop(group), now)
             if group in self._waiting:
                 self._set_due(group, self._waiting.next_bytes(group), now)
             else:
@@ -98,9 +104,12 @@ class FairShare:
         for group in late:
             self._set_due(group, self._waiting.next_bytes(group), now)
 
+    def _may_emit_more(self, emitted_s: float) -> bool:
+        return emitted_s < AHEAD_S and len(self._context.inbox) < AHEAD_MAX
+
     def _waits_for_others(self, crowd: bytes, now: float) -> bool:
         """Whether records of a crowd come behind those of others: the tracker is late, and the crowd has its share."""
-        if len(self._context.inbox) < AHEAD_MAX or self._waiting.size_bytes >= CROWD_BYTES_MAX:
+        if len(self._context.inbox) < CROWD_AHEAD_MAX or self._waiting.size_bytes >= CROWD_BYTES_MAX:
             return False
         return not self._crowd_budget.allows(crowd, 0, now)
 
@@ -131,7 +140,8 @@ class FairShare:
         self._named = {group: named for group, named in self._named.items() if named[1] >= since}
         return sorted(name for name, _ in self._named.values())
 
-    def _spend(self, group: bytes, record: WaitingRecord, now: float) -> None:
+    def _spend(self, group: bytes, record: WaitingRecord, now: float) -> float:
+        """Emit a record; return about how many seconds of work it causes."""
         size, emitted = len(record.message), self._emit(record)
         if record_kind(record.key) == GROUP_METADATA.kind:
             seconds = work_seconds(emitted.value if isinstance(emitted, GroupRecord) else None)
@@ -139,6 +149,7 @@ class FairShare:
             seconds = part_seconds(size)
         self._budget.spend(group, size, seconds, now)
         self._crowd_budget.spend(self._crowds.of(group, now), 0, seconds, now)
+        return seconds
 
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)

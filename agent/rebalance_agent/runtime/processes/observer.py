@@ -186,9 +186,10 @@ class Observer:
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
 
-    def _refresh(self) -> None:
-        self._page.refresh()
+    def _refresh(self) -> bool:
+        """Write texts of /metrics; return whether some are left to write."""
         self._lags.refresh()
+        return self._page.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
         """Take posted events, and the number that their sender had dropped before. Does not block."""

@@ -10,7 +10,7 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, TICK_S, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
@@ -242,23 +242,40 @@ def test_what_many_groups_changed_is_refreshed_once_a_second():
     assert refreshed == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(("took_ms", "pause_ms"), [(4, 0), (20, 200), (3_000, 1_000)])
-def test_after_a_costly_refresh_the_next_one_waits_for_more_changes(took_ms, pause_ms):
-    clock, refreshed = FakeClock(), []
+@pytest.mark.parametrize(
+    ("took_ms", "left", "waiting", "pause_ms"),
+    [(4, 0, 1, 4), (20, 0, 0, 200), (20, 1, 1, 200), (20, 1, 0, 20), (3_000, 0, 1, 3_000)],
+)
+def test_after_a_costly_refresh_the_next_one_comes_after_what_waits(took_ms, left, waiting, pause_ms):
+    clock, inbox, refreshed = FakeClock(), Inbox(), []
 
     def refresh():
         refreshed.append(clock.monotonic())
         clock.advance(took_ms)
+        return left and len(refreshed) == 1
 
-    core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=refresh)
-    for _ in range(2):
-        core._show({"g": GroupView("g", *_VIEW)})
-        for _ in range(10_000):
-            core._refresh()
-            if not core._unwritten:
-                break
-            clock.advance(1)
-    assert refreshed[1] - refreshed[0] == pytest.approx(max(took_ms, pause_ms) / 1_000)
+    core = Core(FakeTracker(), inbox, clock, [Calls()], refresh=refresh)
+    for number in range(waiting):
+        inbox.put(_record(f"g{number}"))
+    core._show({"g": GroupView("g", *_VIEW)})
+    core._refresh()
+    core._show({"g": GroupView("g", *_VIEW)})
+    core._refresh()
+    while len(refreshed) < 2:
+        clock.advance(1)
+        core._refresh()
+    assert refreshed[1] - refreshed[0] == pytest.approx(pause_ms / 1_000)
+
+
+def test_what_a_refresh_leaves_is_refreshed_before_anything_waits():
+    left = [True, True, False]
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: left.pop(0))
+    core._show({"g": GroupView("g", *_VIEW)})
+    for expected in (0, 0, TICK_S):
+        core._refresh()
+        assert core._patience_s() == expected
+    core._refresh()
+    assert not left
 
 
 class SlowTracker(FakeTracker):
