@@ -88,12 +88,11 @@ def _take(context, seen, skipped):
 
 
 def shares():
-    large, small = bytes([12, 10]), bytes([1, 10])
-    late = bytes([136, 4, 137, 4, 138, 4, 139, 4])
+    large, small, late = bytes([12, 10]), bytes([1, 10]), bytes([136, 4, 137, 4, 138, 4, 139, 4])
     return [
         large * 20 + small * 4,
-        late * 8,
-        late * 4 + large * 4 + late * 4,
+        late * (STEPS_MAX // 4),
+        late * 3 + large * 4 + late * 2,
         (small + large) * 12,
         bytes([251, 0, 13, 200, 8, 0]),
     ]
