@@ -54,6 +54,22 @@ def test_refresh_leaves_nothing_to_render_for_the_scrape(clock, rendered):
     assert rendered == []
 
 
+def test_a_refresh_writes_a_bounded_number_of_groups(clock, rendered, monkeypatch):
+    monkeypatch.setattr(groups_page, "REFRESHED_MAX", 2)
+    page = GroupsPage(lambda: [full_view(name) for name in "abc"], clock)
+    assert [page.refresh(), page.refresh(), page.refresh()] == [True, False, False]
+    assert rendered == ["a", "b", "c"]
+
+
+def test_groups_that_change_all_the_time_keep_no_others_from_being_written(clock, rendered, monkeypatch):
+    monkeypatch.setattr(groups_page, "REFRESHED_MAX", 2)
+    versions = iter(range(8, 100))
+    page = GroupsPage(lambda: [*(full_view(name, version=next(versions)) for name in "abc"), full_view("z")], clock)
+    for _ in range(2):
+        assert page.refresh()
+    assert rendered == ["a", "b", "c", "z"]
+
+
 def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch):
     looked = []
     views = (full_view("a"), full_view("b"))

@@ -53,6 +53,7 @@ class KeptTexts:
         self._bytes_max = bytes_max
         self._lock = threading.Lock()
         self._groups: dict[str, GroupTexts] = {}
+        self._left_out: set[str] = set()
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -62,6 +63,11 @@ class KeptTexts:
     def get(self, group: str) -> GroupTexts | None:
         """The group's texts, None if it was never written."""
         return self._groups.get(group)
+
+    @property
+    def left_out(self) -> int:
+        """The number of groups without texts, since there is no room for them."""
+        return len(self._left_out)
 
     def total(self, number: Callable[[GroupTexts], int]) -> int:
         """The sum of ``number`` over all groups."""
@@ -89,6 +95,7 @@ class KeptTexts:
                 _, each = heapq.heappop(sizes)
                 self._bytes -= self._groups[each].size
                 self._groups[each] = self._groups[each]._replace(texts=(), exemplified=())
+                self._left_out.add(each)
 
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
         """Take the texts that a scrape has; return whether they have series that are 0 only in this scrape.
@@ -110,9 +117,11 @@ class KeptTexts:
 
     def readmit(self) -> bool:
         """Drop what was left out and fits again, so that it is written anew; whether there was any."""
+        if not self._left_out:
+            return False
         with self._lock:
             total, any_fits = self._bytes, False
-            for size, group in sorted((kept.size, group) for group, kept in self._groups.items() if not kept.texts):
+            for size, group in sorted((self._groups[group].size, group) for group in self._left_out):
                 total += size
                 if total > self._bytes_max * READMITTED_UP_TO:
                     break
@@ -122,5 +131,6 @@ class KeptTexts:
 
     def _drop(self, group: str) -> None:
         kept = self._groups.pop(group, None)
+        self._left_out.discard(group)
         if kept and kept.texts:
             self._bytes -= kept.size

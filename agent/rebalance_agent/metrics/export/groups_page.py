@@ -7,6 +7,7 @@ most and never waits for a refresh: while thousands of groups change at once, so
 from __future__ import annotations
 
 import threading
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import compress
 from operator import is_not
@@ -22,7 +23,10 @@ from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.metrics.short_names import is_long
 from rebalance_agent.tracking.views import GroupView, StallHistogram
 
-__all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
+__all__ = ["REFRESHED_MAX", "WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
+
+REFRESHED_MAX = 50
+"""Changed groups that one `GroupsPage.refresh` writes, some 10 ms of work: its caller has other work between two."""
 
 WRITTEN_BY_SCRAPE_MAX = 200
 """Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
@@ -53,6 +57,7 @@ class GroupsPage:
         """
         self._views = views
         self._written: tuple[GroupView, ...] = ()
+        self._last_group = ""
         self._clock = clock
         self._limits = limits or SeriesLimits()
         self._format = text or TextFormat()
@@ -77,12 +82,12 @@ class GroupsPage:
     @property
     def left_out(self) -> int:
         """Groups without series, since the page would have more than ``page_bytes_max``."""
-        return self._kept.total(lambda texts: not texts.texts)
+        return self._kept.left_out
 
-    def refresh(self) -> None:
-        """Write the texts of all changed groups, so that the next scrape has less to do."""
+    def refresh(self) -> bool:
+        """Write texts of changed groups, so that the next scrape has less to do; return whether some are left."""
         with self._writing:
-            self._renew()
+            return self._renew(REFRESHED_MAX)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """The `pieces` as one text."""
@@ -117,25 +122,33 @@ class GroupsPage:
                 parts += (header, *samples)
         return parts
 
-    def _renew(self, groups_max: int | None = None) -> None:
-        """Write up to ``groups_max`` changed groups by name, and drop deleted ones. ``_writing`` must be held."""
+    def _renew(self, groups_max: int) -> bool:
+        """Write up to ``groups_max`` changed groups by name, and drop deleted ones; return whether some are left.
+
+        ``_writing`` must be held.
+        """
         views = tuple(self._views())
         if self._scraped_at_zero:
             self._scraped_at_zero, self._written = False, ()
         if views is self._written:
-            return
+            return False
         # Of thousands of views a few are new, nearly always in the places of the old ones.
         new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
         changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
         if len(views) != len(self._kept) + sum(self._kept.get(view.group) is None for view in changed):
             self._written = ()
             self._kept.forget({view.group for view in views})
-        for view in changed[:groups_max]:
+        # Whatever changes meanwhile, each gets its turn.
+        turn = bisect_right(changed, self._last_group, key=lambda view: view.group)
+        for view in [*changed[turn:], *changed[:turn]][:groups_max]:
             self._kept.keep(view.group, self._write(view))
+            self._last_group = view.group
+        left = len(changed) > groups_max
         if self._kept.readmit():
             self._written = ()
-        elif groups_max is None or len(changed) <= groups_max:
+        elif not left:
             self._written = views
+        return left
 
     def _write(self, view: GroupView) -> GroupTexts:
         samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()

@@ -6,12 +6,19 @@ import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
-__all__ = ["GIVE_BACK_EVERY_S", "give_back", "tuned_memory"]
+__all__ = ["GIVE_BACK_EVERY_S", "LOOK_AT_ALL_EVERY_S", "give_back", "look_at_all", "older_objects_kept", "tuned_memory"]
 
 YOUNG_OBJECTS_MAX = 20_000
 """Net new objects between two runs of Python's garbage collector. The default of 700 is less than one batch of records
 allocates, so that the collector went through all groups again and again: a quarter of the time of catching up."""
+
+YOUNG_RUNS_MAX = 3
+"""Runs of the collector over the newest objects until one over all that survived these, some 20 ms for each run."""
+
+LOOK_AT_ALL_EVERY_S = 3_600.0
+"""Seconds between two runs over all objects (`look_at_all`): a second for 10,000 groups, in which nothing else runs."""
 
 LARGE_BYTES = 1024 * 1024
 """Smallest block, in bytes, that goes back to the system when it is freed. By default glibc keeps up to 64 MB of them
@@ -40,6 +47,36 @@ def tuned_memory() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@contextmanager
+def older_objects_kept() -> Iterator[None]:
+    """Collect garbage among newer objects only, and among older ones when `look_at_all` is called.
+
+    For a process with millions of objects that live long: each run over all of them stops every thread, for a second
+    where there are 10,000 groups. Nearly all objects are freed at once, when nothing refers to them any more.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(before[0], YOUNG_RUNS_MAX, *before[2:])
+    gc.callbacks.append(_keep_survivors)
+    try:
+        yield
+    finally:
+        gc.callbacks.remove(_keep_survivors)
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
+
+def look_at_all() -> None:
+    """Free what refers to itself among all objects, the older ones included."""
+    gc.unfreeze()
+    gc.collect()
+
+
+def _keep_survivors(phase: str, run: dict[str, Any]) -> None:
+    """Take the survivors out of later runs; the newest objects, most of which die soon, get another run first."""
+    if phase == "stop" and run["generation"] > 0:
+        gc.freeze()
 
 
 def give_back() -> None:

@@ -29,7 +29,13 @@ from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, 
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
-from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
+from rebalance_agent.runtime.processes.memory import (
+    GIVE_BACK_EVERY_S,
+    LOOK_AT_ALL_EVERY_S,
+    give_back,
+    look_at_all,
+    older_objects_kept,
+)
 from rebalance_agent.runtime.processes.rights_watch import RIGHTS_WATCH_S, rights_watch
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.runtime.settings.kafka_config import SERVERS
@@ -154,6 +160,7 @@ class Observer:
         if stop.is_set():
             return
         self._log.info("connected", cluster=cluster_id)
+        stack.enter_context(older_objects_kept())
         # Ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
@@ -172,6 +179,7 @@ class Observer:
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
         schedule.every(GIVE_BACK_EVERY_S, give_back, "memory")
+        schedule.every(LOOK_AT_ALL_EVERY_S, look_at_all, "garbage")
         rights = rights_watch(self._settings, self._properties, cluster.access, self._health, watch.denied)
         schedule.every(RIGHTS_WATCH_S, rights, "rights")
         if topic := self._settings.baselines_topic:
@@ -183,9 +191,10 @@ class Observer:
             self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
             stack.callback(self._posts.stop)
 
-    def _refresh(self) -> None:
-        self._page.refresh()
+    def _refresh(self) -> bool:
+        """Write texts of /metrics; return whether some are left to write."""
         self._lags.refresh()
+        return self._page.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
         """Take posted events, and the number that their sender had dropped before. Does not block."""

@@ -82,7 +82,7 @@ class ClusterWatch:
         sinks: Sequence[EventSink],
         *,
         reports: EventSink,
-        refresh: Callable[[], None] = lambda: None,
+        refresh: Callable[[], bool] = lambda: False,
         progress: PublishProgress | None = None,
     ) -> None:
         """Nothing runs before `start`.

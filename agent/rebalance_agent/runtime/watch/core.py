@@ -17,13 +17,17 @@ from rebalance_agent.tracking.observations import Observation, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["JUDGED_AT_ONCE", "JUDGE_AFTER_S", "Core"]
+__all__ = ["BATCH_S", "JUDGED_AT_ONCE", "JUDGE_AFTER_S", "TICK_S", "Core"]
 
 TICK_S = 0.1
 """Longest time between two ticks of the tracker, in seconds: how late a settled stall may show."""
 
 BATCH_MAX = 500
-"""Maximum number of observations between two updates of the changed views: some milliseconds of work."""
+"""Maximum number of observations between two updates of the changed views."""
+
+BATCH_S = 0.05
+"""Seconds of work between two updates of the changed views, while there are that many observations: a record of a
+classic group is a millisecond of work, one of another group a tenth."""
 
 JUDGED_AT_ONCE = 20
 """Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
@@ -32,6 +36,10 @@ appear at once, as at a start, they are shown unjudged first."""
 REFRESH_S = 1.0
 """Seconds between two calls of ``refresh`` while more than `JUDGED_AT_ONCE` groups change at once, as at a start: each
 is written once then, and not with each of its observations."""
+
+REFRESH_SHARE = 0.1
+"""Part of a processor that ``refresh`` may take, where a call takes more than `FREE_S`. What one call left, as at a
+start, is written without a pause if no observations wait."""
 
 JUDGE_AFTER_S = 2.0
 """Seconds after the last such batch until its groups are judged, `JUDGED_AT_ONCE` at a time: by then all are shown."""
@@ -51,7 +59,8 @@ JUDGE_SHARE = 0.05
 class Core:
     """Passes observations from the inbox to the tracker, its events to the sinks, and keeps a view of every group.
 
-    ``refresh`` is called when views have changed, so that a scrape finds their text written.
+    ``refresh`` is called when views have changed, so that a scrape finds their text written. It returns whether some
+    are left, and is called again for these.
     """
 
     tracker: Tracker
@@ -59,7 +68,7 @@ class Core:
     clock: Clock
     sinks: Sequence[EventSink]
     listeners: Sequence[ObservationListener] = ()
-    refresh: Callable[[], None] = lambda: None
+    refresh: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         """Nothing is taken from ``inbox`` before `start`."""
@@ -72,7 +81,8 @@ class Core:
         self._views_after = Pauses(self.clock, VIEW_SHARE)
         self._judged_late: dict[str, None] = {}
         self._judged_after = Pauses(self.clock, JUDGE_SHARE)
-        self._refreshed = self.clock.monotonic()
+        self._writing: dict[str, int] = {}
+        self._refreshed = self._refresh_at = self.clock.monotonic()
         self._judge_at = self.clock.monotonic()
         self._log = structlog.get_logger("rebalance_agent.core")
         self._thread = threading.Thread(target=self._run, name="core", daemon=True)
@@ -96,8 +106,12 @@ class Core:
     def _run(self) -> None:
         ticked = self.clock.monotonic()
         while (batch := self.inbox.take(BATCH_MAX, self._patience_s())) or not self.inbox.closed:
+            begun = self.clock.monotonic()
             for observation in batch:
                 self._observe(observation)
+                if (now := self.clock.monotonic()) - begun >= BATCH_S:
+                    begun = now
+                    self._renew()
             if self.tracker.behind or self.clock.monotonic() - ticked >= TICK_S:
                 ticked = self.clock.monotonic()
                 self._observe(Tick(self.clock.now_ms()))
@@ -106,7 +120,7 @@ class Core:
             self._refresh()
 
     def _patience_s(self) -> float:
-        if self.tracker.behind:
+        if self.tracker.behind or self._writing:
             return 0
         return JUDGE_PAUSE_S if self._unjudged and self.clock.monotonic() >= self._judge_at else TICK_S
 
@@ -164,18 +178,29 @@ class Core:
                     self._views[group] = view
 
     def _refresh(self) -> None:
-        now, members = self.clock.monotonic(), self._unwritten
-        if not members or (len(members) > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S):
+        """Write the next texts of changed groups, unless it is too early for more or observations wait for the time."""
+        now = self.clock.monotonic()
+        if now < self._refresh_at and (not self._writing or len(self.inbox)):
             return
-        self._unwritten, self._refreshed = {}, now
-        begun = self.clock.thread_time()
+        if not self._writing:
+            if len(self._unwritten) > JUDGED_AT_ONCE and now - self._refreshed < REFRESH_S:
+                return
+            self._writing, self._unwritten = self._unwritten, {}
+            self._refreshed = now
+        if not self._writing:
+            return
+        begun, left = self.clock.thread_time(), False
         try:
-            self.refresh()
+            left = self.refresh()
         except Exception:  # noqa: BLE001 - a scrape writes what is not written
             self._log.exception("refresh_failed")
-        took, written = self.clock.thread_time() - begun, sum(members.values())
-        for group, count in members.items() if took > FREE_S else ():
-            self._views_after.add(group, took * count / written)
+        took, written = self.clock.thread_time() - begun, sum(self._writing.values())
+        if took > FREE_S:
+            self._refresh_at = now + min(REFRESH_S, took / REFRESH_SHARE)
+            for group, count in self._writing.items():
+                self._views_after.add(group, took * count / written)
+        if not left:
+            self._writing = {}
 
     def _view(self, group: str, *, judged: bool) -> GroupView | None:
         begun = self.clock.thread_time()

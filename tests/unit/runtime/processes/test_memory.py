@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 from rebalance_agent.runtime.processes import memory
-from rebalance_agent.runtime.processes.memory import YOUNG_OBJECTS_MAX, give_back, tuned_memory
+from rebalance_agent.runtime.processes.memory import (
+    YOUNG_OBJECTS_MAX,
+    YOUNG_RUNS_MAX,
+    give_back,
+    look_at_all,
+    older_objects_kept,
+    tuned_memory,
+)
 
 
 def test_the_collector_is_as_before_at_the_end():
@@ -14,6 +22,35 @@ def test_the_collector_is_as_before_at_the_end():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
         assert gc.get_freeze_count() > frozen
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+
+
+def test_old_objects_are_left_out_of_later_runs_of_the_collector():
+    before = gc.get_threshold(), list(gc.callbacks)
+    with older_objects_kept():
+        assert gc.get_threshold()[1] == YOUNG_RUNS_MAX
+        kept = [[number] for number in range(1_000)]
+        gc.collect(0)
+        assert gc.get_freeze_count() == 0, "most of the newest die soon"
+        gc.collect(1)
+        assert not {id(each) for each in kept} & {id(each) for each in gc.get_objects()}
+        assert gc.get_freeze_count() >= len(kept)
+    assert ((gc.get_threshold(), gc.callbacks), gc.get_freeze_count()) == (before, 0)
+
+
+def test_what_refers_to_itself_is_freed_also_among_old_objects():
+    with older_objects_kept():
+        circle = Circle()
+        circle.itself, freed = circle, weakref.ref(circle)
+        gc.collect(1)
+        del circle
+        gc.collect()
+        assert freed() is not None
+        look_at_all()
+        assert freed() is None
+
+
+class Circle:
+    """Refers to itself."""
 
 
 def test_another_c_library_is_left_alone(monkeypatch):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock
@@ -9,7 +10,7 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, TICK_S, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
@@ -239,6 +240,70 @@ def test_what_many_groups_changed_is_refreshed_once_a_second():
         core._refresh()
         clock.advance(100)
     assert refreshed == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "left", "waiting", "pause_ms"),
+    [(4, 0, 1, 4), (20, 0, 0, 200), (20, 1, 1, 200), (20, 1, 0, 20), (3_000, 0, 1, 3_000)],
+)
+def test_after_a_costly_refresh_the_next_one_comes_after_what_waits(took_ms, left, waiting, pause_ms):
+    clock, inbox, refreshed = FakeClock(), Inbox(), []
+
+    def refresh():
+        refreshed.append(clock.monotonic())
+        clock.advance(took_ms)
+        return left and len(refreshed) == 1
+
+    core = Core(FakeTracker(), inbox, clock, [Calls()], refresh=refresh)
+    for number in range(waiting):
+        inbox.put(_record(f"g{number}"))
+    core._show({"g": GroupView("g", *_VIEW)})
+    core._refresh()
+    core._show({"g": GroupView("g", *_VIEW)})
+    core._refresh()
+    while len(refreshed) < 2:
+        clock.advance(1)
+        core._refresh()
+    assert refreshed[1] - refreshed[0] == pytest.approx(pause_ms / 1_000)
+
+
+def test_what_a_refresh_leaves_is_refreshed_before_anything_waits():
+    left = [True, True, False]
+    core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: left.pop(0))
+    core._show({"g": GroupView("g", *_VIEW)})
+    for expected in (0, 0, TICK_S):
+        core._refresh()
+        assert core._patience_s() == expected
+    core._refresh()
+    assert not left
+
+
+class SlowTracker(FakeTracker):
+    """Each observation takes a tenth of the time between two updates of the views."""
+
+    def __init__(self, clock):
+        super().__init__()
+        self.clock, self.shown_after = clock, []
+
+    def observe(self, observation):
+        if not isinstance(observation, Tick):
+            self.clock.advance(round(BATCH_S * 100))
+        return super().observe(observation)
+
+    def view(self, group, *, judged):
+        self.shown_after.append(len([each for each in self.seen if not isinstance(each, Tick)]))
+        return super().view(group, judged=judged)
+
+
+def test_records_of_one_batch_are_shown_before_all_of_them_are_processed():
+    clock, inbox = FakeClock(), Inbox()
+    tracker = SlowTracker(clock)
+    core = Core(tracker, inbox, clock, [Calls()])
+    for number in range(30):
+        inbox.put(_record(f"g{number}"))
+    inbox.close()
+    core._run()
+    assert sorted(set(tracker.shown_after)) == [10, 20, 30]
 
 
 def test_a_refresh_that_raises_ends_nothing():
