@@ -24,6 +24,8 @@ class Act(StrEnum):
     """A newcomer's JoinGroup was held for a predecessor."""
     SEAT = "seat"
     """A newcomer joined with a seat of its own."""
+    ADMIT = "admit"
+    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
     HANDOVER = "handover"
     """A newcomer took the seat of its predecessor."""
     CLAIM = "claim"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
@@ -181,11 +181,12 @@ class ObservedGroup:
         new.subtract(before.acts)
         acts = {act: new[name] for name, act in _ACTS.items()}
         acts |= {Act.HANDOVER: handed_over, Act.SEAT: new["ForwardSeated"] - handed_over}
+        acts[Act.ADMIT] = now.joint - before.joint
         for act, number in acts.items():
             if number > 0:
                 self._counts.act(act, ActOutcome.PREDICTED, number)
         self._counts.spared(handed_over, predicted=True)
         lost = now.partition_seconds_lost_max - before.partition_seconds_lost_max
         self._counts.kept(lost, predicted=True)
-        self._counted = SeatTally(now.rebalances_saved_min, now.partition_seconds_lost_max, Counter(now.acts))
+        self._counted = replace(now, acts=Counter(now.acts))
         self._shared.changed()

@@ -8,6 +8,7 @@ import itertools
 import math
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from rebalance_agent.clock import Clock
@@ -54,15 +55,24 @@ class SeatingGroups:
     """All connections of the gateway share it; all its methods are for the event loop's thread."""
 
     def __init__(
-        self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None, *, switch_file: str = ""
+        self,
+        rules: SeatRules,
+        clock: Clock,
+        counts: ActCounts | None = None,
+        *,
+        admission_seconds: float = 0.0,
+        switch_file: str = "",
     ) -> None:
-        """Begin without groups. ``switch_file``: see `read_switch`; empty: there is none."""
+        """Begin without groups.
+
+        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none.
+        """
         self._wake = asyncio.Event()
         self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
         self._shared = SharedParts(clock, self._report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
-        self._rules = rules
+        self._rules, self._admission_seconds = rules, admission_seconds
         self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
         self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
         self._groups: dict[str, SeatedGroup] = {}
@@ -203,7 +213,8 @@ class SeatingGroups:
 
     def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
         acts = rule.mode is SeatMode.ON and group not in self._wrong
-        seats = (self._acting if acts else self._observing).of(group, rule.settings)
+        settings = replace(rule.settings, admission_seconds=self._admission_seconds)
+        seats = (self._acting if acts else self._observing).of(group, settings)
         if seats is None:
             return None
         if acts:

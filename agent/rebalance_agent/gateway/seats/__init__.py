@@ -16,6 +16,7 @@ What happens, and what is decided:
 | JoinGroup of a newcomer: a seat of an equal consumer is free | claim its lock; join with its instance id |
 | ... the free seat's consumer differed | give that seat up; join with a new one |
 | ... no seat is free | hold: until one is, or the hold and the next admission time are over; then join with a new one |
+| ... that client does not wait until the next admission time | join after the hold |
 | ... the group is empty or rebalances anyway, or the consumer only lost its membership | join with a new seat at once |
 | ... the lock does not answer, was not confirmed lately, or the client waits no longer | forward as it is |
 | response to a JoinGroup with our instance id: an error | send the client's own JoinGroup instead |

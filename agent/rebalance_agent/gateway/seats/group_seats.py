@@ -21,7 +21,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import (
     shown_error,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.gateway.seats.rules.wait_times import join_wait
+from rebalance_agent.gateway.seats.rules.wait_times import Admission, join_wait
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat, restore, save
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
@@ -67,7 +67,9 @@ class GroupSeats:
             for process in newcomer.former:
                 self.keeper.succeeded(process, now)
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
-            return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
+            if newcomer.was_member:
+                wait = replace(wait, admission=Admission(now), unseated_admission=Admission(now))
+            return self.held.add(newcomer, wait, now)
         return [ForwardJoin(newcomer.join, refusal)]
 
     def join_answered(

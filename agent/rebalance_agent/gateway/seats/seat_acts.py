@@ -38,11 +38,15 @@ class ForwardJoin:
 
 @dataclass(frozen=True, slots=True)
 class ForwardSeated:
-    """Send the JoinGroup with an instance id. ``returns``: another member had the seat before."""
+    """Send the JoinGroup with an instance id.
+
+    ``returns``: another member had the seat before. ``joint``: it waited until a multiple of the admission period.
+    """
 
     join: int
     instance_id: str
     returns: bool
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

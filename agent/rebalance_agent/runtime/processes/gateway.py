@@ -17,7 +17,7 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seat_rules import SeatRules, parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
@@ -99,8 +99,7 @@ class GatewayRole:
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
         rules = parse_seat_rules(self._settings.gateway_seats)
-        switch = self._settings.gateway_seats_switch_file
-        seats = SeatingGroups(rules, self._clock, self._counts, switch_file=switch) if list(rules) else None
+        seats = self._seats(rules) if list(rules) else None
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
@@ -132,6 +131,15 @@ class GatewayRole:
                 seating.cancel()
             await gateway.close()
             groups.close()
+
+    def _seats(self, rules: SeatRules) -> SeatingGroups:
+        return SeatingGroups(
+            rules,
+            self._clock,
+            self._counts,
+            admission_seconds=self._settings.gateway_admission_seconds,
+            switch_file=self._settings.gateway_seats_switch_file,
+        )
 
     async def _find_brokers(self, gateway: Gateway) -> None:
         """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""
