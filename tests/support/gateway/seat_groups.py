@@ -46,7 +46,7 @@ class Group:
 
     def fill_at_once(self, number):
         self.members += [self.start() for _ in range(number)]
-        eventually(self.whole, waiting_for=self.state)
+        eventually(self.whole)
 
     def whole(self):
         return sum(shares(*self.members)) == PARTITIONS and all(shares(*self.members))
@@ -154,13 +154,12 @@ def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
         group = Group(joined, through, topic, kind, own)
         group.fill_at_once(number)
         begin_period(period_s)
-        before, admitted = group.generation(), through.acts.done("admit")
+        before, held = group.generation(), through.acts.done("hold")
         for count in range(1, number + 1):
             group.members.append(group.start())
-            eventually(lambda count=count: through.acts.held == count, waiting_for=group.state)
+            eventually(lambda count=count: through.acts.done("hold") == held + count, waiting_for=group.state)
         eventually(group.whole, waiting_for=group.state)
         assert group.generation() == before + (2 if own == "cooperative-sticky" else 1), group.state()
-        assert through.acts.done("admit") == admitted + number
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from rebalance_agent.gateway.seats.handover_checks import ActCheck, HandoverChec
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
@@ -269,7 +271,15 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not (len(self._seats.table) or self.held) and self._carrier.sharing.next_due() is None
+        return self._seats.idle and self._carrier.sharing.next_due() is None
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """See `SeatedGroup`."""
+        return () if self._unfenced or self.wrong else self._seats.saved(self._clock.monotonic())
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
+        """See `SeatedGroup`."""
+        self._seats.restore(seats, elapsed_seconds, self._clock.monotonic())
 
     def _checked(self, checks: list[ActCheck]) -> None:
         """It shows whether handovers did what they promise: count that, and stop after too many that did not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from rebalance_agent.gateway.seating.vacancies import partitions_of
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 from rebalance_agent.groupprotocol.wire.error_codes import (
     MEMBER_ID_REQUIRED,
     NO_ERROR,
@@ -161,7 +163,14 @@ class ObservedGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not (len(self._seats.table) or len(self._seats.held) or self._partitions or self._pending)
+        return self._seats.idle and not (self._partitions or self._pending)
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """See `SeatedGroup`; predictions begin anew."""
+        return ()
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
+        """See `SeatedGroup`."""
 
     def _times(self) -> tuple[float, float]:
         return self._clock.monotonic(), self._clock.now_ms() / 1000

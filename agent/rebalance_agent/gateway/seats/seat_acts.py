@@ -15,6 +15,7 @@ from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 __all__ = [
     "AnswerLeave",
     "ClaimLock",
+    "ContinueSeat",
     "DescribeSeats",
     "ForwardJoin",
     "ForwardLeave",
@@ -94,6 +95,13 @@ class KeepSeat:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinueSeat:
+    """Nothing is to be sent: the coordinator confirmed a member that had this seat before the gateway restarted."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUpSeat:
     """Send a LeaveGroup with both ids, which does nothing once a successor has the seat."""
 
@@ -129,6 +137,7 @@ SeatAct = (
     | ForwardLeave
     | AnswerLeave
     | KeepSeat
+    | ContinueSeat
     | GiveUpSeat
     | ClaimLock
     | ReleaseLock

@@ -19,6 +19,7 @@ from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.seat_rules import SeatRules, parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.gateway.seating.seats_file import SeatsFile
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
@@ -110,6 +111,7 @@ class GatewayRole:
             rack=self._settings.gateway_rack,
             seats=seats,
         )
+        saving = self._restored(seats) if seats else None
         gateway = Gateway(
             self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock, self._telemetry
         )
@@ -122,6 +124,8 @@ class GatewayRole:
         stopped = asyncio.Event()
         watching = asyncio.create_task(_watch(stop, stopped, seats))
         seating = asyncio.create_task(seats.run()) if seats else None
+        ended = asyncio.Event()
+        saved = asyncio.create_task(saving.run(ended)) if saving else None
         try:
             await gateway.run(stopped, self._settings.gateway_drain_seconds)
         finally:
@@ -129,6 +133,9 @@ class GatewayRole:
             watching.cancel()
             if seating:
                 seating.cancel()
+            ended.set()
+            if saved:
+                await saved
             await gateway.close()
             groups.close()
 
@@ -140,6 +147,15 @@ class GatewayRole:
             admission_seconds=self._settings.gateway_admission_seconds,
             switch_file=self._settings.gateway_seats_switch_file,
         )
+
+    def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
+        """The file of ``seats``, which have been restored from it; None where there is none."""
+        path = self._settings.gateway_seats_file
+        if not path:
+            return None
+        file = SeatsFile(path, seats, self._clock)
+        file.restore()
+        return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
         """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""

@@ -51,6 +51,11 @@ class GatewaySettings(SidecarSettings):
         description="newcomers of groups with seats that find no seat join together, at multiples of this many seconds "
         "of the clock, and kept seats are given up together; 0: off",
     )
+    gateway_seats_file: Text = Field(
+        "",
+        description="file of this gateway alone in which it saves the seats of its consumers, to know them after a "
+        "restart; its folder has to exist, and to outlive the process; empty: none",
+    )
     gateway_seats_switch_file: Text = Field(
         "",
         description="file that switches the seats of all groups off as long as it exists and says off, or anything "
