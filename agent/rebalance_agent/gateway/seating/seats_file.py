@@ -51,22 +51,28 @@ class SeatsFile:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(ended.wait(), SAVE_SECONDS)
             last = ended.is_set()
-            data = encode_seats(SeatList(self._clock.now_ms(), self._groups.saved()))
-            seats = data.partition(b"\n")[2]  # the first line has the time
-            if seats != self._saved:
-                self._saved = seats
-                await asyncio.to_thread(self._write, data)
+            seats = SeatList(self._clock.now_ms(), self._groups.saved())
+            try:
+                await asyncio.to_thread(self._save, seats)
+            except OSError as error:
+                self._groups.report.failed(Act.RESTORE, "", error)
 
-    def _write(self, data: bytes) -> None:
+    def _save(self, seats: SeatList) -> None:
+        """Write the list, unless the file has it already; in a thread, since a disk may be slow."""
+        data = encode_seats(seats)
+        entries = data.partition(b"\n")[2]  # the first line has the time
+        if entries == self._saved:
+            return
         new = self._path.with_name(f".{self._path.name}.new")
         try:
             with open(new, "wb", opener=_open_private) as file:
                 file.write(data)
             new.replace(self._path)
-        except OSError as error:
-            self._groups.report.failed(Act.RESTORE, "", error)
+        except OSError:
             with contextlib.suppress(OSError):
                 new.unlink(missing_ok=True)
+            raise
+        self._saved = entries
 
 
 def _open_private(path: str, flags: int) -> int:

@@ -14,7 +14,7 @@ from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
 LIST_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a list: of some 16,000 seats. Groups that do not fit are left out."""
+"""Bytes of a list: of some 9,000 seats. Groups that do not fit are left out."""
 
 FORMAT = 1
 """A list with another one is not read."""
