@@ -29,9 +29,12 @@ class GatewayProcess:
         self._process.wait()
 
     def metric(self, line):
-        """The value of a metric's line without it; 0 where it is absent."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.base + PORTS - 1}/metrics") as answer:
-            lines = answer.read().decode().splitlines()
+        """The value of a metric's line without it; 0 where it is absent, or the page is not served yet."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.base + PORTS - 1}/metrics") as answer:
+                lines = answer.read().decode().splitlines()
+        except OSError:
+            return 0.0
         return next((float(each.rpartition(" ")[2]) for each in lines if each.startswith(f"{line} ")), 0.0)
 
 
