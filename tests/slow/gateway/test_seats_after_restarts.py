@@ -9,11 +9,11 @@ import pytest
 
 from rebalance_agent.gateway.seats.seat_list import decode_seats
 from support.gateway.gateway_members import joining, read_everything
-from support.gateway.gateway_process import gateway_process
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
+from support.seats.gateway_process import gateway_process
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

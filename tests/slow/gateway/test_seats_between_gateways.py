@@ -14,12 +14,12 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
-from support.gateway.gateway_process import gateway_process
 from support.gateway.running import gateway
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, SpreadGroup
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
+from support.seats.gateway_process import gateway_process
 from support.seats.lock_connection import LockConnection
 
 pytestmark = pytest.mark.slow
