@@ -45,7 +45,9 @@ def saved(path, group):
 
 
 @pytest.mark.parametrize(
-    ("end", "saves"), [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)], ids=str
+    ("end", "saves"),
+    [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)],
+    ids=["killed", "stopped", "killed-without-a-file"],
 )
 def test_a_deploy_after_a_restart_of_the_gateway_causes_no_rebalance_where_it_saved_its_seats(
     kafka, topic, joined, tmp_path, end, saves
