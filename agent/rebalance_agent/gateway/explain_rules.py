@@ -37,16 +37,23 @@ _SEATS = {
 
 
 def explain(
-    rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "", seats: SeatRules | None = None
+    rules: Rules,
+    group: str,
+    now: DescribedGroup | None,
+    unknown: str = "",
+    seats: SeatRules | None = None,
+    *,
+    admission_seconds: float = 0.0,
 ) -> str:
     """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's;
+    ``admission_seconds``: as in `SeatSettings`.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
     lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
-    lines += _seat_entries(group, seat_rule, now)
+    lines += _seat_entries(group, seat_rule, now, admission_seconds)
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
 
@@ -94,7 +101,9 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
     )
 
 
-def _seat_entries(group: str, rule: SeatRule | None, now: DescribedGroup | None) -> Iterator[str]:
+def _seat_entries(
+    group: str, rule: SeatRule | None, now: DescribedGroup | None, admission_seconds: float
+) -> Iterator[str]:
     if rule is None:
         return
     yield ""
@@ -105,6 +114,12 @@ def _seat_entries(group: str, rule: SeatRule | None, now: DescribedGroup | None)
     kept = f"its seat is kept for {rule.keep_seconds:g} s" if rule.keep_seconds else "it leaves"
     hold = f"It is held for {rule.hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
     yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
+    if admission_seconds:
+        text = (
+            "Those that find no seat then wait for the next multiple of gateway_admission_seconds "
+            f"({admission_seconds:g} s) of the clock, and join together; kept seats are given up together."
+        )
+        yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
         text = (
             "It may take the seat of a consumer behind another gateway with such a rule. The consumers' user needs "

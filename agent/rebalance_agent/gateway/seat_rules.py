@@ -13,7 +13,7 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
-__all__ = ["BETWEEN", "HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
+__all__ = ["ADMISSION_SECONDS_MAX", "BETWEEN", "HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
 
 FIELD = "gateway_seats"
 """The setting that errors name."""
@@ -32,6 +32,9 @@ HOLD_SECONDS_MAX = 600.0
 
 KEEP_SECONDS_MAX = 300.0
 """Longest time for which partitions may stand still for a restart: `max.poll.interval.ms` by default."""
+
+ADMISSION_SECONDS_MAX = 60.0
+"""Longest time until newcomers join together, beyond the hold: consumers that are scaled up are needed by then."""
 
 ANSWER_SECONDS = 3.0
 """Longest wait for a description of the group, without which a newcomer joins as it is: a broker that has just started

@@ -206,15 +206,17 @@ GATEWAY_ACTS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "What the gateway did about seats. hold: held the JoinGroup of a newcomer; seat: it joined with a seat of its own; "
-    "handover: it took the seat of its predecessor; claim: asked for the lock of a seat that a gateway offers; "
+    "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
+    "predecessor; claim: asked for the lock of a seat that a gateway offers; "
     "pass_join: its JoinGroup was forwarded as it is; keep: answered a LeaveGroup and kept the seat; give_up: removed "
-    "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is. done; failed: an "
-    "error of the gateway, or no answer; refused: by the coordinator; predicted: would have been done (mode observe). "
+    "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is; restore: a member "
+    "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
+    "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
     "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
     "for a handover, or a newcomer took a kept seat; wrong: it did, or none took it; unknown: it does not show.",
     "acts",
     {
-        "act": ("claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "seat"),
+        "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
         "outcome": ("done", "failed", "predicted", "refused", "right", "unknown", "wrong"),
     },
 )
@@ -239,7 +241,7 @@ GATEWAY_SEATS_HELD = agent_row(
     "gateway_seats_held_joins",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "JoinGroups that the gateway holds for a predecessor.",
+    "JoinGroups that the gateway holds, for a predecessor or for the next time at which newcomers join together.",
     "requests",
 )
 GATEWAY_SEATS_VACANT = agent_row(

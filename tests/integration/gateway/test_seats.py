@@ -9,7 +9,15 @@ import pytest
 from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import gateway
-from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group, check_restarts, check_surge, roll_with_surge
+from support.gateway.seat_groups import (
+    MEMBERS,
+    PARTITIONS,
+    Group,
+    check_restarts,
+    check_scale_up,
+    check_surge,
+    roll_with_surge,
+)
 from support.members.member_lines import LibrdkafkaMember, librdkafka_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
@@ -188,7 +196,7 @@ def test_a_mounted_file_switches_seats_off_and_members_go_on(kafka, topic, joine
     switch = MountedSwitch(tmp_path)
     rule = ".*=on,seats.hold.seconds=1,seats.keep.seconds=300"
     with (
-        gateway(kafka.bootstrap_servers, seats=rule, switch_file=str(switch.path)) as through,
+        gateway(kafka.bootstrap_servers, seats=rule, seat_options={"switch_file": str(switch.path)}) as through,
         Load(kafka, topic, PARTITIONS) as load,
     ):
         group = Group(joined, through, topic, LibrdkafkaMember, "range")
@@ -211,6 +219,10 @@ def test_a_mounted_file_switches_seats_off_and_members_go_on(kafka, topic, joine
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()
+
+
+def test_newcomers_that_start_together_cause_one_rebalance(kafka, topic, joined):
+    check_scale_up(kafka, topic, joined, LibrdkafkaMember, "range", number=2, period_s=5)
 
 
 def test_a_whole_gateway_hands_a_seat_over_and_exports_what_it_did(kafka, topic, joined):

@@ -11,6 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from properties.gateway.test_seats_machine import Seats
 from rebalance_agent.gateway.seats import group_seats, seated_joins
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
+from rebalance_agent.gateway.seats.rules.wait_times import Admission
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from support.examples import examples
 from support.seats import coordinator, gateway
@@ -20,7 +21,8 @@ from support.seats.world import World
 def unbounded(monkeypatch):
     """A newcomer is held for ever."""
     real = group_seats.join_wait
-    monkeypatch.setattr(group_seats, "join_wait", lambda *a: replace(real(*a), admitted_at=1e9, deadline=1e9))
+    never = Admission(1e9)
+    monkeypatch.setattr(group_seats, "join_wait", lambda *a: replace(real(*a), admission=never, deadline=1e9))
 
 
 def endless(monkeypatch):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,12 +14,12 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
-from support.gateway.gatewaying import free_base
 from support.gateway.running import gateway
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, SpreadGroup
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
+from support.seats.gateway_process import gateway_process
 from support.seats.lock_connection import LockConnection
 
 pytestmark = pytest.mark.slow
@@ -58,31 +55,6 @@ def joined():
 def two_gateways(bootstrap, seats):
     with gateway(bootstrap, seats=seats) as first, gateway(bootstrap, seats=seats) as second:
         yield [first, second]
-
-
-@contextmanager
-def gateway_process(bootstrap, seats):
-    """A gateway as a program, which `kill` ends at once; it has no acts and generations to look at."""
-    base = free_base()
-    listen = f"127.0.0.1:{base}"
-    command = [sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "gateway"]
-    settings = {
-        "bootstrap-servers": bootstrap,
-        "gateway-seats": seats,
-        "gateway-listen": listen,
-        "gateway-port-base": str(base + 1),
-        "listen": "127.0.0.1:0",
-        "events-listen": "127.0.0.1:0",
-        "events-topic": "",
-    }
-    command += [f"--{name}={value}" for name, value in settings.items()]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        next(line for line in process.stderr if "gateway_listening" in line)
-        yield SimpleNamespace(bootstrap=listen, kill=process.kill)
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def announced(kafka, group):
@@ -203,7 +175,7 @@ def seat_of_a_killed_gateway(kafka, topic, joined):
         leaver.close()
         offered(kafka, group.name)
         before = group.generation()
-        killed.kill()
+        killed.end()
         yield group, before
         read_everything(load, *group.everybody)
         for each in group.members:

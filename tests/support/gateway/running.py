@@ -45,11 +45,19 @@ class Running:
 
 @contextmanager
 def gateway(
-    bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, seats="", switch_file="", telemetry_s=0, **options
+    bootstrap,
+    rules="",
+    *,
+    listen=("127.0.0.1", 0),
+    port_base=0,
+    seats="",
+    seat_options=None,
+    telemetry_s=0,
+    **options,
 ):
     """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`.
 
-    ``telemetry_s``: seconds between two pushes of a client.
+    ``seat_options``: those of `SeatingGroups`. ``telemetry_s``: seconds between two pushes of a client.
     """
     running, ready, loops = Running(), threading.Event(), []
 
@@ -57,7 +65,7 @@ def gateway(
         stop = asyncio.Event()
         clock = SystemClock()
         if seats:
-            running.seats = SeatingGroups(parse_seat_rules(seats), clock, running.acts, switch_file=switch_file)
+            running.seats = SeatingGroups(parse_seat_rules(seats), clock, running.acts, **(seat_options or {}))
         seating = asyncio.create_task(running.seats.run()) if seats else None
         counted = {"count": running.outcomes.append, "seats": running.seats, **options}
         running.groups = GroupInterceptors(parse_rules(rules), running.events.append, clock, **counted)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from rebalance_agent.clock import SystemClock
 from support.gateway.gateway_members import read_everything, shares
 from support.gateway.running import gateway
 from support.members.threads import Load
 from support.observer.observing import eventually
 
-__all__ = ["MEMBERS", "PARTITIONS", "Group", "SpreadGroup", "check_restarts", "check_surge", "roll_with_surge"]
+__all__ = [
+    "MEMBERS",
+    "PARTITIONS",
+    "Group",
+    "SpreadGroup",
+    "begin_period",
+    "check_restarts",
+    "check_scale_up",
+    "check_surge",
+    "roll_with_surge",
+]
 
 PARTITIONS, MEMBERS = 12, 3
 
@@ -32,6 +43,10 @@ class Group:
             eventually(
                 lambda count=count: self.whole() and all(shares(*self.members[:count])), waiting_for=self.state()
             )
+
+    def fill_at_once(self, number):
+        self.members += [self.start() for _ in range(number)]
+        eventually(self.whole)
 
     def whole(self):
         return sum(shares(*self.members)) == PARTITIONS and all(shares(*self.members))
@@ -116,6 +131,38 @@ def check_surge(kafka, topic, joined, kind, own):
             each.close()
     assert through.acts.done("handover") == MEMBERS
     assert through.acts.rebalances_spared == {"on": MEMBERS}
+
+
+def begin_period(period_s):
+    """Wait until a multiple of the admission period has just passed."""
+    eventually(lambda: SystemClock().now_ms() / 1000 % period_s < period_s / 10)
+
+
+def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
+    """As many newcomers as a group has, which start within one admission period, cause one rebalance.
+
+    Nothing else shows that a JoinGroup is held: its client waits without a word.
+    """
+    with (
+        gateway(
+            kafka.bootstrap_servers,
+            seats=".*=on,seats.hold.seconds=0",
+            seat_options={"admission_seconds": period_s},
+        ) as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = Group(joined, through, topic, kind, own)
+        group.fill_at_once(number)
+        begin_period(period_s)
+        before, held = group.generation(), through.acts.done("hold")
+        for count in range(1, number + 1):
+            group.members.append(group.start())
+            eventually(lambda count=count: through.acts.done("hold") == held + count, waiting_for=group.state)
+        eventually(group.whole, waiting_for=group.state)
+        assert group.generation() == before + (2 if own == "cooperative-sticky" else 1), group.state()
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
 
 
 def check_restarts(kafka, topic, joined, kind, own):

@@ -12,6 +12,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
     ClaimLock,
+    ContinueSeat,
     DescribeSeats,
     ForwardJoin,
     ForwardLeave,
@@ -65,7 +66,7 @@ class ModelGateway:
         self.up = True
         self._start()
         if self.seats is not None:
-            self._do(self.seats.restore(saved, at, self.world.now))
+            self.seats.restore(saved, at, self.world.now)
 
     def clients(self):
         return [one for one in self.world.clients if one.gateway is self and one.alive]
@@ -183,7 +184,7 @@ class ModelGateway:
         self.outbox += acts
 
     def _act(self, act):
-        if not isinstance(act, HoldJoin | HoldLeave):
+        if not isinstance(act, HoldJoin | HoldLeave | ContinueSeat):
             self._carry_out(act)
 
     @singledispatchmethod

@@ -70,7 +70,8 @@ def run(args: argparse.Namespace) -> int:
     now, unknown = _described(properties, args.explain)
     rules = parse_rules(settings.gateway_groups)
     seats = parse_seat_rules(settings.gateway_seats)
-    print(explain(rules, args.explain, now, unknown, seats), end="")
+    admission = settings.gateway_admission_seconds
+    print(explain(rules, args.explain, now, unknown, seats, admission_seconds=admission), end="")
     rule = rules.of(args.explain)
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 

@@ -19,6 +19,7 @@ from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
     ClaimLock,
+    ContinueSeat,
     DescribeSeats,
     ForwardJoin,
     ForwardLeave,
@@ -113,6 +114,11 @@ class ActCarrier:
         waiting = self.joins.pop(act.join, None)
         if waiting is not None and not waiting.done():
             waiting.set_result(act)
+        return []
+
+    @_done.register
+    def _(self, act: ContinueSeat) -> list[SeatAct]:
+        self._report.report(Act.RESTORE, ActOutcome.DONE, self.group, instance_id=act.instance_id)
         return []
 
     @_done.register

@@ -24,6 +24,8 @@ class Act(StrEnum):
     """A newcomer's JoinGroup was held for a predecessor."""
     SEAT = "seat"
     """A newcomer joined with a seat of its own."""
+    ADMIT = "admit"
+    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
     HANDOVER = "handover"
     """A newcomer took the seat of its predecessor."""
     CLAIM = "claim"
@@ -32,6 +34,9 @@ class Act(StrEnum):
     """A LeaveGroup was answered by the gateway, and the member's seat kept."""
     GIVE_UP = "give_up"
     """A seat without a consumer was given up."""
+    RESTORE = "restore"
+    """A member went on with the seat that it had before the gateway restarted; failed: the list of seats was not read
+    or not written."""
     PASS_JOIN = "pass_join"  # noqa: S105 - no password
     """A JoinGroup without a member id was forwarded as it is."""
     PASS_LEAVE = "pass_leave"  # noqa: S105

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
@@ -20,6 +22,8 @@ from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.handover_checks import ActCheck, HandoverChecks
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
+from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
@@ -28,6 +32,14 @@ __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
 """Seconds after the end of a wait at which a JoinGroup or LeaveGroup is forwarded, whatever became of the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A JoinGroup that was sent with an instance id, and the seconds for which it was held before."""
+
+    act: ForwardSeated
+    held_seconds: float
 
 
 class ActingGroup:
@@ -41,7 +53,7 @@ class ActingGroup:
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
-        self._returns: dict[int, ForwardSeated] = {}
+        self._returns: dict[int, _Sent] = {}
         self._checks = HandoverChecks()
         self._unfenced = self.wrong = False
 
@@ -54,10 +66,10 @@ class ActingGroup:
         self._carrier.joins[newcomer.join] = decision
         epoch_seconds = self._clock.now_ms() / 1000
         self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
-        wanted_seconds = max(self._rule.hold_seconds, self._seats.settings.answer_seconds)
-        held_seconds_max = min(wanted_seconds, newcomer.patience_seconds) + OVERDUE_SECONDS
+        since, settings = self._clock.monotonic(), self._seats.settings
+        overdue = held_seconds_max(settings, newcomer.patience_seconds) + OVERDUE_SECONDS
         try:
-            act = await asyncio.wait_for(self._shared.watch.while_connected(connection, decision), held_seconds_max)
+            act = await asyncio.wait_for(self._shared.watch.while_connected(connection, decision), overdue)
         except TimeoutError as error:
             self._report.failed(Act.HOLD, self.group, error)
             self.withdraw(newcomer)
@@ -69,7 +81,7 @@ class ActingGroup:
             if connection.hung_up():
                 self.withdraw(newcomer)
                 raise ConnectionAbortedError("the client disconnected while its request waited")
-            self._returns[newcomer.join] = act
+            self._returns[newcomer.join] = _Sent(act, round(self._clock.monotonic() - since, 1))
             return act.instance_id
         if not newcomer.member_id:
             self._report.report(Act.PASS_JOIN, ActOutcome.DONE, self.group, reason=str(act.reason))
@@ -77,7 +89,8 @@ class ActingGroup:
 
     def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """See `SeatedGroup`."""
-        sent = self._returns.pop(newcomer.join)
+        returned = self._returns.pop(newcomer.join)
+        sent = returned.act
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
         seat = self._seats.table.get(sent.instance_id)
         before = -1 if seat is None else seat.generation
@@ -89,6 +102,8 @@ class ActingGroup:
         facts = {"instance_id": sent.instance_id, "member_id": member_id[:200], "generation": generation}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
+        if sent.joint:
+            self._report.report(Act.ADMIT, outcome, self.group, held_seconds=returned.held_seconds, **facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
             self._vacancies.taken(sent.instance_id, spared=sent.returns and stable and not gone)
@@ -256,7 +271,15 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not (len(self._seats.table) or self.held) and self._carrier.sharing.next_due() is None
+        return self._seats.idle and self._carrier.sharing.next_due() is None
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """See `SeatedGroup`."""
+        return () if self._unfenced or self.wrong else self._seats.saved(self._clock.monotonic())
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
+        """See `SeatedGroup`."""
+        self._seats.restore(seats, elapsed_seconds, self._clock.monotonic())
 
     def _checked(self, checks: list[ActCheck]) -> None:
         """It shows whether handovers did what they promise: count that, and stop after too many that did not."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
@@ -14,6 +15,7 @@ from rebalance_agent.gateway.seating.vacancies import partitions_of
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 from rebalance_agent.groupprotocol.wire.error_codes import (
     MEMBER_ID_REQUIRED,
     NO_ERROR,
@@ -161,7 +163,14 @@ class ObservedGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return not (len(self._seats.table) or len(self._seats.held) or self._partitions or self._pending)
+        return self._seats.idle and not (self._partitions or self._pending)
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """See `SeatedGroup`; predictions begin anew."""
+        return ()
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
+        """See `SeatedGroup`."""
 
     def _times(self) -> tuple[float, float]:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
@@ -181,11 +190,12 @@ class ObservedGroup:
         new.subtract(before.acts)
         acts = {act: new[name] for name, act in _ACTS.items()}
         acts |= {Act.HANDOVER: handed_over, Act.SEAT: new["ForwardSeated"] - handed_over}
+        acts[Act.ADMIT] = now.joint - before.joint
         for act, number in acts.items():
             if number > 0:
                 self._counts.act(act, ActOutcome.PREDICTED, number)
         self._counts.spared(handed_over, predicted=True)
         lost = now.partition_seconds_lost_max - before.partition_seconds_lost_max
         self._counts.kept(lost, predicted=True)
-        self._counted = SeatTally(now.rebalances_saved_min, now.partition_seconds_lost_max, Counter(now.acts))
+        self._counted = replace(now, acts=Counter(now.acts))
         self._shared.changed()

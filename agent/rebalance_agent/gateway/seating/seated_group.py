@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 
 __all__ = ["SeatedGroup"]
 
@@ -98,6 +100,14 @@ class SeatedGroup(Protocol):
 
     def go_on(self) -> None:
         """Act again after `stop`, unless the group has no seats for another reason."""
+        ...
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """The seats that are to outlive the gateway's process; none of a group that has no seats any more."""
+        ...
+
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
+        """Restore seats that were saved ``elapsed_seconds`` ago, before the group is used."""
         ...
 
     @property

@@ -7,7 +7,8 @@ import contextlib
 import itertools
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from rebalance_agent.clock import Clock
@@ -25,6 +26,7 @@ from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 
@@ -54,15 +56,24 @@ class SeatingGroups:
     """All connections of the gateway share it; all its methods are for the event loop's thread."""
 
     def __init__(
-        self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None, *, switch_file: str = ""
+        self,
+        rules: SeatRules,
+        clock: Clock,
+        counts: ActCounts | None = None,
+        *,
+        admission_seconds: float = 0.0,
+        switch_file: str = "",
     ) -> None:
-        """Begin without groups. ``switch_file``: see `read_switch`; empty: there is none."""
+        """Begin without groups.
+
+        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none.
+        """
         self._wake = asyncio.Event()
-        self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
+        self._clock, self.report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
-        self._shared = SharedParts(clock, self._report, self._wake.set, token)
+        self._shared = SharedParts(clock, self.report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
-        self._rules = rules
+        self._rules, self._admission_seconds = rules, admission_seconds
         self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
         self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
         self._groups: dict[str, SeatedGroup] = {}
@@ -120,6 +131,29 @@ class SeatingGroups:
         if known is not None:
             known.refuse_unfenced()
 
+    # -- restart -----------------------------------------------------------------------------------------------
+
+    def saved(self) -> dict[str, tuple[SavedSeat, ...]]:
+        """Group -> its seats that are to outlive the gateway's process."""
+        names = {id(group): name for name, group in self._groups.items()}
+        saved = self._each(lambda group: (names[id(group)], group.saved()))
+        return {name: seats for name, seats in saved if seats}
+
+    def restore(self, saved: Mapping[str, tuple[SavedSeat, ...]], elapsed_seconds: float) -> None:
+        """Restore seats that were saved ``elapsed_seconds`` ago, before any client connects.
+
+        Only where a rule still has mode ``on``; also while the file switches seats off: members keep theirs.
+        """
+        for name, seats in saved.items():
+            rule = self._rules.of(name)
+            if rule is None or rule.mode is not SeatMode.ON or (group := self._made(name, rule)) is None:
+                continue
+            self._groups[name] = group
+            group.restore(seats, elapsed_seconds)
+            if self._switched_off:
+                group.stop()
+        self._wake.set()
+
     # -- connections -------------------------------------------------------------------------------------------
 
     async def linger(self, connection: ClientConnection) -> None:
@@ -172,7 +206,7 @@ class SeatingGroups:
             if not lingers.done() and not self._needed(connection):
                 lingers.set_result(None)
         self._forget_idle()
-        self._report.counts.seats(
+        self.report.counts.seats(
             sum(self._each(lambda group: group.held)),
             sum(self._each(lambda group: group.vacant)),
             off=bool(self._switched_off),
@@ -195,7 +229,7 @@ class SeatingGroups:
         before, self._switched_off = self._switched_off, read_switch(self._switch_file).reason
         if bool(before) == bool(self._switched_off):
             return
-        self._report.switched(self._switched_off)
+        self.report.switched(self._switched_off)
         if self._switched_off:
             self._each(lambda group: group.stop())
         elif not self._off:
@@ -203,7 +237,8 @@ class SeatingGroups:
 
     def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
         acts = rule.mode is SeatMode.ON and group not in self._wrong
-        seats = (self._acting if acts else self._observing).of(group, rule.settings)
+        settings = replace(rule.settings, admission_seconds=self._admission_seconds)
+        seats = (self._acting if acts else self._observing).of(group, settings)
         if seats is None:
             return None
         if acts:
@@ -239,5 +274,5 @@ class SeatingGroups:
             try:
                 results.append(call(group))
             except Exception as error:  # noqa: BLE001 - see above
-                self._report.failed(Act.GIVE_UP, name, error)
+                self.report.failed(Act.GIVE_UP, name, error)
         return results

@@ -16,6 +16,7 @@ What happens, and what is decided:
 | JoinGroup of a newcomer: a seat of an equal consumer is free | claim its lock; join with its instance id |
 | ... the free seat's consumer differed | give that seat up; join with a new one |
 | ... no seat is free | hold: until one is, or the hold and the next admission time are over; then join with a new one |
+| ... that client does not wait until the next admission time | join after the hold |
 | ... the group is empty or rebalances anyway, or the consumer only lost its membership | join with a new seat at once |
 | ... the lock does not answer, was not confirmed lately, or the client waits no longer | forward as it is |
 | response to a JoinGroup with our instance id: an error | send the client's own JoinGroup instead |
@@ -37,6 +38,8 @@ What happens, and what is decided:
 | the lock is lost | nothing for its member; no newcomer joins by it |
 | topics of a leader changed that returned by a JoinGroup below v9 | show it REBALANCE_IN_PROGRESS once |
 | restart of the gateway | vacant seats are kept for the rest of their time; others are left alone |
+| ... and a request of a member is accepted, or a heartbeat for a vacant one | its seat is known again |
+| ... and none is, until the session is over | forget the seat |
 | seats are switched off | held JoinGroups are forwarded, vacant seats given up; members go on |
 
 A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
@@ -54,8 +57,8 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
 - ``handover_checks``: whether handovers did what they promise.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
-- ``seat``: a seat's state; ``saved_seats``: the list that outlives a restart; ``group_facts``: phase, locks, other
-  gateways' seats; ``seat_acts``: what is to be done.
+- ``seat``: a seat's state; ``saved_seats``: the seats that outlive a restart; ``seat_list``: all of them as JSON.
+- ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: what is to be done.
 """
 
 from __future__ import annotations

@@ -60,6 +60,5 @@ class GatewaySeats:
 
     def forget_idle(self) -> None:
         """Forget groups without a seat and without a held JoinGroup."""
-        idle = [name for name, seats in self._groups.items() if not len(seats.table) and not len(seats.held)]
-        for group in idle:
+        for group in [name for name, seats in self._groups.items() if seats.idle]:
             del self._groups[group]

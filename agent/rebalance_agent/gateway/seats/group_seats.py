@@ -21,11 +21,12 @@ from rebalance_agent.gateway.seats.rules.seat_answers import (
     shown_error,
 )
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.gateway.seats.rules.wait_times import join_wait
-from rebalance_agent.gateway.seats.saved_seats import SavedSeat, restore, save
+from rebalance_agent.gateway.seats.rules.wait_times import Admission, join_wait
+from rebalance_agent.gateway.seats.saved_seats import RestoredSeats, SavedSeat, save
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
     ClaimLock,
+    ContinueSeat,
     ForwardJoin,
     ForwardLeave,
     SeatAct,
@@ -54,7 +55,13 @@ class GroupSeats:
         self._seated = SeatedJoins(self.table, self.keeper, self.facts)
         self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
         self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
+        self._restored = RestoredSeats(self.table, settings)
         self._stopped = False
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is no seat and no held JoinGroup."""
+        return not (len(self.table) or len(self.held) or len(self._restored))
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
@@ -67,7 +74,9 @@ class GroupSeats:
             for process in newcomer.former:
                 self.keeper.succeeded(process, now)
             wait = join_wait(self.settings, newcomer.patience_seconds, now, epoch_seconds)
-            return self.held.add(newcomer, replace(wait, admitted_at=now) if newcomer.was_member else wait, now)
+            if newcomer.was_member:
+                wait = replace(wait, admission=Admission(now), unseated_admission=Admission(now))
+            return self.held.add(newcomer, wait, now)
         return [ForwardJoin(newcomer.join, refusal)]
 
     def join_answered(
@@ -85,26 +94,24 @@ class GroupSeats:
 
         What it said counts only now: any client may name any member.
         """
-        seat = self.table.of_member(newcomer.member_id)
+        seat, acts = self._answered(newcomer.member_id, error, now)
         if seat is None:
-            return [], shown_error(error)
-        self._heard(seat, error, now)
+            return acts, shown_error(error)
         if error == NO_ERROR:
             seat.generation, seat.leads, seat.returned = generation, leads, False
             seat.profile, seat.version = newcomer.profile, newcomer.version
             self.facts.phase = GroupPhase.COMPLETING
-        return self._after_error(seat, error, now), shown_error(error)
+        return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def sync_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
         """A member's SyncGroup was answered; and the error that the client is shown."""
-        seat = self.table.of_member(member_id)
+        seat, acts = self._answered(member_id, error, now)
         if seat is None:
-            return [], shown_error(error)
-        self._heard(seat, error, now)
+            return acts, shown_error(error)
         if error == NO_ERROR and self.facts.phase is not GroupPhase.STABLE:
             self.facts.phase = GroupPhase.STABLE
-            return self.held.advance(now), error
-        return self._after_error(seat, error, now), shown_error(error)
+            return [*acts, *self.held.advance(now)], error
+        return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
         """The connection of a JoinGroup was closed before its answer."""
@@ -136,14 +143,13 @@ class GroupSeats:
         A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
         so leads a rebalance.
         """
-        seat = self.table.of_member(member_id)
+        seat, acts = self._answered(member_id, error, now)
         if seat is None:
-            return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else []), shown_error(error)
-        self._heard(seat, error, now)
+            return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else acts), shown_error(error)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
-            return [], REBALANCE_IN_PROGRESS
-        return self._after_error(seat, error, now), shown_error(error)
+            return acts, REBALANCE_IN_PROGRESS
+        return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def leave(
         self, member_id: str, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
@@ -223,21 +229,21 @@ class GroupSeats:
 
     def due(self, now: float) -> list[SeatAct]:
         """What is to be done by ``now``; to be called at `next_due`, late calls are harmless."""
+        self._restored.due(now)
         return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
 
     def next_due(self) -> float | None:
         """When `due` is to be called; None: not before something happens."""
-        times = (part.next_due() for part in (self._leaves, self.keeper, self.held))
+        times = (part.next_due() for part in (self._leaves, self.keeper, self.held, self._restored))
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
         """The seats that a restart of the gateway has to know."""
-        return save(self.table, now)
+        return (*save(self.table, now), *self._restored.saved())
 
-    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> list[SeatAct]:
+    def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns what to do."""
-        restore(self.table, seats, elapsed_seconds, now, self.settings)
-        return [ClaimLock(seat.instance_id) for seat in self.table if seat.state is SeatState.OCCUPIED]
+        self._restored.add(seats, elapsed_seconds, now)
 
     def stop(self, now: float) -> list[SeatAct]:
         """Give no seats and keep none any more. Members that have one keep it, and go on as they are."""
@@ -256,6 +262,15 @@ class GroupSeats:
             return self._leaves.unwanted(now)
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
+
+    def _answered(self, member_id: str, error: int, now: float) -> tuple[Seat | None, list[SeatAct]]:
+        """The seat of a member whose own request was answered; it may be one from before a restart of the gateway."""
+        seat, acts = self.table.of_member(member_id), list[SeatAct]()
+        if seat is None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
+            seat = self._restored.confirmed(member_id)
+            acts = [] if seat is None else [ContinueSeat(seat.instance_id), ClaimLock(seat.instance_id)]
+        self._heard(seat, error, now)
+        return seat, acts
 
     @staticmethod
     def _heard(seat: Seat | None, error: int | None, now: float) -> None:

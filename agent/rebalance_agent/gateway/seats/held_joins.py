@@ -12,7 +12,7 @@ from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer, SeatRefusal, handover_refusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
-from rebalance_agent.gateway.seats.rules.wait_times import JoinWait
+from rebalance_agent.gateway.seats.rules.wait_times import Admission, JoinWait
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
     ClaimLock,
@@ -32,8 +32,8 @@ __all__ = ["HeldJoin", "HeldJoins"]
 class HeldJoin:
     """A JoinGroup that is held. ``instance_id``: the seat whose lock it asked for at ``asked_at``, or was granted.
 
-    ``last``: the last member of that seat, None if it is new. ``due_at``: when to decide again. ``refused``: seats that
-    other gateways have.
+    ``last``: the last member of that seat, None if it is new; ``joint``: new, at a multiple of the admission period.
+    ``due_at``: when to decide again. ``refused``: seats that other gateways have.
     """
 
     newcomer: Newcomer
@@ -44,6 +44,7 @@ class HeldJoin:
     granted: bool = False
     due_at: float = 0.0
     last: LastMember | None = None
+    joint: bool = False
     refused: set[str] = field(default_factory=set)
 
     @property
@@ -169,7 +170,7 @@ class HeldJoins:
         if held.instance_id is not None:
             return deadline if held.granted else min(deadline, held.asked_at + answer_seconds)
         roster = self._facts.known_roster(now)
-        return min(deadline, held.since + answer_seconds if roster is None else self._admitted_at(held, roster))
+        return min(deadline, held.since + answer_seconds if roster is None else self._admission(held, roster).at)
 
     def _describe(self, now: float) -> list[SeatAct]:
         self._describe_at = now + self._settings.roster_seconds
@@ -216,15 +217,17 @@ class HeldJoins:
                 return self._ask(held, one.instance_id, now, last, granted=False)
         acts, replaced = self._replace_different(held, now, free)
         free_to_join = replaced or self._facts.phase in (GroupPhase.PREPARING, GroupPhase.EMPTY) or not roster.members
-        if free_to_join or now >= self._admitted_at(held, roster):
+        admission = self._admission(held, roster)
+        if free_to_join or now >= admission.at:
             if self._table.full:
                 return [*acts, *self._forward(held, PlainReason.FULL)]
+            held.joint = admission.joint and not free_to_join
             acts += self._ask(held, next(self._new_names), now, None, granted=False)
         return acts
 
-    def _admitted_at(self, held: HeldJoin, roster: SeatsRoster) -> float:
+    def _admission(self, held: HeldJoin, roster: SeatsRoster) -> Admission:
         seated = roster.seated or len(self._table)
-        return held.wait.admitted_at if seated else held.wait.admitted_unseated_at
+        return held.wait.admission if seated else held.wait.unseated_admission
 
     def _replace_different(self, held: HeldJoin, now: float, free: FreeSeats) -> tuple[list[SeatAct], bool]:
         """Give up a vacant seat that no equal newcomer waits for: this newcomer is the successor, with another profile.
@@ -251,7 +254,7 @@ class HeldJoins:
         del self._held[held.newcomer.join]
         instance_id = held.instance_id or ""
         del self._claims[instance_id]
-        return [self._seated.send(held.newcomer, instance_id, held.last)]
+        return [self._seated.send(held.newcomer, instance_id, held.last, joint=held.joint)]
 
     def _forward(self, held: HeldJoin, reason: PlainReason | SeatRefusal) -> list[SeatAct]:
         del self._held[held.newcomer.join]
@@ -261,7 +264,7 @@ class HeldJoins:
         """The newcomer does not take the seat that it asked for."""
         acts = self._release(held)
         self._claims.pop(held.instance_id or "", None)
-        held.instance_id, held.granted = None, False
+        held.instance_id, held.granted, held.joint = None, False, False
         return acts
 
     def _release(self, held: HeldJoin) -> list[SeatAct]:

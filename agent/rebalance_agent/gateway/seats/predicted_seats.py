@@ -38,12 +38,14 @@ class SeatTally:
     ``rebalances_saved_min``: one for each handover. Without seats the member's leave alone begins a rebalance; its
     successor's join may fall into the same one, so that it is not counted. ``partition_seconds_lost_max``: for every
     second in which a seat was vacant all partitions of its member, though the rebalances would have stopped some of
-    them, too. ``acts``: how often each kind of act was decided.
+    them, too. ``acts``: how often each kind of act was decided. ``joint``: newcomers that would have joined at a
+    multiple of the admission period.
     """
 
     rebalances_saved_min: int = 0
     partition_seconds_lost_max: float = 0.0
     acts: Counter[str] = field(default_factory=Counter)
+    joint: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class PredictedSeats:
     @_outcome.register
     def _(self, act: ForwardSeated) -> list[SeatAct]:
         member_id, generation = _predicted(act.join), 0
+        self.tally.joint += act.joint
         self._end(act.instance_id, saved=1)
         acts, _ = self._seats.join_answered(act.join, 0, member_id, generation, leads=False, now=self._now)
         return [*acts, *self._seats.sync_answered(member_id, 0, self._now)[0]]

@@ -1,11 +1,13 @@
-"""The list of seats that outlives the gateway's process.
+"""The seats of one group that outlive the gateway's process, and what is known of them after its restart.
 
-Without it nothing is unsafe: members stay static and are known by their ids, and a vacant one is removed when its
-session ends.
+Without them nothing is unsafe: members stay static and are known by their ids, and a vacant one is removed when its
+session ends. What was saved may be old, so a seat counts again only once the coordinator has accepted a request of its
+member: until then no newcomer waits for it or takes it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,7 +15,10 @@ from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 
-__all__ = ["SavedSeat", "restore", "save"]
+__all__ = ["RestoredSeats", "SavedSeat", "save"]
+
+RESTORED_SECONDS_MAX = 300.0
+"""Longest time for which a request of a restored seat's member is waited for; a session is 45 s long by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,46 +31,92 @@ class SavedSeat:
     version: int
     leads: bool
     returned: bool
-    profile: JoinProfile | None
+    profile: JoinProfile
     vacant: bool
     kept_seconds: float
 
 
 def save(table: SeatTable, now: float) -> tuple[SavedSeat, ...]:
     """The seats with a member. Who gets a seat whose JoinGroup is not answered is not known: it is not saved."""
-    return tuple(_saved(seat, now) for seat in table if seat.state is not SeatState.JOINING)
+    seats = ((seat, seat.profile) for seat in table if seat.state is not SeatState.JOINING)
+    return tuple(_saved(seat, profile, now) for seat, profile in seats if profile is not None)
 
 
-def restore(
-    table: SeatTable, saved: Iterable[SavedSeat], elapsed_seconds: float, now: float, settings: SeatSettings
-) -> None:
-    """Put saved seats into ``table``.
+class RestoredSeats:
+    """The restored seats of one group whose members the coordinator has not confirmed yet."""
 
-    Vacant ones are kept for the rest of their time; a clock that went backwards counts as if that were over. Consumers
-    of the others may live, so nothing is done for them: if they do not, their sessions end.
-    """
-    for one in saved:
-        if table.full:
-            return
-        seat = Seat(
-            one.instance_id,
-            one.profile,
-            SeatState.VACANT if one.vacant else SeatState.OCCUPIED,
-            one.member_id,
-            one.generation,
-            one.version,
-            one.leads,
-            one.returned,
-            locked=False,
-        )
-        rest = one.kept_seconds - elapsed_seconds if elapsed_seconds >= 0 else 0.0
-        seat.vacant_since = seat.next_at = now
-        seat.vacant_until = now + min(max(0.0, rest), settings.vacant_seconds)
-        table.add(seat)
+    def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
+        """Nothing was restored. Vacant seats, and members that are confirmed, are put into ``table``."""
+        self._table, self._settings = table, settings
+        self._seats: dict[str, SavedSeat] = {}
+        self._until: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        """The number of seats that are not confirmed."""
+        return len(self._seats)
+
+    def add(self, saved: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
+        """Restore seats ``elapsed_seconds`` after they were saved.
+
+        Vacant ones are kept for the rest of their time, since no other gateway does; a clock that went backwards counts
+        as if that were over. Consumers of the others may live, so nothing is done for them: if they do not, their
+        sessions end.
+        """
+        for one in saved:
+            if len(self._table) + len(self._seats) >= self._settings.seats_max:
+                return
+            if not one.vacant:
+                session_seconds = min(one.profile.session_timeout_ms / 1000, RESTORED_SECONDS_MAX)
+                self._seats[one.member_id], self._until[one.member_id] = one, now + session_seconds
+                continue
+            rest = one.kept_seconds - elapsed_seconds if elapsed_seconds >= 0 else 0.0
+            seat = _seat(one, SeatState.VACANT)
+            seat.vacant_since = seat.next_at = seat.heard_at = now
+            seat.vacant_until = now + min(max(0.0, rest), self._settings.vacant_seconds)
+            seat.free_at = math.inf  # until the coordinator has accepted a heartbeat for it
+            self._table.add(seat)
+
+    def confirmed(self, member_id: str) -> Seat | None:
+        """The seat of a member of which the coordinator accepted a request, which counts from now on."""
+        self._until.pop(member_id, None)
+        one = self._seats.pop(member_id, None)
+        if one is None or self._table.full or self._table.get(one.instance_id) is not None:
+            return None
+        seat = _seat(one, SeatState.OCCUPIED)
+        self._table.add(seat)
+        return seat
+
+    def saved(self) -> tuple[SavedSeat, ...]:
+        """Those that are not confirmed, for the next restart."""
+        return tuple(self._seats.values())
+
+    def due(self, now: float) -> None:
+        """Forget those whose members' sessions have ended."""
+        for member_id in [member_id for member_id, until in self._until.items() if until <= now]:
+            del self._until[member_id], self._seats[member_id]
+
+    def next_due(self) -> float | None:
+        """When `due` has something to do; None if nothing was restored."""
+        return min(self._until.values(), default=None)
 
 
-def _saved(seat: Seat, now: float) -> SavedSeat:
+def _seat(one: SavedSeat, state: SeatState) -> Seat:
+    return Seat(
+        one.instance_id,
+        one.profile,
+        state,
+        one.member_id,
+        one.generation,
+        one.version,
+        one.leads,
+        one.returned,
+        locked=False,
+    )
+
+
+def _saved(seat: Seat, profile: JoinProfile, now: float) -> SavedSeat:
     given_up = seat.state is SeatState.GIVEN_UP
+    vacant = given_up or seat.state is SeatState.VACANT
     return SavedSeat(
         instance_id=seat.instance_id,
         member_id=seat.member_id,
@@ -73,7 +124,7 @@ def _saved(seat: Seat, now: float) -> SavedSeat:
         version=seat.version,
         leads=seat.leads,
         returned=seat.returned,
-        profile=seat.profile,
-        vacant=given_up or seat.state is SeatState.VACANT,
-        kept_seconds=0.0 if given_up else max(0.0, seat.vacant_until - now),
+        profile=profile,
+        vacant=vacant,
+        kept_seconds=max(0.0, seat.vacant_until - now) if vacant and not given_up else 0.0,
     )

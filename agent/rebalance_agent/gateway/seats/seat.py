@@ -40,7 +40,8 @@ class Seat:
     ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
 
     Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
-    request of its member; ``free_at``, from when a newcomer may take it, if it is free;
+    request of its member; ``free_at``, from when a newcomer may take it, if it is free: infinite where the coordinator
+    has not confirmed its member since a restart of the gateway;
     ``vacant_since``, ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator
     has removed it in any case.
     """

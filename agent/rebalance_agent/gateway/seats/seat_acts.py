@@ -15,6 +15,7 @@ from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 __all__ = [
     "AnswerLeave",
     "ClaimLock",
+    "ContinueSeat",
     "DescribeSeats",
     "ForwardJoin",
     "ForwardLeave",
@@ -38,11 +39,15 @@ class ForwardJoin:
 
 @dataclass(frozen=True, slots=True)
 class ForwardSeated:
-    """Send the JoinGroup with an instance id. ``returns``: another member had the seat before."""
+    """Send the JoinGroup with an instance id.
+
+    ``returns``: another member had the seat before. ``joint``: it waited until a multiple of the admission period.
+    """
 
     join: int
     instance_id: str
     returns: bool
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,13 @@ class KeepSeat:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinueSeat:
+    """Nothing is to be sent: the coordinator confirmed a member that had this seat before the gateway restarted."""
+
+    instance_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUpSeat:
     """Send a LeaveGroup with both ids, which does nothing once a successor has the seat."""
 
@@ -125,6 +137,7 @@ SeatAct = (
     | ForwardLeave
     | AnswerLeave
     | KeepSeat
+    | ContinueSeat
     | GiveUpSeat
     | ClaimLock
     | ReleaseLock

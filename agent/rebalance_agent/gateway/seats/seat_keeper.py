@@ -6,12 +6,14 @@ So at the first sign of a rebalance the seat is given up, and nothing is ever se
 
 from __future__ import annotations
 
+import math
+
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
-from rebalance_agent.gateway.seats.seat_acts import GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
+from rebalance_agent.gateway.seats.seat_acts import ContinueSeat, GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["SeatKeeper"]
@@ -41,6 +43,9 @@ class SeatKeeper:
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.VACANT:
             return []
+        if error == NO_ERROR and seat.free_at == math.inf:
+            seat.free_at = now
+            return [ContinueSeat(instance_id), ReleaseLock(instance_id)]
         if error in (NO_ERROR, None) or error in COORDINATOR_MOVED:
             return []
         if error in FENCED:

@@ -35,10 +35,10 @@ class SeatedJoins:
         self._table, self._keeper, self._facts = table, keeper, facts
         self._sent: dict[int, _Sent] = {}
 
-    def send(self, newcomer: Newcomer, instance_id: str, last: LastMember | None) -> SeatAct:
+    def send(self, newcomer: Newcomer, instance_id: str, last: LastMember | None, *, joint: bool) -> SeatAct:
         """Send a newcomer's JoinGroup with the instance id of a seat whose lock this gateway has.
 
-        ``last``: the seat's last member, None for a new seat.
+        ``last``: the seat's last member, None for a new seat. ``joint``: see `ForwardSeated`.
         """
         seat = self._table.get(instance_id)
         before = None if seat is None else seat.state
@@ -47,7 +47,7 @@ class SeatedJoins:
             self._table.add(seat)
         self._sent[newcomer.join] = _Sent(newcomer, seat, before, seat.process, last is not None)
         seat.state, seat.locked, seat.process = SeatState.JOINING, True, newcomer.process
-        return ForwardSeated(newcomer.join, instance_id, returns=last is not None)
+        return ForwardSeated(newcomer.join, instance_id, returns=last is not None, joint=joint)
 
     def answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import struct
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
@@ -59,6 +61,8 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{others}")
     if switch := settings.gateway_seats_switch_file:
         yield _switch(switch)
+    if seats_file := settings.gateway_seats_file:
+        yield _seats_file(Path(seats_file))
     if not list(rules):
         yield skipped("gateway_groups", "no group gets a strategy: frames are only forwarded")
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
@@ -75,6 +79,14 @@ def _switch(path: str) -> Finding:
     if switch.reason:
         return passed(name, "switches the seats of all groups off now")
     return passed(name, "does not exist, or says on: it does not switch seats off")
+
+
+def _seats_file(path: Path) -> Finding:
+    """Whether the file with the gateway's seats can be replaced, for which its folder has to be written."""
+    name, purpose = f"file {path}", "a restarted gateway reads its seats from it"
+    if os.access(path.parent, os.W_OK | os.X_OK):
+        return passed(name, "its folder can be written", purpose)
+    return failed(name, f"the folder {path.parent} cannot be written", "correct --gateway-seats-file", purpose)
 
 
 def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses, rules: Rules) -> Iterator[Finding]:

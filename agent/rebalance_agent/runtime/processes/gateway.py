@@ -17,8 +17,9 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seat_rules import SeatRules, parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.gateway.seating.seats_file import SeatsFile
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
@@ -99,8 +100,7 @@ class GatewayRole:
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
         rules = parse_seat_rules(self._settings.gateway_seats)
-        switch = self._settings.gateway_seats_switch_file
-        seats = SeatingGroups(rules, self._clock, self._counts, switch_file=switch) if list(rules) else None
+        seats = self._seats(rules) if list(rules) else None
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
@@ -111,6 +111,7 @@ class GatewayRole:
             rack=self._settings.gateway_rack,
             seats=seats,
         )
+        saving = self._restored(seats) if seats else None
         gateway = Gateway(
             self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock, self._telemetry
         )
@@ -123,6 +124,8 @@ class GatewayRole:
         stopped = asyncio.Event()
         watching = asyncio.create_task(_watch(stop, stopped, seats))
         seating = asyncio.create_task(seats.run()) if seats else None
+        ended = asyncio.Event()
+        saved = asyncio.create_task(saving.run(ended)) if saving else None
         try:
             await gateway.run(stopped, self._settings.gateway_drain_seconds)
         finally:
@@ -130,8 +133,29 @@ class GatewayRole:
             watching.cancel()
             if seating:
                 seating.cancel()
+            ended.set()
+            if saved:
+                await saved
             await gateway.close()
             groups.close()
+
+    def _seats(self, rules: SeatRules) -> SeatingGroups:
+        return SeatingGroups(
+            rules,
+            self._clock,
+            self._counts,
+            admission_seconds=self._settings.gateway_admission_seconds,
+            switch_file=self._settings.gateway_seats_switch_file,
+        )
+
+    def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
+        """The file of ``seats``, which have been restored from it; None where there is none."""
+        path = self._settings.gateway_seats_file
+        if not path:
+            return None
+        file = SeatsFile(path, seats, self._clock)
+        file.restore()
+        return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
         """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, parse_rules
 from rebalance_agent.gateway.rule_texts import RULE_TEXT_MAX
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seat_rules import ADMISSION_SECONDS_MAX, parse_seat_rules
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
 
@@ -43,6 +43,18 @@ class GatewaySettings(SidecarSettings):
         "",
         description="groups whose restarted consumers take the seats of their predecessors: "
         "PATTERN=MODE[,seats.KEY=VALUE...]; ... (MODE: on, observe or off); empty: none",
+    )
+    gateway_admission_seconds: float = Field(
+        0.0,
+        ge=0,
+        le=ADMISSION_SECONDS_MAX,
+        description="newcomers of groups with seats that find no seat join together, at multiples of this many seconds "
+        "of the clock, and kept seats are given up together; 0: off",
+    )
+    gateway_seats_file: Text = Field(
+        "",
+        description="file of this gateway alone in which it saves the seats of its consumers, to know them after a "
+        "restart; its folder has to exist, and to outlive the process; empty: none",
     )
     gateway_seats_switch_file: Text = Field(
         "",

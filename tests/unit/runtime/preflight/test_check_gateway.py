@@ -192,6 +192,14 @@ def test_what_the_switch_of_seats_says_now_is_reported(cluster, tmp_path, said, 
     assert (code == 0) is (status is OK)
 
 
+def test_a_file_of_seats_needs_a_folder_that_can_be_written(cluster, tmp_path):
+    for path, status in ((tmp_path / "seats", OK), (tmp_path / "none" / "seats", FAILED)):
+        with broker() as port:
+            found, code = checked(port, gateway_seats="a=on", gateway_seats_file=str(path))
+        assert found[f"file {path}"][0] is status
+        assert (code == 0) is (status is OK)
+
+
 def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     cluster.groups = (
         group("eager", "range"),

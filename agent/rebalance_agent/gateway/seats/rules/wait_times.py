@@ -11,37 +11,57 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
-__all__ = ["JoinWait", "join_wait", "kept_until"]
+__all__ = ["Admission", "JoinWait", "held_seconds_max", "join_wait", "kept_until"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """When a newcomer that found no seat joins with a new one, in monotonic seconds.
+
+    ``joint``: at a multiple of the admission period, where other newcomers join, too.
+    """
+
+    at: float
+    joint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class JoinWait:
-    """Monotonic seconds: when a newcomer that found no seat joins with a new one, and when it joins in any case.
+    """``admission``; and ``deadline``, in monotonic seconds, when the newcomer joins in any case.
 
-    ``admitted_unseated_at`` counts in a group without seats, where no predecessor is waited for.
+    ``unseated_admission`` counts in a group without seats, where no predecessor is waited for.
     """
 
-    admitted_at: float
-    admitted_unseated_at: float
+    admission: Admission
+    unseated_admission: Admission
     deadline: float
+
+
+def held_seconds_max(settings: SeatSettings, patience_seconds: float) -> float:
+    """The seconds for which a JoinGroup is held at most."""
+    return min(max(settings.hold_seconds, settings.answer_seconds) + settings.admission_seconds, patience_seconds)
 
 
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
     """How long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: what its client bears.
 
-    Never longer than hold, admission and patience allow, but for the description of the group: also without a hold a
-    newcomer takes a seat that is free. A new seat's lock is claimed before the deadline, but in a
-    short wait not before its half.
+    Never longer than `held_seconds_max`: also without a hold a newcomer waits for the description of the group, and
+    takes a seat that is free. A new seat's lock is claimed before the deadline, but in a short wait not before
+    its half. A client that does not wait until the next multiple of the admission period joins after the hold.
     """
-    wanted_seconds = max(settings.hold_seconds + settings.admission_seconds, settings.answer_seconds)
-    deadline = now + max(0.0, min(wanted_seconds, patience_seconds))
-    latest = max(deadline - settings.answer_seconds, (now + deadline) / 2)
+    patience = max(0.0, patience_seconds)
+    longest = min(max(settings.hold_seconds, settings.answer_seconds), patience)
+    latest = max(longest - settings.answer_seconds, longest / 2)
 
-    def admitted(hold_seconds: float) -> float:
-        wanted = hold_seconds + _until_multiple(epoch_seconds + hold_seconds, settings.admission_seconds)
-        return max(now, min(now + wanted, latest))
+    def admitted(hold_seconds: float) -> Admission:
+        alone = min(hold_seconds, latest)
+        together = alone + _until_multiple(epoch_seconds + alone, settings.admission_seconds)
+        joint = settings.admission_seconds > 0 and together + settings.answer_seconds <= patience
+        return Admission(now + (together if joint else alone), joint)
 
-    return JoinWait(admitted(settings.hold_seconds), admitted(0.0), deadline)
+    seated, unseated = admitted(settings.hold_seconds), admitted(0.0)
+    waits = [one.at + settings.answer_seconds for one in (seated, unseated) if one.joint]
+    return JoinWait(seated, unseated, max([now + longest, *waits]))
 
 
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:

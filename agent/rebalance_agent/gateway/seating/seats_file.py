@@ -1,0 +1,79 @@
+"""The file with the seats of one gateway, by which the next one on this machine knows them, also after a SIGKILL."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from pathlib import Path
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seating.act_report import Act
+from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
+from rebalance_agent.gateway.seats.seat_list import LIST_BYTES_MAX, SeatList, decode_seats, encode_seats
+from rebalance_agent.regular_files import regular_file
+
+__all__ = ["SAVE_SECONDS", "SeatsFile"]
+
+SAVE_SECONDS = 1.0
+"""Seconds between two looks at whether seats changed: what a gateway that is killed may not have saved."""
+
+
+class SeatsFile:
+    """Saves the seats of ``groups`` whenever they change. An error is counted, and the gateway goes on without it.
+
+    The file is replaced as a whole, and only its owner may read it. There is no fsync: it outlives the process, not the
+    machine. Two gateways must not have the same one.
+    """
+
+    def __init__(self, path: str, groups: SeatingGroups, clock: Clock) -> None:
+        """Nothing is read or written yet."""
+        self._path, self._groups, self._clock = Path(path), groups, clock
+        self._saved = b""
+
+    def restore(self) -> None:
+        """Restore the seats in the file, if it exists; to be called before any client connects."""
+        try:
+            with regular_file(str(self._path)) as file:
+                seats = decode_seats(file.read(LIST_BYTES_MAX + 1))
+        except FileNotFoundError:
+            return
+        except (OSError, DecodeError) as error:
+            self._groups.report.failed(Act.RESTORE, "", error)
+            return
+        self._groups.restore(seats.groups, (self._clock.now_ms() - seats.saved_ms) / 1000)
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Save changes until ``ended`` is set, and once more then."""
+        last = False
+        while not last:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), SAVE_SECONDS)
+            last = ended.is_set()
+            seats = SeatList(self._clock.now_ms(), self._groups.saved())
+            try:
+                await asyncio.to_thread(self._save, seats)
+            except OSError as error:
+                self._groups.report.failed(Act.RESTORE, "", error)
+
+    def _save(self, seats: SeatList) -> None:
+        """Write the list, unless the file has it already; in a thread, since a disk may be slow."""
+        data = encode_seats(seats)
+        entries = data.partition(b"\n")[2]  # the first line has the time
+        if entries == self._saved:
+            return
+        new = self._path.with_name(f".{self._path.name}.new")
+        try:
+            with open(new, "wb", opener=_open_private) as file:
+                file.write(data)
+            new.replace(self._path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
+        self._saved = entries
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)

@@ -1,0 +1,77 @@
+"""A gateway that was killed or stopped knows its consumers' seats, and hands them over without a rebalance."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+
+import pytest
+
+from rebalance_agent.gateway.seats.seat_list import decode_seats
+from support.gateway.gateway_members import joining, read_everything
+from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group
+from support.members.member_lines import LibrdkafkaMember
+from support.members.threads import Load
+from support.observer.observing import create_topic, eventually
+from support.seats.gateway_process import gateway_process
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+NUMBER = itertools.count(1)
+RULE = ".*=on,seats.hold.seconds=20"
+ACTS = 'rebalance_agent_gateway_acts_total{{act="{}",outcome="done"}}'
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"seats-restarts-{next(NUMBER)}"
+    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
+    return name
+
+
+@pytest.fixture
+def joined():
+    with joining() as join:
+        yield join
+
+
+def assignments(members):
+    """How often each was assigned partitions: each rebalance of an eager group does so for all."""
+    return [sum(word == "assigned" for word, _, _ in each.lines) for each in members]
+
+
+def saved(path, group):
+    return decode_seats(path.read_bytes()).groups.get(group.name, ())
+
+
+@pytest.mark.parametrize(
+    ("end", "saves"),
+    [(signal.SIGKILL, True), (signal.SIGTERM, True), (signal.SIGKILL, False)],
+    ids=["killed", "stopped", "killed-without-a-file"],
+)
+def test_a_deploy_after_a_restart_of_the_gateway_causes_no_rebalance_where_it_saved_its_seats(
+    kafka, topic, joined, tmp_path, end, saves
+):
+    path = tmp_path / "seats"
+    more = {"gateway_seats_file": str(path)} if saves else {}
+    with Load(kafka, topic, PARTITIONS) as load:
+        with gateway_process(kafka.bootstrap_servers, RULE, **more) as first:
+            group = Group(joined, first, topic, LibrdkafkaMember, "range")
+            group.fill_at_once(MEMBERS)
+            if saves:
+                eventually(lambda: path.exists() and len(saved(path, group)) == MEMBERS)
+            first.end(end)
+        with gateway_process(kafka.bootstrap_servers, RULE, base=first.base, **more) as second:
+            if saves:
+                eventually(lambda: second.metric(ACTS.format("restore")) == MEMBERS)
+            before = assignments(group.members[1:])
+            new = group.start()
+            eventually(lambda: second.metric(ACTS.format("hold")) >= 1 or new.owned)
+            group.members.pop(0).close()
+            group.members.append(new)
+            eventually(lambda: group.whole() and new.owned)
+            assert (assignments(group.members[:-1]) == before) == saves
+            assert second.metric(ACTS.format("handover")) == saves
+            read_everything(load, *group.everybody)
+            for each in group.members:
+                each.close()
