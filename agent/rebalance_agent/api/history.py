@@ -24,6 +24,7 @@ from rebalance_agent.model.events import (
     GenerationEvent,
     GroupGoneEvent,
     MemberEvent,
+    SeatEvent,
 )
 from rebalance_agent.model.rollout import RolloutEvent
 
@@ -119,7 +120,7 @@ class EpisodeHistory:
                     self._rollout(event)
                 case MemberEvent():
                     self._report(event)
-                case AssignEvent():
+                case AssignEvent() | SeatEvent():
                     pass
             if event.group in self._groups:
                 self._bound(event.group)

@@ -165,6 +165,8 @@ class SeatGateway:
         self.clock, self.acts = FakeClock() if beside is None else beside.clock, RecordedActs()
         self.coordinator = FrameCoordinator(self.clock) if beside is None else beside.coordinator
         self.beside = beside
+        self.events = []
+        options = {"emit": lambda event, _left_out: self.events.append(event), **options}
         self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts, **options) if seats else None
         self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, seats=self.seats)
 
@@ -189,6 +191,7 @@ class SeatClient:
 
     def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
         self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host
+        self.local_host = "10.0.0.9"
         self.closed, self.gone, self.unanswered = False, False, 0
         self.member_id, self.generation, self.joined, self.sent, self.shown = "", -1, None, [], []
         self._numbers = itertools.count(1)

@@ -24,7 +24,7 @@ from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class SeatFrames:
             self._groups.process(self._connection),
             former=self._groups.clients.former(self._connection),
             was_member=short_hash(message.group_id) in self._member_of,
+            client_id=client_id(opened.header),
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
         with self._groups.held_bytes.room(size) as room:

@@ -14,6 +14,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
 from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport, NoCounts
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
+from rebalance_agent.gateway.seating.acts.act_events import ActEvents, EmitAct
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.group_names import GroupNames
@@ -54,12 +55,18 @@ class SeatingGroups:
     """All connections of the gateway share it; all its methods are for the event loop's thread."""
 
     def __init__(
-        self, rules: SeatRules, clock: Clock, counts: ActCounts | None = None, *, switch_file: str = ""
+        self,
+        rules: SeatRules,
+        clock: Clock,
+        counts: ActCounts | None = None,
+        *,
+        switch_file: str = "",
+        emit: EmitAct = lambda _event, _left_out: None,
     ) -> None:
-        """Begin without groups. ``switch_file``: see `read_switch`; empty: there is none."""
+        """Begin without groups. ``switch_file``: see `read_switch`; empty: there is none. ``emit`` takes events."""
         self._wake = asyncio.Event()
-        self._clock, self._report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
+        self._clock, self._report = clock, ActReport(counts or NoCounts(), clock, ActEvents(emit, clock, token))
         self._shared = SharedParts(clock, self._report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
         self._rules = rules

@@ -98,9 +98,7 @@ class GatewayRole:
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
-        rules = parse_seat_rules(self._settings.gateway_seats)
-        switch = self._settings.gateway_seats_switch_file
-        seats = SeatingGroups(rules, self._clock, self._counts, switch_file=switch) if list(rules) else None
+        seats = self._seating_groups()
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
@@ -133,6 +131,14 @@ class GatewayRole:
             await gateway.close()
             groups.close()
 
+    def _seating_groups(self) -> SeatingGroups | None:
+        """The groups with seats; None where no rule allows any."""
+        rules = parse_seat_rules(self._settings.gateway_seats)
+        if not list(rules):
+            return None
+        switch = self._settings.gateway_seats_switch_file
+        return SeatingGroups(rules, self._clock, self._counts, switch_file=switch, emit=self._emit)
+
     async def _find_brokers(self, gateway: Gateway) -> None:
         """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
@@ -147,8 +153,8 @@ class GatewayRole:
             await gateway.open_ports(brokers)
             return
 
-    def _emit(self, event: Event) -> None:
-        self._sidecar.accept((event,), 0)
+    def _emit(self, event: Event, left_out: int = 0) -> None:
+        self._sidecar.accept((event,), left_out)
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGroups | None) -> None:
