@@ -27,6 +27,7 @@ from rebalance_agent.gateway.seating.connections.client_connection import OwnAns
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.groups import RESPONSES
@@ -34,7 +35,7 @@ from support.seats.coordinator import PARTITIONS, ModelCoordinator
 from support.seats.helper_group import HelperGroup
 from support.seats.lock_frames import answer, is_of_locks
 
-GROUP = "orders"
+GROUP, NOBODY = "orders", "no consumer has joined a group by this gateway yet"
 STATES = {"empty": "Empty", "preparing": "PreparingRebalance", "completing": "CompletingRebalance", "stable": "Stable"}
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 
@@ -168,7 +169,9 @@ class SeatGateway:
         self.events = []
         options = {"emit": lambda event, _left_out: self.events.append(event), **options}
         self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts, **options) if seats else None
-        self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, seats=self.seats)
+        self.readiness = LatchedReadiness(self.clock, NOBODY)
+        more = {"seats": self.seats, "readiness": self.readiness}
+        self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, **more)
 
     async def advance(self, seconds, step=0.25):
         """Let time pass, and do what becomes due."""

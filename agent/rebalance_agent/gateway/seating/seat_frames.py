@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,10 @@ from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 if TYPE_CHECKING:
     from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
 
-__all__ = ["SeatFrames", "SeatNote"]
+__all__ = ["Held", "SeatFrames", "SeatNote"]
+
+Held = Callable[[], AbstractContextManager[None]]
+"""The context of a JoinGroup that is kept."""
 
 GROUPS_MAX = 32
 """Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
@@ -64,9 +68,9 @@ class SeatFrames:
     It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
     """
 
-    def __init__(self, groups: SeatingGroups, connection: ClientConnection) -> None:
-        """Handle the frames of ``connection``."""
-        self._groups, self._connection = groups, connection
+    def __init__(self, groups: SeatingGroups, connection: ClientConnection, held: Held) -> None:
+        """Handle the frames of ``connection``; ``held`` is entered while a JoinGroup waits."""
+        self._groups, self._connection, self._held = groups, connection, held
         self._software = ""
         self._named: set[str] = set()
         self._member_of: dict[str, str] = {}
@@ -146,7 +150,8 @@ class SeatFrames:
         with self._groups.held_bytes.room(size) as room:
             if not (room or who.member_id):
                 return own
-            instance_id = await group.admitted(who, self._connection)
+            with self._held():
+                instance_id = await group.admitted(who, self._connection)
         if not who.member_id:
             self._note(message.group_id)  # a client waits once, also where the coordinator moved meanwhile
         if instance_id is None:

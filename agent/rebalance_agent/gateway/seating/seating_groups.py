@@ -20,7 +20,7 @@ from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
-from rebalance_agent.gateway.seating.seat_frames import SeatFrames
+from rebalance_agent.gateway.seating.seat_frames import Held, SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import read_switch
@@ -82,10 +82,10 @@ class SeatingGroups:
         if switch_file:
             self._look_at_switch()
 
-    def connection(self, connection: ClientConnection) -> SeatFrames:
-        """The part for the frames of a new connection."""
+    def connection(self, connection: ClientConnection, held: Held = contextlib.nullcontext) -> SeatFrames:
+        """The part for the frames of a new connection; ``held``: entered while a JoinGroup of it is kept."""
         self._processes[connection] = next(self._numbers)
-        return SeatFrames(self, connection)
+        return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
         """The client of a connection has named itself: it is alive, or its successor is."""

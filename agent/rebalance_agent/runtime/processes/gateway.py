@@ -108,6 +108,7 @@ class GatewayRole:
             assign_seconds=self._settings.gateway_assign_seconds,
             rack=self._settings.gateway_rack,
             seats=seats,
+            readiness=self._sidecar.consumers,
         )
         gateway = Gateway(
             self._addresses, groups.for_connection, self._counts, self._sidecar.health, self._clock, self._telemetry
