@@ -12,15 +12,16 @@ from kafka.protocol.consumer.group import (
     SyncGroupRequest,
 )
 
+from rebalance_agent.gateway.seat_rules import ANSWER_SECONDS
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.http.latched_readiness import LatchedReadiness
 
 __all__ = ["HELD_SECONDS", "ConnectionReadiness"]
 
-HELD_SECONDS = 2.0
-"""Seconds after which a JoinGroup that the gateway keeps is held for a seat, or to be admitted with others: before, the
-group is only described, for a second at most."""
+HELD_SECONDS = ANSWER_SECONDS + 0.5
+"""Seconds after which a JoinGroup that the gateway keeps is held for a seat, or to be admitted with others: before, it
+may only wait for a description of the group."""
 
 NAME_MAX = 200
 """Characters of a name in a reason."""
