@@ -12,9 +12,11 @@ from enum import Enum, StrEnum
 from typing import Annotated
 
 from rebalance_agent.model.episode import Source, Stall, Trigger
-from rebalance_agent.model.events import Event, SeatOccupant, Workload
+from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import StuckPartition, TopicLag

@@ -19,7 +19,7 @@ from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
-from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "MEMBER_PARTITIONS_MAX",
     "SCHEMA_VERSION",
     "USER_DATA_BYTES_MAX",
-    "WHERE_MAX",
     "AbortedEvent",
     "AssignEvent",
     "Callback",
@@ -36,9 +35,6 @@ __all__ = [
     "GroupGoneEvent",
     "MemberEvent",
     "MemberSnapshot",
-    "SeatEvent",
-    "SeatOccupant",
-    "Workload",
 ]
 
 SCHEMA_VERSION = 1

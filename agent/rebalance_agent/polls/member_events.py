@@ -13,7 +13,8 @@ from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRe
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
-from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent, SeatEvent
+from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.observations import MemberReported
 
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]

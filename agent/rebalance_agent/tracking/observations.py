@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
-from rebalance_agent.model.events import AssignEvent, MemberEvent, SeatEvent
+from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.commit_times import Commit
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad

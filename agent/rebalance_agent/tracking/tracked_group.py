@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent, SeatEvent
+from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality

@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterator
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
-from rebalance_agent.model.events import Event, MemberEvent, SeatEvent
+from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence

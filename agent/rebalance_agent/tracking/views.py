@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.events import GenerationEvent, SeatOccupant, Workload
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember

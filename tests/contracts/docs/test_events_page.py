@@ -14,7 +14,9 @@ from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
-from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, SeatEvent, SeatOccupant, Workload
+from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "events.md").read_text()

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.coordinator_requests import describe, heartbeat, leave
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
@@ -31,6 +30,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     SeatAct,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActCarrier"]
 

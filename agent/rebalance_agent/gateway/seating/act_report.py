@@ -11,7 +11,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
-__all__ = ["Act", "ActCounts", "ActOutcome", "ActReport", "NoCounts"]
+__all__ = ["ActCounts", "ActReport", "NoCounts"]
 
 LINES_SECONDS = 10.0
 LINES_MAX = 100

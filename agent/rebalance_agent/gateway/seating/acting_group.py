@@ -8,7 +8,6 @@ from typing import Any
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, seen_host
 from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
@@ -23,6 +22,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActingGroup"]
 

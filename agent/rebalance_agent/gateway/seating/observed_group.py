@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.acts.vacancies import partitions_of
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
@@ -19,6 +18,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     NO_ERROR,
     REBALANCE_IN_PROGRESS,
 )
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ObservedGroup"]
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
-from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport, NoCounts
+from rebalance_agent.gateway.seating.act_report import ActCounts, ActReport, NoCounts
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents, EmitAct
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
@@ -26,6 +26,7 @@ from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+from rebalance_agent.model.reported.seat_event import Act
 
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 

@@ -18,7 +18,8 @@ from rebalance_agent.metrics.export.dialects import Page
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
-from rebalance_agent.model.events import WHERE_MAX, Event, Workload
+from rebalance_agent.model.events import Event
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from rebalance_agent.model.event_json import event_from_json, json_line
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, SeatEvent, Workload
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
+from rebalance_agent.model.reported.workload import Workload
 
 __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 

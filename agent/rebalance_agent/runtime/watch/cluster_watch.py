@@ -16,7 +16,8 @@ from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorConte
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, SeatEvent
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import Callback, MemberEvent, Workload
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partition_ranges import within
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, SeatEvent
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_agent.model.events import MemberSnapshot, SeatOccupant, Workload
+from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.member_changes import identity, member_name
 from rebalance_agent.model.partition_ranges import ReportedPartitions, ranges_text
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.ui.words import printable
 
 __all__ = [

@@ -17,7 +17,7 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome, ActReport
+from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
@@ -29,6 +29,7 @@ from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.seat_acts import AnswerLeave, ForwardSeated, GiveUpSeat, KeepSeat
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 from rebalance_agent.model.subscription import ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway, settle

@@ -6,7 +6,8 @@ import tracemalloc
 import pytest
 from structlog.testing import capture_logs
 
-from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.processes.sidecar import workload
 from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, PendingEvents
 from support.observer.fakes import Calls

@@ -19,8 +19,9 @@ PUBLISHED = frozenset({Act.SEAT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
 KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 """Outcomes of acts that were published before."""
 
-EVENTS_SECONDS, EVENTS_MAX = 10.0, 1_000
-"""Events in so many seconds: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
+EVENTS_SECONDS = 10.0
+EVENTS_MAX = 1_000
+"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
 
 OPEN_MAX = 1_000
 """Published acts whose outcome may come."""
