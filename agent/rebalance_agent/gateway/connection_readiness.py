@@ -13,6 +13,7 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.gateway.seat_rules import ANSWER_SECONDS
+from rebalance_agent.gateway.transport.request_head import client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.http.latched_readiness import LatchedReadiness
@@ -38,8 +39,8 @@ class ConnectionReadiness:
         self._readiness = readiness
         self._name = ""
 
-    def request(self, api_key: int, message: Any, client_id: str) -> bool:  # noqa: ANN401 - of several protocols
-        """Note a request; return whether its response is to be read."""
+    def request(self, api_key: int, message: Any, frame: bytes) -> bool:  # noqa: ANN401 - of several protocols
+        """Note a request, decoded and as it came; return whether its response is to be read."""
         if self._readiness.latched or api_key not in _APIS:
             return False
         epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
@@ -47,7 +48,7 @@ class ConnectionReadiness:
             self._readiness.gone(self)
             return False
         group = message["group_id"] if api_key == HEARTBEAT_KEY else message.group_id
-        self._name = f"consumer {_short(client_id)} of group {_short(group)}"
+        self._name = f"consumer {_short(client_id(frame))} of group {_short(group)}"
         if api_key == _JOIN:
             self._readiness.waits(self, f"{self._name} waits for the answer to its JoinGroup")
         elif api_key == _SYNC or (api_key == HEARTBEAT_KEY and epoch == 0):

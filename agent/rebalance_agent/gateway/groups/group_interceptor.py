@@ -135,7 +135,7 @@ class GroupInterceptor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
-        follows = self._readiness.request(head.api_key, opened.message, client_id(frame))
+        follows = self._readiness.request(head.api_key, opened.message, frame)
         note = await self._seat(head, opened, len(frame))
         if isinstance(note, OwnAnswer):
             return OwnAnswer(self._shown(head, handler, step.memory, None, note.frame))

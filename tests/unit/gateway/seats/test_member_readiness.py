@@ -106,7 +106,7 @@ async def test_once_ready_no_answer_is_read_for_it_any_more():
     one = await member(gateway)
     readiness = ConnectionReadiness(gateway.readiness)
     for kind in (JoinGroupRequest, SyncGroupRequest, HeartbeatRequest):
-        assert not readiness.request(kind.API_KEY, None, "app")
+        assert not readiness.request(kind.API_KEY, None, b"")
         readiness.response(kind.API_KEY, None)
     assert one.joined.error_code == 0
 
