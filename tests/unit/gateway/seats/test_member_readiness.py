@@ -67,11 +67,12 @@ async def test_a_refused_join_makes_nobody_ready():
 async def test_after_a_restart_of_the_gateway_the_next_heartbeat_shows_that_its_consumer_is_ready():
     gateway = SeatGateway("")
     one = await member(gateway)
-    afresh(gateway)
-    again = SeatClient(gateway, "old")
+    started = SeatGateway("", beside=gateway)
+    again = SeatClient(started, "old")
     again.member_id, again.generation = one.member_id, one.generation
+    assert started.readiness.reason() == NOBODY
     assert await again.heartbeat() == 0
-    assert gateway.readiness.reason() == ""
+    assert started.readiness.reason() == ""
 
 
 @run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from kafka.protocol.consumer.group import HeartbeatRequest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.seating.acts.act_events import EVENTS_MAX, OPEN_MAX, PUBLISHED, ActEvents
@@ -22,6 +23,7 @@ from support.seats.coordinator import PARTITIONS
 from unit.gateway.seats.test_seat_frames import ended, member, run, waiting
 
 SESSION_SECONDS, WINDOW_SECONDS = 45.0, 10.0
+REBALANCING = 27
 KEPT = "orders=on,seats.keep.seconds=60"
 
 
@@ -226,6 +228,33 @@ async def test_a_successor_of_a_killed_consumer_spares_the_rest_of_the_session_a
     least = (SESSION_SECONDS - HEARD_LATE_SECONDS - 5 - 2) * len(PARTITIONS)
     assert least <= gateway.acts.stall_seconds_spared <= least + 2 * len(PARTITIONS)
     assert published(gateway, Act.HANDOVER) == [("done", 0), ("right", 1), ("right", 2)]
+
+
+@run
+async def test_a_group_that_rebalances_after_the_handover_or_before_the_end_of_the_seat_spares_nothing():
+    gateway = SeatGateway()
+    one = await member(gateway)
+    await ended(one)
+    await gateway.advance(1)
+    new = await member(gateway, "old")
+    gateway.coordinator.errors[HeartbeatRequest] = REBALANCING
+    assert await new.heartbeat() == REBALANCING
+    assert published(gateway, Act.HANDOVER) == [("done", 0), ("wrong", 1)]
+    await gateway.advance(SESSION_SECONDS)
+    assert gateway.acts.stall_seconds_spared == 0.0
+    gateway = SeatGateway("orders=on,seats.hold.seconds=1")
+    one, other = await member(gateway, "one"), SeatClient(gateway, "other")
+    entering = asyncio.create_task(other.enter())
+    await gateway.advance(2)
+    assert await one.heartbeat() == REBALANCING
+    await one.enter()
+    await entering
+    await ended(one)
+    await gateway.advance(WINDOW_SECONDS - 1)
+    gateway.coordinator.errors[HeartbeatRequest] = REBALANCING
+    assert await other.heartbeat() == REBALANCING
+    await gateway.advance(2 + SESSION_SECONDS)
+    assert (gateway.acts.done("give_up"), gateway.acts.stall_seconds_spared) == (1, 0.0)
 
 
 @run
