@@ -124,9 +124,6 @@ sidecar restarts, which it bears for 16 seconds.
 httpGet:
   path: /readyz/member
   port: 29308
-  {{- if get (default (dict) .Values.sidecar.settings) "tls_cert_file" }}
-  scheme: HTTPS
-  {{- end }}
 periodSeconds: 2
 timeoutSeconds: 2
 failureThreshold: 8

@@ -98,7 +98,7 @@ def test_the_switch_of_seats_is_mounted_into_both_and_need_not_exist(api_server,
             assert path == "/etc/rebalance-agent/seats/switch"
 
 
-READY = ("sidecar.memberReadiness=true", "sidecar.settings.tls_cert_file=/tls/crt")
+READY = ("sidecar.memberReadiness=true",)
 
 
 def test_the_consumer_has_the_same_readiness_probe_in_both_and_none_without_the_value(api_server, render):
@@ -109,7 +109,7 @@ def test_the_consumer_has_the_same_readiness_probe_in_both_and_none_without_the_
         namespace = release.namespace()
         first, second = (release.admitted(namespace, each)["spec"]["containers"][0] for each in (own, bare))
         assert first["readinessProbe"] == second["readinessProbe"]
-        assert first["readinessProbe"]["httpGet"] == {"path": "/readyz/member", "port": 29308, "scheme": "HTTPS"}
+        assert first["readinessProbe"]["httpGet"] == {"path": "/readyz/member", "port": 29308, "scheme": "HTTP"}
         assert first["readinessProbe"]["failureThreshold"] == 8
 
 
