@@ -62,13 +62,18 @@ SEATS = Panel(
 )
 COST = Panel(
     24,
-    "Gateways: time of vacant seats",
+    "Gateways: time that seats cost and spare",
     "For how long do partitions stand still because their seat is vacant? At most so many seconds times partitions, "
-    "counted when the seat is taken or given up. In mode observe: what on would have cost.",
-    (counted("rebalance_agent_gateway_seats_partition_seconds_total", "{{mode}}", "mode"),),
+    "counted when the seat is taken or given up; observe: what on would have cost. Spared: partitions of killed "
+    "consumers were free for others at least so much earlier, counted when the session would have ended.",
+    (
+        counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
+        counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "spared, of killed consumers"),
+    ),
     Look.COUNTS,
     "s",
     empty="no group has seats",
+    colours={"spared, of killed consumers": "green"},
 )
 VACANT = Panel(
     25,

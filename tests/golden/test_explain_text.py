@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
-from rebalance_agent.model.events import Callback, MemberSnapshot, Workload
+from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.tracker import Tracker

@@ -11,8 +11,9 @@ from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
-from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
+from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.reported.workload import Workload
 from support.examples import examples
 from support.http.api import api_of
 from support.observer.explaining import explain

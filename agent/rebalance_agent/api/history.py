@@ -17,14 +17,8 @@ from typing import NamedTuple, cast
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
 from rebalance_agent.api.view_shapes import build_aborted, build_rebalance, reports_about
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.model.events import (
-    AbortedEvent,
-    AssignEvent,
-    Event,
-    GenerationEvent,
-    GroupGoneEvent,
-    MemberEvent,
-)
+from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GenerationEvent, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = ["EpisodeHistory", "HistoryLimits"]
@@ -119,7 +113,7 @@ class EpisodeHistory:
                     self._rollout(event)
                 case MemberEvent():
                     self._report(event)
-                case AssignEvent():
+                case AssignEvent() | SeatEvent():
                     pass
             if event.group in self._groups:
                 self._bound(event.group)

@@ -8,7 +8,7 @@ from typing import Any
 
 from rebalance_agent.api.json_schema import Schema, SchemaForm, shapes_of
 from rebalance_agent.api.posted_events import LABEL_MAX, LABELS, POSTED_KINDS
-from rebalance_agent.model.events import WHERE_MAX, Workload
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 
 __all__ = ["posted_schema", "posted_schema_json"]
 

@@ -12,9 +12,11 @@ from enum import Enum, StrEnum
 from typing import Annotated
 
 from rebalance_agent.model.episode import Source, Stall, Trigger
-from rebalance_agent.model.events import Event, Workload
+from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import StuckPartition, TopicLag
@@ -155,6 +157,11 @@ class GroupMember:
     partitions: Annotated[int | None, "number of these partitions"]
     target: Annotated[float | None, "number of partitions that its strategy promises"]
     where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
+    occupant: Annotated[
+        SeatOccupant | None,
+        "the consumer that it is served for, if a gateway handed over its seat; `client_id` and `host` are of the "
+        "seat's first consumer, which the coordinator goes on naming",
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from enum import Enum
 
 from rebalance_agent.audit.audit_report import Difference
 from rebalance_agent.audit.audited_group import RecordPosition, digest
-from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, Workload
+from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.reported.workload import Workload
 
 __all__ = [
     "EVENT_COLUMNS",

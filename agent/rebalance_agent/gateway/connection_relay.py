@@ -86,6 +86,11 @@ class ConnectionRelay:
         return self.client.peer.rpartition(":")[0]
 
     @property
+    def local_host(self) -> str:
+        """See `ClientConnection`."""
+        return self.broker.local_host
+
+    @property
     def closed(self) -> bool:
         """See `ClientConnection`."""
         return self._in_flight.closed

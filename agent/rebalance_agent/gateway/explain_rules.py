@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
+from rebalance_agent.gateway.past_seats import PastSeats
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
@@ -14,8 +15,9 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
+from rebalance_agent.ui.words import moment_to_second, plural
 
-__all__ = ["MEMBERS_SHOWN_MAX", "explain", "rewrite_obstacle"]
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "past_text", "rewrite_obstacle"]
 
 MEMBERS_SHOWN_MAX = 20
 """Members that are listed; of further ones only the number is given."""
@@ -42,20 +44,39 @@ def explain(
     now: DescribedGroup | None,
     unknown: str = "",
     seats: SeatRules | None = None,
+    past: str = "",
     *,
     admission_seconds: float = 0.0,
 ) -> str:
     """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
 
     ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's;
-    ``admission_seconds``: as in `SeatSettings`.
+    ``past``: what that one would have spared (`past_text`). ``admission_seconds``: as in `SeatSettings`.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
     lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
     lines += _seat_entries(group, seat_rule, now, admission_seconds)
+    lines += _entry("Past", past) if seat_rule and past else []
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
+
+
+def past_text(past: PastSeats, source: str) -> str:
+    """What seats would have spared, in words; ``source``: where the recorded past is from."""
+    where = f"From {source.partition(chr(10))[0].rstrip('.')}"
+    if past.first_ms is None:
+        return f"{where}: no rebalance is recorded."
+    since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
+    if not past.spared:
+        return f"{since} This rule would have spared none for sure."
+    text = (
+        f"{since} This rule would have spared at least {past.spared} of them, in which partitions stood still for "
+        f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
+    )
+    if past.vacant_partition_seconds:
+        text += f", for {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats at most"
+    return f"{text}; if all members were behind gateways, and their clients are Java's, librdkafka's or kafka-python's."
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:

@@ -82,6 +82,10 @@ class GatewayCounters:
         counter = self._instruments.counter(rows.GATEWAY_SEATS_KEPT_SECONDS)
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
+    def stall_spared(self, partition_seconds: float) -> None:
+        """Count for how long partitions of killed consumers did not stand still because of seats; a lower bound."""
+        self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
+
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 

@@ -13,7 +13,16 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 
-__all__ = ["ADMISSION_SECONDS_MAX", "BETWEEN", "HOLD", "KEEP", "SeatRule", "SeatRules", "parse_seat_rules"]
+__all__ = [
+    "ADMISSION_SECONDS_MAX",
+    "ANSWER_SECONDS",
+    "BETWEEN",
+    "HOLD",
+    "KEEP",
+    "SeatRule",
+    "SeatRules",
+    "parse_seat_rules",
+]
 
 FIELD = "gateway_seats"
 """The setting that errors name."""

@@ -8,5 +8,5 @@ It is the only package that imports ``h11``.
 - ``server_tls``, ``reloaded_files``: the server's TLS context, made anew when its files change.
 - ``bearer``, ``loopback``, ``token_bucket``: which requests are allowed, and how many a second.
 - ``events_post``: path and headers of the posts of a consumer to its sidecar.
-- ``health``: which parts of the process work.
+- ``health``: which parts of the process work; ``latched_readiness``: whether its clients were ready once.
 """

@@ -26,6 +26,7 @@ __all__ = [
     "GATEWAY_SEATS_KEPT_SECONDS",
     "GATEWAY_SEATS_OFF",
     "GATEWAY_SEATS_SPARED",
+    "GATEWAY_SEATS_SPARED_SECONDS",
     "GATEWAY_SEATS_VACANT",
     "GATEWAY_SEATS_WRONG",
     "PUSH_ENDS",
@@ -213,7 +214,8 @@ GATEWAY_ACTS = agent_row(
     "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
     "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
     "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
-    "for a handover, or a newcomer took a kept seat; wrong: it did, or none took it; unknown: it does not show.",
+    "for a handover, a newcomer took a kept seat, or a killed consumer whose seat was given up was not heard of again; "
+    "wrong: the opposite; unknown: it does not show.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -225,9 +227,18 @@ GATEWAY_SEATS_SPARED = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Rebalances that did not happen because a consumer took the seat of its predecessor, or, in mode observe, would "
-    "not have happened. At least so many: one for each handover.",
+    "not have happened. At least so many: one for each handover, in mode on for each that was right.",
     "rebalances",
     {"mode": SEAT_MODES},
+)
+GATEWAY_SEATS_SPARED_SECONDS = agent_row(
+    "gateway_seats_spared_partition_seconds_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Seconds by which partitions of killed consumers were free for others before the coordinator would have noticed, "
+    "times these partitions: a lower bound, counted when the session would have ended. Stalls of spared rebalances are "
+    "not in it.",
+    "seconds",
 )
 GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
@@ -281,6 +292,7 @@ GATEWAY_ROWS = (
     GATEWAY_PUSH_ENDS,
     GATEWAY_ACTS,
     GATEWAY_SEATS_SPARED,
+    GATEWAY_SEATS_SPARED_SECONDS,
     GATEWAY_SEATS_KEPT_SECONDS,
     GATEWAY_SEATS_HELD,
     GATEWAY_SEATS_VACANT,

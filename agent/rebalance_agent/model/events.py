@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "MEMBER_PARTITIONS_MAX",
     "SCHEMA_VERSION",
     "USER_DATA_BYTES_MAX",
-    "WHERE_MAX",
     "AbortedEvent",
     "AssignEvent",
     "Callback",
@@ -35,7 +35,6 @@ __all__ = [
     "GroupGoneEvent",
     "MemberEvent",
     "MemberSnapshot",
-    "Workload",
 ]
 
 SCHEMA_VERSION = 1
@@ -57,29 +56,6 @@ USER_DATA_BYTES_MAX = 49_152
 MEMBER_PARTITIONS_MAX = 100_000
 """Partitions in what one member reports about itself: more than any consumer can hold."""
 
-WHERE_MAX = 1_024
-"""Characters of one downward-API value. Names of Kubernetes objects have at most 253; an image may include a digest."""
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Where a member runs, from Kubernetes' downward API. Users know pods better than member ids."""
-
-    pod: str | None = None
-    node: str | None = None
-    workload: str | None = None
-    image: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check lengths: the values are kept for each member and repeated in each generation event.
-
-        Raises:
-            InvalidInputError: a value has more than `WHERE_MAX` characters.
-        """
-        for name in ("pod", "node", "workload", "image"):
-            if len(getattr(self, name) or "") > WHERE_MAX:
-                raise InvalidInputError(f"where.{name}", f"must have at most {WHERE_MAX} characters")
-
 
 @dataclass(frozen=True, slots=True)
 class MemberSnapshot:
@@ -87,7 +63,8 @@ class MemberSnapshot:
 
     ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None where not
     known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
-    longer than `USER_DATA_BYTES_MAX` and is left out for that; None where ``user_data`` is complete.
+    longer than `USER_DATA_BYTES_MAX` and is left out for that; None where ``user_data`` is complete. ``occupant``: the
+    consumer that it is served for, if a gateway handed over its seat: ``client_id`` and ``host`` are its predecessor's.
     """
 
     member_id: str
@@ -105,6 +82,7 @@ class MemberSnapshot:
     stop_seconds: float | None = None
     where: Workload | None = None
     user_data_bytes: int | None = None
+    occupant: SeatOccupant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +263,9 @@ class AssignEvent:
     revision: int = 0
 
 
-Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | MemberEvent | AssignEvent
+Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | MemberEvent | AssignEvent | SeatEvent
 EVENT_KINDS: Mapping[str, type[Event]] = {
-    kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent)
+    kind.KIND: kind
+    for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent, SeatEvent)
 }
 """``kind`` in JSON -> event class."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+
 __all__ = ["HasIdentity", "MemberChanges", "identity", "member_changes", "member_name"]
 
 
@@ -35,8 +37,10 @@ def member_name(client_id: str, instance_id: str | None, *, pod: str | None = No
     """The member's name for people: its ``pod``, else its instance id, else its client id.
 
     The pod is the name under which people find logs and restart a member; many static members have it as instance id.
+    An instance id that a gateway gave is a name for the coordinator alone.
     """
-    return pod or instance_id or client_id
+    given = instance_id is not None and instance_id.startswith(SEAT_PREFIX)
+    return pod or (client_id if given else instance_id) or client_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Reads the events that members report themselves (``member`` and ``assign``), from the end of ``rebalance-events`` on.
+"""Reads the events of sidecars and gateways (``member``, ``assign``, ``seat``), from the end of the topic on.
 
 Some older events are read, too, for the workload and host of members that have nothing to report now.
 """
@@ -14,6 +14,7 @@ from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.observations import MemberReported
 
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
@@ -47,7 +48,7 @@ ABSENT_WAIT_S = 0.5
 
 TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
-_KINDS = (MemberEvent.KIND, AssignEvent.KIND)
+_KINDS = (MemberEvent.KIND, AssignEvent.KIND, SeatEvent.KIND)
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
@@ -136,8 +137,8 @@ class MemberEvents:
         self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past))
 
 
-def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
-    """Read a published event; None for a kind that members do not report.
+def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | SeatEvent | None:
+    """Read a published event; None for a kind that neither members nor gateways report.
 
     Raises:
         InvalidInputError: the bytes are no event, or exceed a bound.
@@ -149,7 +150,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
         return None
     event = event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
-    return event if isinstance(event, MemberEvent | AssignEvent) else None
+    return event if isinstance(event, MemberEvent | AssignEvent | SeatEvent) else None
 
 
 def _kind(message: TopicRecord) -> bytes | None:

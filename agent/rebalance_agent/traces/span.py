@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group_event import digest
+from rebalance_agent.model.reported.workload import Workload
 
 __all__ = [
     "ROOT",

@@ -12,6 +12,7 @@ from typing import ClassVar
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.last_commits import Commit
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
@@ -212,13 +213,14 @@ class CommitsSeen:
 
 @dataclass(frozen=True, slots=True)
 class MemberReported:
-    """A member's report through its sidecar; it may arrive late, twice, or out of order.
+    """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
-    ``past``: reported before this observer started; only the member's workload is taken from it.
+    ``past``: reported before this observer started; only the member's workload and its seat's occupant are taken from
+    it.
     """
 
     at_ms: int
-    event: MemberEvent | AssignEvent
+    event: MemberEvent | AssignEvent | SeatEvent
     past: bool = False
 
 

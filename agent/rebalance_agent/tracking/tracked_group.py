@@ -9,6 +9,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality
@@ -100,6 +101,13 @@ class TrackedGroup:
             begins = self.history.totals.expect_reports()
             self.history.own_doubly(self.history.doubly_owned.report(event))
             self._take_report(event, now_ms, begins=begins)
+
+    def report_seat(self, event: SeatEvent, now_ms: int) -> bool:
+        """Take a gateway's report about a seat; return whether it shows another occupant."""
+        changed = self.history.add_seat_report(event, now_ms)
+        if changed:
+            self._episodes.report(now_ms)
+        return changed
 
     def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:
         """Take a new report; ``begins``: it is the first one of the group's members."""
@@ -201,7 +209,8 @@ class TrackedGroup:
 
         With ``judged`` False its quality may be that of an earlier generation.
         """
-        reported = self._host_rule.attribute is not None  # other rules read the generation alone
+        # Other rules read the generation alone, but for seats that gateways handed over.
+        reported = self._host_rule.attribute is not None or len(self._reports.seats) > 0
         if self._base_view and self._measured and judged and reported:
             self._measured = self._hosts_of(self._base_view.members) == self._hosts
         if self._base_view is None or (judged and not self._measured):
@@ -214,9 +223,10 @@ class TrackedGroup:
         return self._base_view
 
     def _hosts_of(self, members: Iterable[MemberLoad]) -> dict[str, str]:
-        """Return the host of each member, by its id."""
-        rule, reports = self._host_rule, self._reports
-        return {
-            member.member_id: rule.name(member.client_id, member.host, reports.reported_by(member.member_id).where)
-            for member in members
-        }
+        """Return the host of each member, by its id: of the consumer that it is served for."""
+        return {member.member_id: self._host_of(member) for member in members}
+
+    def _host_of(self, member: MemberLoad) -> str:
+        reported = self._reports.reported_by(member.member_id)
+        served = reported.occupant or member
+        return self._host_rule.name(served.client_id or member.client_id, served.host or member.host, reported.where)

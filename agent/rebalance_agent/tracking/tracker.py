@@ -13,6 +13,7 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
@@ -254,6 +255,8 @@ class Tracker:
         if state := self._groups.get_or_create(event.group, now_ms):
             if isinstance(event, MemberEvent):
                 (state.history.add_report if report.past else state.report)(event, now_ms)
+            elif isinstance(event, SeatEvent):
+                (state.history.add_seat_report if report.past else state.report_seat)(event, now_ms)
             elif not report.past:
                 state.history.add_assign_report(event)
             self._groups.refresh(state)

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
@@ -41,7 +43,8 @@ class MemberLoad:
     """One member with its assignment; ``assigned`` is None if it was only polled during rebalances.
 
     ``target``: the number of partitions that its assignor aims at. ``topics``: its subscription. ``where``: its
-    workload, if its sidecar reported it.
+    workload, if its sidecar reported it. ``occupant``: the consumer that it is served for, if a gateway reported
+    another one than the coordinator names.
     """
 
     member_id: str
@@ -52,6 +55,7 @@ class MemberLoad:
     target: float | None = None
     topics: tuple[str, ...] | None = None
     where: Workload | None = None
+    occupant: SeatOccupant | None = None
 
 
 @dataclass(frozen=True, slots=True)

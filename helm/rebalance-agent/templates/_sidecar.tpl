@@ -109,6 +109,26 @@ volumeMounts:
   value: {{ get (default (dict) .chart.Values.sidecar.settings) "gateway_groups" | empty | ternary "http://127.0.0.1:29309/v1/events" "" | quote }}
 {{- end -}}
 
+{{/*
+The readiness probe of the consumer's container; empty without `sidecar.memberReadiness`. Once ready, it fails only while the
+sidecar restarts, which it bears for 16 seconds.
+*/}}
+{{- define "rebalance-agent.sidecar.readiness" -}}
+{{- if .chart.Values.sidecar.memberReadiness -}}
+{{- include "rebalance-agent.sidecar.memberProbe" .chart -}}
+{{- end -}}
+{{- end -}}
+
+{{/* That probe. */}}
+{{- define "rebalance-agent.sidecar.memberProbe" -}}
+httpGet:
+  path: /readyz/member
+  port: 29308
+periodSeconds: 2
+timeoutSeconds: 2
+failureThreshold: 8
+{{- end -}}
+
 {{/* A sidecar that ends would keep the pod from starting: with a wrong setting it says so, and stays. */}}
 {{- define "rebalance-agent.sidecar.args" -}}
 [sidecar, --stay]

@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from rebalance_agent.api.openapi import openapi_document
 from rebalance_agent.api.routes import ROUTES
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall
-from rebalance_agent.model.events import AbortedEvent, MemberSnapshot, Workload
+from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.views import GroupView
 from support.http.api import api_of, ask, problems

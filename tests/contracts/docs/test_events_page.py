@@ -14,11 +14,18 @@ from rebalance_agent.api.posted_schema import posted_schema_json
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
 from rebalance_agent.model.event_json import event_from_json
-from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
+from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "events.md").read_text()
-PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
+PARTS = {
+    "generation": (MemberSnapshot, Phases, Stall, Workload, SeatOccupant),
+    "member": (Workload,),
+    "assign": (AssignmentQuality,),
+    "seat": (Workload,),
+}
 
 
 @pytest.mark.parametrize("kind", EVENT_KINDS)
@@ -31,9 +38,9 @@ def test_every_field_is_named(kind):
     assert missing == set()
 
 
-def test_the_example_is_an_event():
-    example = re.search(r"```json\n(.*?)```", PAGE, re.DOTALL).group(1)
-    assert isinstance(event_from_json(json.loads(example)), GenerationEvent)
+def test_the_examples_are_events():
+    examples = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    assert [type(event_from_json(json.loads(example))) for example in examples] == [GenerationEvent, SeatEvent]
 
 
 def test_the_schema_of_posted_events_is_current():

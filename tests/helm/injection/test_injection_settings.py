@@ -6,7 +6,17 @@ import pytest
 
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
-from support.helm.injecting import EVERY_ANNOTATION, SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.helm.injecting import (
+    EVERY_ANNOTATION,
+    SETTINGS,
+    SIDECAR,
+    annotated,
+    container,
+    environment,
+    injecting,
+    pod,
+    sidecar,
+)
 from support.observer.observing import eventually
 
 KAFKA = "REBALANCE_AGENT_KAFKA__"
@@ -24,6 +34,7 @@ WELL_FORMED = {
     "kafka-ca-secret": ["kafka-cluster-ca-cert"],
     "events-topic": ["rebalance-events.v1"],
     "gateway-groups": ["orders.*=weighted-sticky,assignment.consumer.weight=300; a=cooperative-sticky"],
+    "member-readiness": ["true"],
     "cluster-name": ["eu-1"],
     "log-level": ["debug"],
     "workload": ["orders"],
@@ -61,6 +72,28 @@ def test_a_well_formed_annotation_is_used_without_a_warning(release, namespace, 
     assert found != json.dumps(plain)
     assert value in found or name in ("run-as-user", "cpu-request", "cpu-limit")  # which are numbers there
     assert release.warnings(namespace, manifest) == []
+
+
+PROBE = {"path": "/readyz/member", "port": 29308, "scheme": "HTTP"}
+OWN_PROBE = {"exec": {"command": ["true"]}}
+
+
+def probes(release, namespace, *containers, readiness="true", **annotations):
+    """The readiness probes of the pod's own containers, without what the API server adds to them."""
+    named = {f"{SIDECAR}/member-readiness": readiness, **annotations}
+    made = release.admitted(namespace, pod(*containers, annotations=named))
+    found = [each.get("readinessProbe", {}) for each in made["spec"]["containers"]]
+    return [each.get("httpGet", each.get("exec")) for each in found]
+
+
+def test_only_the_consumers_container_gets_the_sidecars_probe_and_only_if_it_has_none(release, namespace):
+    first, second = container("consumer"), container("other")
+    assert probes(release, namespace, first, second) == [PROBE, None]
+    assert probes(release, namespace, first, second, readiness="false") == [None, None]
+    main = {"kubectl.kubernetes.io/default-container": "other"}
+    assert probes(release, namespace, first, second, **main) == [None, PROBE]
+    own = container("consumer", readinessProbe=OWN_PROBE)
+    assert probes(release, namespace, own, second) == [OWN_PROBE["exec"], None]
 
 
 def test_settings_of_the_release_hold_for_all(release, namespace):

@@ -98,6 +98,21 @@ def test_the_switch_of_seats_is_mounted_into_both_and_need_not_exist(api_server,
             assert path == "/etc/rebalance-agent/seats/switch"
 
 
+READY = ("sidecar.memberReadiness=true",)
+
+
+def test_the_consumer_has_the_same_readiness_probe_in_both_and_none_without_the_value(api_server, render):
+    with injecting(api_server, *READY) as release:
+        own, bare = the_pod(render(*(f"rebalance-agent.{each}" for each in READY))), copy.deepcopy(the_pod(render()))
+        assert "readinessProbe" not in bare["spec"]["containers"][0]
+        del bare["spec"]["initContainers"]
+        namespace = release.namespace()
+        first, second = (release.admitted(namespace, each)["spec"]["containers"][0] for each in (own, bare))
+        assert first["readinessProbe"] == second["readinessProbe"]
+        assert first["readinessProbe"]["httpGet"] == {"path": "/readyz/member", "port": 29308, "scheme": "HTTP"}
+        assert first["readinessProbe"]["failureThreshold"] == 8
+
+
 def test_a_switch_alone_does_not_make_the_sidecar_a_gateway(render):
     made = the_pod(render("rebalance-agent.sidecar.seatsSwitchConfigMap=seats-switch"))
     assert "SWITCH" not in json.dumps(made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 
@@ -20,7 +21,7 @@ from support.gateway.seat_groups import (
 )
 from support.members.member_lines import LibrdkafkaMember, librdkafka_member
 from support.members.threads import Load
-from support.observer.observing import create_topic, eventually
+from support.observer.observing import create_topic, events, eventually, observing
 
 pytestmark = pytest.mark.integration
 
@@ -225,16 +226,39 @@ def test_newcomers_that_start_together_cause_one_rebalance(kafka, topic, joined)
     check_scale_up(kafka, topic, joined, LibrdkafkaMember, "range", number=2, period_s=5)
 
 
-def test_a_whole_gateway_hands_a_seat_over_and_exports_what_it_did(kafka, topic, joined):
-    settings = {"gateway_seats": ".*=on,seats.hold.seconds=1,seats.keep.seconds=60"}
-    with gatewaying(kafka.bootstrap_servers, **settings) as through:
-        eventually(through.ready)
-        first = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "first")
-        eventually(lambda: len(first.owned) == PARTITIONS)
+def test_whole_gateways_hand_a_seat_over_say_when_their_consumers_are_ready_and_an_observer_shows_who_has_it(
+    kafka, topic, joined
+):
+    published, group, seen = f"{topic}-events", f"group-of-{topic}", {}
+    create_topic(kafka.bootstrap_servers, published, 1)
+    rule = ".*=on,seats.hold.seconds=60,seats.between.gateways=true"
+    settings = {"gateway_seats": rule, "events_topic": published}
+
+    def members():
+        seen["members"] = json.loads(observer.get(f"/api/v1/groups/{group}")[1]).get("members", [])
+        return [(each["client_id"], each.get("occupant", {}).get("client_id")) for each in seen["members"]]
+
+    with (
+        observing(kafka.bootstrap_servers, events_topic=published) as observer,
+        gatewaying(kafka.bootstrap_servers, **settings) as old_pod,
+        gatewaying(kafka.bootstrap_servers, **settings) as new_pod,
+    ):
+        eventually(lambda: old_pod.ready() and new_pod.ready())
+        assert [each.get("/readyz/member")[0] for each in (old_pod, new_pod)] == [503, 503]
+        first = joined(LibrdkafkaMember, old_pod.bootstrap, group, topic, "first")
+        eventually(lambda: len(first.owned) == PARTITIONS and old_pod.get("/readyz/member")[0] == 200)
+        eventually(lambda: members() == [("first", None)], waiting_for=seen)
+        second = joined(LibrdkafkaMember, new_pod.bootstrap, group, topic, "second")
+        eventually(lambda: new_pod.get("/readyz/member")[0] == 200)
+        assert not second.owned, "it is ready while it waits for the seat"
         first.close()
-        second = joined(LibrdkafkaMember, through.bootstrap, f"group-of-{topic}", topic, "second")
         eventually(lambda: len(second.owned) == PARTITIONS)
-        lines = through.get("/metrics")[1].splitlines()
-        assert 'rebalance_agent_gateway_acts_total{act="handover",outcome="done"} 1.0' in lines
-        assert 'rebalance_agent_gateway_seats_rebalances_spared_total{mode="on"} 1.0' in lines
+        eventually(lambda: members() == [("first", "second")], waiting_for=seen)
+        spared = 'rebalance_agent_gateway_seats_rebalances_spared_total{mode="on"} 1.0'
+        eventually(lambda: spared in new_pod.get("/metrics")[1].splitlines())
+        lines = new_pod.get("/metrics")[1].splitlines()
+        assert 'rebalance_agent_gateway_acts_total{act="handover",outcome="right"} 1.0' in lines
+        acts = events(kafka.bootstrap_servers, published, group=group)
+        shown = [(each["act"], each["outcome"]) for each in acts if each["kind"] == "seat"]
+        assert {("seat", "done"), ("keep", "done"), ("handover", "done")} <= {*shown}, shown
         second.close()

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from rebalance_agent.gateway.connection_relay import ConnectionRelay
-from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
 from rebalance_agent.gateway.seats.locks.lock_notes import WAITING_PREFIX
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
 from support.gateway.running import gateway

@@ -11,9 +11,10 @@ import pytest
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
-from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables import generations as module
 from rebalance_agent.pipeline.tables.generations import generations

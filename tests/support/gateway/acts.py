@@ -12,7 +12,7 @@ class RecordedActs:
         self.counted = Counter()
         self.rebalances_spared, self.partition_seconds = Counter(), Counter()
         self.held = self.vacant = self.held_max = 0
-        self.off, self.wrong = False, 0
+        self.off, self.wrong, self.stall_seconds_spared = False, 0, 0.0
 
     def act(self, act, outcome, number=1):
         self.counted[str(act), str(outcome)] += number
@@ -22,6 +22,9 @@ class RecordedActs:
 
     def kept(self, partition_seconds, *, predicted):
         self.partition_seconds["observe" if predicted else "on"] += partition_seconds
+
+    def stall_spared(self, partition_seconds):
+        self.stall_seconds_spared += partition_seconds
 
     def seats(self, held, vacant, *, off, wrong):
         self.held, self.vacant, self.off, self.wrong = held, vacant, off, wrong

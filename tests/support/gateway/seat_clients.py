@@ -27,6 +27,7 @@ from rebalance_agent.gateway.seating.connections.client_connection import OwnAns
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.groups import RESPONSES
@@ -34,7 +35,7 @@ from support.seats.coordinator import PARTITIONS, ModelCoordinator
 from support.seats.helper_group import HelperGroup
 from support.seats.lock_frames import answer, is_of_locks
 
-GROUP = "orders"
+GROUP, NOBODY = "orders", "no consumer has joined a group by this gateway yet"
 STATES = {"empty": "Empty", "preparing": "PreparingRebalance", "completing": "CompletingRebalance", "stable": "Stable"}
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 
@@ -165,8 +166,12 @@ class SeatGateway:
         self.clock, self.acts = FakeClock() if beside is None else beside.clock, RecordedActs()
         self.coordinator = FrameCoordinator(self.clock) if beside is None else beside.coordinator
         self.beside = beside
+        self.events = []
+        options = {"emit": lambda event, _left_out: self.events.append(event), **options}
         self.seats = SeatingGroups(parse_seat_rules(seats), self.clock, self.acts, **options) if seats else None
-        self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, seats=self.seats)
+        self.readiness = LatchedReadiness(self.clock, NOBODY)
+        more = {"seats": self.seats, "readiness": self.readiness}
+        self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, **more)
 
     async def advance(self, seconds, step=0.25):
         """Let time pass, and do what becomes due."""
@@ -189,6 +194,7 @@ class SeatClient:
 
     def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
         self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host
+        self.local_host = "10.0.0.9"
         self.closed, self.gone, self.unanswered = False, False, 0
         self.member_id, self.generation, self.joined, self.sent, self.shown = "", -1, None, [], []
         self._numbers = itertools.count(1)

@@ -9,8 +9,8 @@ import random
 from dataclasses import replace
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
-from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.testing.simulation import Crash, Join, Leave, SimulatedMember, TopicGrows
 from rebalance_agent.testing.synthetic.calendar_members import PlannedMember
 from rebalance_agent.testing.synthetic.classic_play import ClassicPlay

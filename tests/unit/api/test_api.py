@@ -13,8 +13,8 @@ from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
 from rebalance_agent.tracking.views import GroupView

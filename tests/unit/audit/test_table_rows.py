@@ -11,7 +11,7 @@ from rebalance_agent.audit.table_rows import (
     TableRows,
     contradictions,
 )
-from rebalance_agent.model.events import Workload
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, MEMBERS
 from support.pipeline.event_rows import aborted, generation, gone, member
 

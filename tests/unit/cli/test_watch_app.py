@@ -11,8 +11,9 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.agent_api import AgentError
 from rebalance_agent.cli.screens.watch_app import GroupsScreen, WatchApp
 from rebalance_agent.cli.screens.watch_group import GroupScreen
-from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.sentences.group_table import COLUMNS
 from support.http.api import api_of

@@ -9,16 +9,9 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line
-from rebalance_agent.model.events import (
-    EVENT_KINDS,
-    SCHEMA_VERSION,
-    WHERE_MAX,
-    AssignEvent,
-    Callback,
-    MemberEvent,
-    Workload,
-)
+from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from support.observer.fakes import generation_event
 

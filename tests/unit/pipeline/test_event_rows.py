@@ -27,6 +27,21 @@ def test_a_published_event_is_a_row_of_its_own_words(line):
     assert row.timestamp == dt.datetime.fromtimestamp(data["timestamp_ms"] / 1000, dt.UTC)
 
 
+SEAT = (
+    b'{"act":"handover","client_id":"orders-7","cluster_id":"c","event_id":"0d8c","generation":7,"group":"orders",'
+    b'"host":"10.0.0.9","instance_id":"rebalance-agent-seat-1","kind":"seat","member_id":"m","outcome":"right",'
+    b'"partition_seconds_spared":12.5,"process":"p","rebalances_spared":1,"revision":1,"schema_version":1,"sequence":3,'
+    b'"timestamp_ms":1795260564722,"where":{"pod":"orders-7"}}'
+)
+
+
+def test_what_a_gateway_did_about_a_seat_is_a_row():
+    row = event_row(SEAT)
+    assert isinstance(row, EventRow)
+    assert (row.kind, row.revision, row.generation, row.source) == ("seat", 1, 7, None)
+    assert row.body.encode() == SEAT
+
+
 LINE = LINES[0]
 ODD = {
     "a number that Spark's reader refuses": LINE[:-1] + b',"news":' + b"7" * 2_000 + b"}",

@@ -12,6 +12,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_to_json, json_line
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Callback, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.polls import member_events as module
 from rebalance_agent.polls.member_events import (
     EVENT_BYTES_MAX,
@@ -25,6 +26,7 @@ from support.observer.fakes import FakeRecord, fake_context
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
 ASSIGN = AssignEvent("id", "g", 2, "range", "c", 3, 0.1, 1, 2, "process", 2, cluster_id="here", error="KeyError")
+SEAT = SeatEvent("id", "g", 2, Act.HANDOVER, ActOutcome.DONE, "m", "process", 3, cluster_id="here", client_id="c")
 GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
 
 
@@ -44,6 +46,11 @@ def test_a_members_event_becomes_an_observation():
 def test_a_leaders_event_becomes_an_observation():
     observations, _ = _taken(json_line(ASSIGN))
     assert [each.event for each in observations] == [ASSIGN]
+
+
+def test_what_a_gateway_did_about_a_seat_becomes_an_observation():
+    (observation,), malformed = _taken(json_line(SEAT), headers=[(KIND_HEADER, b"seat")])
+    assert (observation.event, malformed) == (SEAT, 0)
 
 
 def test_without_the_header_the_event_itself_says_its_kind():

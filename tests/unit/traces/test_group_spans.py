@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, FailureReason, Phases, Source, Stall
-from rebalance_agent.model.events import AbortedEvent, MemberSnapshot, Workload
+from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.traces.group_spans import (
     LINKS_MAX,

@@ -1,7 +1,8 @@
 import pytest
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import Callback, Workload
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.traces.event_traces import EventTraces
 from rebalance_agent.traces.member_spans import MEMBERS_MAX, STEPS_MAX, MemberSpans, assign_spans
 from rebalance_agent.traces.span import ROOT, TIME_MS_MAX, span_id, trace_id

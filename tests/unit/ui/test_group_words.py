@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from rebalance_agent.api.view_shapes import build_detail
 from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.events import MemberSnapshot
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
 from rebalance_agent.ui.sentences.named_members import PartitionMove, member_names, moves, partitions_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.group_patterns import compiled_pattern, first_match, split_entries
-from rebalance_agent.model.events import Workload
+from rebalance_agent.model.reported.workload import Workload
 
 __all__ = ["CLIENT_ID_MAX", "RULES_MAX", "HostNames", "HostRule"]
 

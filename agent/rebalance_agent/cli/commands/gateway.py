@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from rebalance_agent.advice import history_of
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_agent
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
+from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import explain, past_text, rewrite_obstacle
 from rebalance_agent.gateway.groups import parse_rules
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.past_seats import past_seats
+from rebalance_agent.gateway.seat_rules import SeatRule, parse_seat_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.tracking.observations import DescribedGroup
 
 __all__ = ["add_parser", "run"]
@@ -36,6 +40,7 @@ examples:
   rebalance-agent gateway --bootstrap-servers kafka:9093 --kafka security.protocol=SSL --events-topic ''
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky' --explain orders-eu
   rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=observe'
+  rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-seats 'orders.*=on' --explain orders-eu
   curl -s localhost:29308/metrics | grep rebalance_agent_gateway_
 
 TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients connect
@@ -53,7 +58,10 @@ apply to the present group, or the brokers do not answer.
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
     parser = add_agent_parser(subparsers, "gateway", GatewaySettings, DESCRIPTION, EXAMPLES)
-    text = "print what would be rewritten for GROUP and its present state, change nothing, and exit"
+    text = (
+        "print what would be rewritten for GROUP, its present state, and what seats would have spared in its recorded "
+        "past; change nothing, and exit"
+    )
     parser.add_argument("--explain", metavar="GROUP", help=text)
     parser.set_defaults(run=run)
 
@@ -70,10 +78,21 @@ def run(args: argparse.Namespace) -> int:
     now, unknown = _described(properties, args.explain)
     rules = parse_rules(settings.gateway_groups)
     seats = parse_seat_rules(settings.gateway_seats)
+    rule_for_seats = None if unknown else seats.of(args.explain)
+    past = _past(settings, properties, args.explain, rule_for_seats) if rule_for_seats else ""
     admission = settings.gateway_admission_seconds
-    print(explain(rules, args.explain, now, unknown, seats, admission_seconds=admission), end="")
+    print(explain(rules, args.explain, now, unknown, seats, past, admission_seconds=admission), end="")
     rule = rules.of(args.explain)
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
+
+
+def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule) -> str:
+    """What the rule would have spared in the past that the cluster has of the group, in words."""
+    try:
+        past = read_past(properties, settings.events_topic, group, SystemClock())
+    except ClusterError as error:
+        return f"What it would have spared is not known: {error}"
+    return past_text(past_seats(history_of(past.events), rule), past.source)
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from rebalance_agent.clock import Clock
+from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
 from rebalance_agent.gateway.groups.client_events import Emit
 from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership
 from rebalance_agent.gateway.groups.member_entries import MemberEntries
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 
 __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 
@@ -64,7 +65,7 @@ class GatewayGroups:
 
     ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
     waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
-    none; empty where it is unknown. ``seats``: None where no group has any.
+    none; empty where it is unknown. ``seats``: None where no group has any. ``readiness``: of all consumers.
 
     ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
     """
@@ -77,6 +78,7 @@ class GatewayGroups:
     assign_seconds: float = ASSIGN_SECONDS
     rack: str = ""
     seats: SeatingGroups | None = None
+    readiness: LatchedReadiness = field(default_factory=lambda: LatchedReadiness(SystemClock(), "no consumer"))
 
     def __post_init__(self) -> None:
         """Begin without members."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.client_software import ClientSoftware
+from rebalance_agent.gateway.connection_readiness import ConnectionReadiness
 from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.frame_handler import FrameHandler
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
@@ -66,6 +67,7 @@ class GroupInterceptor:
         self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
         self._seats: SeatFrames | None = None
+        self._readiness = ConnectionReadiness(shared.readiness)
         self.member: tuple[str, str, float] | None = None
         """The member that this connection is of, by its last request that says so: group, client id, and rebalance
         timeout in seconds (0: the request has none). None while none is known."""
@@ -73,7 +75,7 @@ class GroupInterceptor:
     def connected(self, connection: ClientConnection) -> None:
         """Take the ``connection``."""
         if self._shared.seats is not None:
-            self._seats = self._shared.seats.connection(connection)
+            self._seats = self._shared.seats.connection(connection, self._readiness.held)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
         """The client named itself: its client id, and its library."""
@@ -133,10 +135,11 @@ class GroupInterceptor:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
             return frame
+        follows = self._readiness.request(head.api_key, opened.message, frame)
         note = await self._seat(head, opened, len(frame))
         if isinstance(note, OwnAnswer):
             return OwnAnswer(self._shown(head, handler, step.memory, None, note.frame))
-        if (step.memory is not None or note is not None) and len(self._waiting) < WAITING_MAX:
+        if (step.memory is not None or note is not None or follows) and len(self._waiting) < WAITING_MAX:
             self._waiting.append((head, handler, step.memory, note))
         return changed
 
@@ -179,6 +182,7 @@ class GroupInterceptor:
         changed = note is not None and self._noted(head, note, opened.message)
         try:
             changed |= memory is not None and handler.response(opened.message, memory)
+            self._readiness.response(head.api_key, opened.message)
             return opened.frame() if changed else frame
         except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
             self._failed(head, error)
@@ -201,6 +205,7 @@ class GroupInterceptor:
             _, handler, memory, _ = self._waiting.popleft()
             if memory is not None:
                 handler.unanswered(memory)
+        self._readiness.closed()
         if self._seats is not None:
             self._seats.closed()
 

@@ -11,11 +11,11 @@ A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) k
 - ``seating_groups``: all groups of the gateway; ``shared_parts``: what they share;
   ``group_names``: those that have no seats any more.
 - ``acting_group``: a group with mode ``on``; ``observed_group``: one with mode ``observe``; ``seated_group``: what both
-  can do. ``act_carrier``: carries out the acts of one group; ``vacancies``: what kept seats cost and spare.
+  can do. ``act_carrier``: carries out the acts of one group.
 - ``seat_sharing``: the seats of one group that other gateways offer, and those offered to them, by locks.
 - ``connections``: clients' connections, by which coordinators are asked.
 - ``switch_file``: a file that switches all groups off; ``seats_file``: one with the seats, for the next gateway.
-- ``act_report``: a log line and a metric for each act.
+- ``act_report``: a log line and a metric for each act; ``acts``: their events, and what they cost and spare.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.coordinator_requests import describe, heartbeat, leave
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.seat_sharing import SeatSharing
@@ -31,6 +31,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     SeatAct,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActCarrier"]
 
@@ -43,15 +44,17 @@ class ActCarrier:
     ``sharing``: the seats that gateways offer each other. ``changed`` is called after a step with acts.
     """
 
-    def __init__(self, group: str, seats: GroupSeats, shared: SharedParts, *, between_gateways: bool) -> None:
+    def __init__(
+        self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between_gateways: bool
+    ) -> None:
         """Nothing is under way; ``between_gateways``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
-        self._clock, self._report = shared.clock, shared.report
+        self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
         self.connections = GroupConnections(seats.table)
         self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
-        self._kept: set[str] = set()
+        self._kept: dict[str, str] = {}
         self._stopped = False
 
     def now(self) -> float:
@@ -87,9 +90,9 @@ class ActCarrier:
 
     def kept_seat(self, instance_id: str, outcome: ActOutcome) -> None:
         """It shows what became of a seat that was kept; nothing where it was not."""
-        if instance_id in self._kept:
-            self._kept.discard(instance_id)
-            self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id)
+        member_id = self._kept.pop(instance_id, None)
+        if member_id is not None:
+            self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id[:200])
 
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
@@ -131,11 +134,12 @@ class ActCarrier:
     @_done.register
     def _(self, act: AnswerLeave) -> list[SeatAct]:
         self._answer_leave(act.member_id, answered=True)
-        seat = self.seats.table.of_member(act.member_id)
+        seat, facts = self.seats.table.of_member(act.member_id), {}
         if seat is not None:
-            self._kept.add(seat.instance_id)
-            self._kept = {name for name in self._kept if self.seats.table.get(name) is not None}
-        self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id[:200])
+            facts = {"instance_id": seat.instance_id, "generation": seat.generation}
+            self._kept[seat.instance_id] = act.member_id
+            self._kept = {name: one for name, one in self._kept.items() if self.seats.table.get(name) is not None}
+        self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id[:200], **facts)
         return []
 
     @_done.register
@@ -181,7 +185,9 @@ class ActCarrier:
         error = await self.connections.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
-        self._report.report(Act.GIVE_UP, outcome, self.group, **facts)
+        self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id[:200], **facts)
+        if error == NO_ERROR:
+            self._vacancies.removed(act.member_id)
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:

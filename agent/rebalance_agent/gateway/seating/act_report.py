@@ -1,64 +1,21 @@
-"""What the gateway did about seats: a log line and a metric for each act."""
+"""What the gateway did about seats: a log line and a metric for each act, and an event for most of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Protocol
 
 import structlog
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.seating.acts.act_events import ActEvents
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
-__all__ = ["Act", "ActCounts", "ActOutcome", "ActReport", "NoCounts"]
+__all__ = ["ActCounts", "ActReport", "NoCounts"]
 
 LINES_SECONDS = 10.0
 LINES_MAX = 100
 """Lines of one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at a time has as many."""
-
-
-class Act(StrEnum):
-    """What was done, or would have been done. A closed set, for a counter's label."""
-
-    HOLD = "hold"
-    """A newcomer's JoinGroup was held for a predecessor."""
-    SEAT = "seat"
-    """A newcomer joined with a seat of its own."""
-    ADMIT = "admit"
-    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
-    HANDOVER = "handover"
-    """A newcomer took the seat of its predecessor."""
-    CLAIM = "claim"
-    """The lock of a seat that a gateway offers was asked for, for a newcomer."""
-    KEEP = "keep"
-    """A LeaveGroup was answered by the gateway, and the member's seat kept."""
-    GIVE_UP = "give_up"
-    """A seat without a consumer was given up."""
-    RESTORE = "restore"
-    """A member went on with the seat that it had before the gateway restarted; failed: the list of seats was not read
-    or not written."""
-    PASS_JOIN = "pass_join"  # noqa: S105 - no password
-    """A JoinGroup without a member id was forwarded as it is."""
-    PASS_LEAVE = "pass_leave"  # noqa: S105
-    """A LeaveGroup was forwarded as it is."""
-
-
-class ActOutcome(StrEnum):
-    """How it ended. A closed set, for a counter's label."""
-
-    DONE = "done"
-    FAILED = "failed"
-    """An error of the gateway, or no answer; the client's own frame was forwarded."""
-    REFUSED = "refused"
-    """The coordinator refused it; a newcomer's own JoinGroup was forwarded."""
-    PREDICTED = "predicted"
-    """Mode ``observe``: every frame was forwarded as it is."""
-    RIGHT = "right"
-    """An act that was done promised something, and that came true: see docs/seats.md."""
-    WRONG = "wrong"
-    """It did not."""
-    UNKNOWN = "unknown"
-    """Whether it did cannot be known."""
 
 
 class ActCounts(Protocol):
@@ -74,6 +31,10 @@ class ActCounts(Protocol):
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
         """Count the time for which partitions of kept seats stood still: an upper bound of the cost."""
+        ...
+
+    def stall_spared(self, partition_seconds: float) -> None:
+        """Count for how long partitions of killed consumers did not stand still; a lower bound."""
         ...
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
@@ -96,6 +57,9 @@ class NoCounts:
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
         """See `ActCounts`."""
 
+    def stall_spared(self, partition_seconds: float) -> None:
+        """See `ActCounts`."""
+
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """See `ActCounts`."""
 
@@ -110,11 +74,11 @@ class _Lines:
 
 
 class ActReport:
-    """Logs and counts the acts of all groups. Clients cause them at will, so not all are logged."""
+    """Logs, counts and publishes the acts of all groups. Clients cause them at will, so not all are logged."""
 
-    def __init__(self, counts: ActCounts, clock: Clock) -> None:
-        """Count with ``counts``."""
-        self.counts, self._clock = counts, clock
+    def __init__(self, counts: ActCounts, clock: Clock, events: ActEvents) -> None:
+        """Count with ``counts``, publish by ``events``."""
+        self.counts, self._events, self._clock = counts, events, clock
         self._lines = {act: _Lines(float("-inf")) for act in Act}
         self._log = structlog.get_logger("rebalance_agent.gateway.seats")
         self._failed: set[str] = set()
@@ -122,6 +86,7 @@ class ActReport:
     def report(self, act: Act, outcome: ActOutcome, group: str, **facts: object) -> None:
         """Count an act, and log it with ``facts``, but at most `LINES_MAX` of its kind in `LINES_SECONDS`."""
         self.counts.act(act, outcome)
+        self._events.report(act, outcome, group, facts)
         lines, now = self._lines[act], self._clock.monotonic()
         if now - lines.since >= LINES_SECONDS:
             if lines.left_out:
@@ -132,6 +97,11 @@ class ActReport:
             return
         lines.logged += 1
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:200], **facts)
+
+    def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
+        """Count for how long partitions did not stand still because of an act about ``member_id``."""
+        self.counts.stall_spared(partition_seconds)
+        self._events.spared(act, group, member_id, partition_seconds)
 
     def refused(self, group: str, problem: str) -> None:
         """The cluster refuses the locks of a group: its seats are handed over behind this gateway alone."""

@@ -10,16 +10,15 @@ from typing import Any
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
-from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, seen_host
 from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
 from rebalance_agent.gateway.seating.connections.group_connections import ANSWER_SECONDS
 from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
-from rebalance_agent.gateway.seating.vacancies import Vacancies
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
-from rebalance_agent.gateway.seats.handover_checks import ActCheck, HandoverChecks
+from rebalance_agent.gateway.seats.outcomes.handover_checks import ActCheck, HandoverChecks
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
@@ -27,6 +26,7 @@ from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActingGroup"]
 
@@ -49,10 +49,10 @@ class ActingGroup:
         """Begin without members."""
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
-        self._carrier = ActCarrier(group, seats, shared, between_gateways=rule.between_gateways)
+        self._vacancies = Vacancies(group, seats, shared.clock, shared.report)
+        self._carrier = ActCarrier(group, seats, shared, self._vacancies, between_gateways=rule.between_gateways)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
-        self._vacancies = Vacancies(seats.table, shared.clock, shared.report.counts)
         self._returns: dict[int, _Sent] = {}
         self._checks = HandoverChecks()
         self._unfenced = self.wrong = False
@@ -65,6 +65,7 @@ class ActingGroup:
         decision: asyncio.Future[ForwardJoin | ForwardSeated] = asyncio.get_running_loop().create_future()
         self._carrier.joins[newcomer.join] = decision
         epoch_seconds = self._clock.now_ms() / 1000
+        self._vacancies.succeeded(newcomer.former)
         self._carrier.run(self._seats.join(newcomer, self._carrier.now(), epoch_seconds))
         since, settings = self._clock.monotonic(), self._seats.settings
         overdue = held_seconds_max(settings, newcomer.patience_seconds) + OVERDUE_SECONDS
@@ -100,17 +101,19 @@ class ActingGroup:
         )
         act = Act.HANDOVER if sent.returns else Act.SEAT
         facts = {"instance_id": sent.instance_id, "member_id": member_id[:200], "generation": generation}
+        facts |= {"client_id": newcomer.client_id, "host": seen_host(connection)}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
         if sent.joint:
             self._report.report(Act.ADMIT, outcome, self.group, held_seconds=returned.held_seconds, **facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
-            self._vacancies.taken(sent.instance_id, spared=sent.returns and stable and not gone)
+            spares = sent.returns and stable and not gone
+            self._vacancies.taken(sent.instance_id, member_id, stable=spares)
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
             self._carrier.kept_seat(sent.instance_id, ActOutcome.RIGHT)
-            if sent.returns and stable and not gone:
-                self._checked(self._checks.begun(member_id, before, generation, self._carrier.now()))
+            if spares:
+                self._checked(member_id, self._checks.begun(member_id, before, generation, self._carrier.now()))
         self._moved(error, connection)
         self._carrier.run(acts)
         if error == NO_ERROR and gone:
@@ -127,8 +130,9 @@ class ActingGroup:
         """See `SeatedGroup`."""
         if newcomer.instance_id is not None:
             return int(response.error_code)
+        self._vacancies.heard(newcomer.member_id)
         if response.error_code == NO_ERROR:
-            self._checked(self._checks.rejoined(newcomer.member_id))
+            self._checked(newcomer.member_id, self._checks.rejoined(newcomer.member_id))
         leads = response.leader == response.member_id
         facts = newcomer, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
@@ -141,7 +145,8 @@ class ActingGroup:
 
     def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
         """See `SeatedGroup`."""
-        self._checked(self._checks.answered(member_id, response.error_code, self._carrier.now()))
+        self._vacancies.heard(member_id)
+        self._checked(member_id, self._checks.answered(member_id, response.error_code, self._carrier.now()))
         acts, shown = self._seats.sync_answered(member_id, response.error_code, self._carrier.now())
         if response.error_code == NO_ERROR:
             self._vacancies.assigned(member_id, response)
@@ -150,7 +155,8 @@ class ActingGroup:
 
     def heartbeat_answered(self, member_id: str, error: int) -> int:
         """See `SeatedGroup`."""
-        self._checked(self._checks.answered(member_id, error, self._carrier.now()))
+        self._vacancies.heard(member_id)
+        self._checked(member_id, self._checks.answered(member_id, error, self._carrier.now()))
         acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now())
         self._carrier.run(acts)
         return shown
@@ -181,7 +187,7 @@ class ActingGroup:
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
-        self._checked(self._checks.left(member_id))
+        self._checked(member_id, self._checks.left(member_id))
         await connection.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
@@ -238,7 +244,9 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
-        self._checked(self._checks.due(now))
+        for member_id in self._checks.overdue(now):
+            self._checked(member_id, self._checks.left(member_id))
+        self._vacancies.due(now)
         self._carrier.run(self._seats.due(now))
         self._vacancies.settle()
         if self._topics.due(now):
@@ -246,7 +254,7 @@ class ActingGroup:
 
     def next_due(self) -> float | None:
         """See `SeatedGroup`."""
-        parts = self._seats, self._topics, self._carrier.sharing, self._checks
+        parts = self._seats, self._topics, self._carrier.sharing, self._checks, self._vacancies
         return min((time for part in parts if (time := part.next_due()) is not None), default=None)
 
     def stop(self) -> None:
@@ -271,7 +279,8 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        return self._seats.idle and self._carrier.sharing.next_due() is None
+        unfinished = self._carrier.sharing.next_due() is not None or self._vacancies.next_due() is not None
+        return self._seats.idle and not unfinished
 
     def saved(self) -> tuple[SavedSeat, ...]:
         """See `SeatedGroup`."""
@@ -281,10 +290,16 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._seats.restore(seats, elapsed_seconds, self._clock.monotonic())
 
-    def _checked(self, checks: list[ActCheck]) -> None:
-        """It shows whether handovers did what they promise: count that, and stop after too many that did not."""
+    def _checked(self, member_id: str, checks: list[ActCheck]) -> None:
+        """It shows whether a handover did what it promises: count that, and stop after too many that did not."""
         for check in checks:
-            self._report.report(Act.HANDOVER, ActOutcome(check), self.group)
+            facts: dict[str, Any] = {"member_id": member_id[:200]}
+            if check is ActCheck.RIGHT:
+                facts["rebalances_spared"] = 1
+                self._report.counts.spared(1, predicted=False)
+            elif check is ActCheck.WRONG:
+                self._vacancies.handover_wrong(member_id)
+            self._report.report(Act.HANDOVER, ActOutcome(check), self.group, **facts)
         if not (self._checks.trusted or self.wrong):
             self.wrong = True
             self._report.wrong(self.group)

@@ -18,6 +18,9 @@ HELD_BYTES_MAX = 32 * 1024
 HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of all JoinGroups that a gateway holds; each is in memory up to four times, as frame and as message."""
 
+CLIENT_ID_MAX = 200
+"""Characters of a client id that are kept with a held JoinGroup: clients choose it."""
+
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
 
@@ -66,6 +69,7 @@ def newcomer(
     former: frozenset[int],
     *,
     was_member: bool,
+    client_id: str = "",
 ) -> Newcomer:
     """The consumer of a JoinGroup as it is sent to the coordinator; ``size``: in bytes, as it came.
 
@@ -86,4 +90,5 @@ def newcomer(
         process=process,
         former=former,
         was_member=was_member,
+        client_id=client_id[:CLIENT_ID_MAX],
     )

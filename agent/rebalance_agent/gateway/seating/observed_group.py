@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
+from rebalance_agent.gateway.seating.acts.vacancies import partitions_of
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
-from rebalance_agent.gateway.seating.vacancies import partitions_of
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
@@ -21,6 +20,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     NO_ERROR,
     REBALANCE_IN_PROGRESS,
 )
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ObservedGroup"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,16 @@ from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 
 if TYPE_CHECKING:
     from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
 
-__all__ = ["SeatFrames", "SeatNote"]
+__all__ = ["Held", "SeatFrames", "SeatNote"]
+
+Held = Callable[[], AbstractContextManager[None]]
+"""The context of a JoinGroup that is kept."""
 
 GROUPS_MAX = 32
 """Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
@@ -64,9 +68,9 @@ class SeatFrames:
     It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
     """
 
-    def __init__(self, groups: SeatingGroups, connection: ClientConnection) -> None:
-        """Handle the frames of ``connection``."""
-        self._groups, self._connection = groups, connection
+    def __init__(self, groups: SeatingGroups, connection: ClientConnection, held: Held) -> None:
+        """Handle the frames of ``connection``; ``held`` is entered while a JoinGroup waits."""
+        self._groups, self._connection, self._held = groups, connection, held
         self._software = ""
         self._named: set[str] = set()
         self._member_of: dict[str, str] = {}
@@ -140,12 +144,14 @@ class SeatFrames:
             self._groups.process(self._connection),
             former=self._groups.clients.former(self._connection),
             was_member=short_hash(message.group_id) in self._member_of,
+            client_id=client_id(opened.header),
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
         with self._groups.held_bytes.room(size) as room:
             if not (room or who.member_id):
                 return own
-            instance_id = await group.admitted(who, self._connection)
+            with self._held():
+                instance_id = await group.admitted(who, self._connection)
         if not who.member_id:
             self._note(message.group_id)  # a client waits once, also where the coordinator moved meanwhile
         if instance_id is None:

@@ -7,7 +7,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome
 from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
@@ -23,6 +22,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.seat import SeatState
 from rebalance_agent.gateway.seats.seat_acts import SeatAct
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["SeatSharing"]
 

@@ -13,20 +13,22 @@ from typing import TypeVar
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
-from rebalance_agent.gateway.seating.act_report import Act, ActCounts, ActReport, NoCounts
+from rebalance_agent.gateway.seating.act_report import ActCounts, ActReport, NoCounts
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
+from rebalance_agent.gateway.seating.acts.act_events import ActEvents, EmitAct
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
-from rebalance_agent.gateway.seating.seat_frames import SeatFrames
+from rebalance_agent.gateway.seating.seat_frames import Held, SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.model.reported.seat_event import Act
 
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 
@@ -63,14 +65,16 @@ class SeatingGroups:
         *,
         admission_seconds: float = 0.0,
         switch_file: str = "",
+        emit: EmitAct = lambda _event, _left_out: None,
     ) -> None:
         """Begin without groups.
 
-        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none.
+        ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none. ``emit``
+        takes events.
         """
         self._wake = asyncio.Event()
-        self._clock, self.report = clock, ActReport(counts or NoCounts(), clock)
         token = secrets.token_hex(TOKEN_BYTES)
+        self._clock, self.report = clock, ActReport(counts or NoCounts(), clock, ActEvents(emit, clock, token))
         self._shared = SharedParts(clock, self.report, self._wake.set, token)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
         self._rules, self._admission_seconds = rules, admission_seconds
@@ -86,10 +90,10 @@ class SeatingGroups:
         if switch_file:
             self._look_at_switch()
 
-    def connection(self, connection: ClientConnection) -> SeatFrames:
-        """The part for the frames of a new connection."""
+    def connection(self, connection: ClientConnection, held: Held = contextlib.nullcontext) -> SeatFrames:
+        """The part for the frames of a new connection; ``held``: entered while a JoinGroup of it is kept."""
         self._processes[connection] = next(self._numbers)
-        return SeatFrames(self, connection)
+        return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
         """The client of a connection has named itself: it is alive, or its successor is."""

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.seating.act_report import Act
 from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
 from rebalance_agent.gateway.seats.seat_list import LIST_BYTES_MAX, SeatList, decode_seats, encode_seats
+from rebalance_agent.model.reported.seat_event import Act
 from rebalance_agent.regular_files import regular_file
 
 __all__ = ["SAVE_SECONDS", "SeatsFile"]

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.seating.act_report import Act, ActReport
+from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seating.connections.disconnect_watch import DisconnectWatch
+from rebalance_agent.model.reported.seat_event import Act
 
 __all__ = ["SharedParts"]
 

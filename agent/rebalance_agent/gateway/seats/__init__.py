@@ -55,7 +55,7 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
   sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
-- ``handover_checks``: whether handovers did what they promise.
+- ``outcomes``: whether acts did what they promise, and what they spared.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
 - ``seat``: a seat's state; ``saved_seats``: the seats that outlive a restart; ``seat_list``: all of them as JSON.
 - ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: what is to be done.

@@ -8,11 +8,9 @@ from itertools import count
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 from rebalance_agent.gateway.seats.seat_acts import SeatAct
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
-__all__ = ["SEAT_PREFIX", "GatewaySeats", "new_seat_names"]
-
-SEAT_PREFIX = "rebalance-agent-seat-"
-"""Begins every instance id that a gateway gives."""
+__all__ = ["GatewaySeats", "new_seat_names"]
 
 
 def new_seat_names(gateway_token: str) -> Iterator[str]:

@@ -64,6 +64,14 @@ class PlainConnection:
         self._low = 1
         self._drained = True
 
+    @property
+    def local_host(self) -> str:
+        """The IP address of the gateway's side; empty once the connection is closed."""
+        try:
+            return str(self._socket.getsockname()[0])
+        except OSError:
+            return ""
+
     def fileno(self) -> int:
         """The socket's descriptor."""
         return self._fd
@@ -183,6 +191,11 @@ class TlsConnection:
         self.peer = peer
         self._reader = reader
         self._writer = writer
+
+    @property
+    def local_host(self) -> str:
+        """See `PlainConnection`."""
+        return str((self._writer.get_extra_info("sockname") or ("",))[0])
 
     async def read(self, size_max: int) -> bytes:
         """See `PlainConnection`."""

@@ -12,6 +12,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.connections.connection import Limits
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.http.messages import Answer
 from rebalance_agent.http.server import HttpServer
@@ -40,8 +41,9 @@ def web_server(
     metrics: AgentMetrics,
     clock: Clock,
     api: Callable[[str, str], Answer] | None = None,
+    consumers: LatchedReadiness | None = None,
 ) -> HttpServer:
-    """The server, not started yet; ``pages``, ``site`` and ``api`` as in `WebApp`.
+    """The server, not started yet; ``pages``, ``site``, ``api`` and ``consumers`` as in `WebApp`.
 
     Raises:
         InvalidInputError: naming the setting whose file cannot be used.
@@ -54,6 +56,7 @@ def web_server(
         config=lambda: shown_settings(settings),
         bearer=bearer_of("web_token_file", settings.web_token_file, clock),
         health_open=not settings.web_token_for_health,
+        consumers=consumers,
     )
     tls = listener_tls(settings, "tls_", clock)
     return HttpServer(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.http.messages import Answer, Application, Request, Response, chunks
 from rebalance_agent.metrics.export.dialects import Page, accepts_gzip, choose_dialect
 from rebalance_agent.ui.page.page_frame import HTML, POLICY
@@ -27,7 +28,8 @@ GZIP_BYTES_MIN = 1_000
 _JSON = "application/json"
 _GZIP_WINDOW = zlib.MAX_WBITS | 16
 _API_LINKS = ("/api/v1/groups", "/api/v1/openapi.json")
-HEALTH_PATHS = ("/healthz", "/readyz")
+MEMBER_PATH = "/readyz/member"
+HEALTH_PATHS = ("/healthz", "/readyz", MEMBER_PATH)
 _HEADERS = (
     ("Vary", "Accept, Accept-Encoding"),
     ("Cache-Control", "no-store"),
@@ -48,8 +50,9 @@ class WebApp:
         config: Callable[[], Mapping[str, object]] | None = None,
         bearer: Bearer | None = None,
         health_open: bool = True,
+        consumers: LatchedReadiness | None = None,
     ) -> None:
-        """``pages`` are called on every scrape.
+        """``pages`` are called on every scrape. ``consumers``: those beside the process, None where it has none.
 
         ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
         returns what /config shows, without secrets. With ``bearer`` every request must carry its token, except for
@@ -63,6 +66,8 @@ class WebApp:
             "/healthz": self._healthz,
             "/readyz": self._readyz,
         }
+        if consumers is not None:
+            self._paths[MEMBER_PATH] = lambda _request: _member_ready(consumers)
         self._paths |= dict.fromkeys(self._site.paths, self._page)
         if config:
             self._paths["/config"] = lambda _request: Response("200 OK", _JSON, _json(config()))
@@ -131,6 +136,13 @@ class WebApp:
         if status.startswith("200") and request.headers.get("if-none-match") == tag:
             status, body = "304 Not Modified", b""
         return Response(status, kind, body, [("ETag", tag)])
+
+
+def _member_ready(consumers: LatchedReadiness) -> Response:
+    reason = consumers.reason()
+    if reason:
+        return Response("503 Service Unavailable", _JSON, _json({"ready": False, "reason": reason}))
+    return Response("200 OK", _JSON, _json({"ready": True}))
 
 
 def _handler(api: Callable[[str, str], Answer]) -> Application:

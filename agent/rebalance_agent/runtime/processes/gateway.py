@@ -17,7 +17,7 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.seat_rules import SeatRules, parse_seat_rules
+from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.gateway.seating.seats_file import SeatsFile
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
@@ -99,8 +99,7 @@ class GatewayRole:
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
-        rules = parse_seat_rules(self._settings.gateway_seats)
-        seats = self._seats(rules) if list(rules) else None
+        seats = self._seating_groups()
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
@@ -110,6 +109,7 @@ class GatewayRole:
             assign_seconds=self._settings.gateway_assign_seconds,
             rack=self._settings.gateway_rack,
             seats=seats,
+            readiness=self._sidecar.consumers,
         )
         saving = self._restored(seats) if seats else None
         gateway = Gateway(
@@ -139,13 +139,18 @@ class GatewayRole:
             await gateway.close()
             groups.close()
 
-    def _seats(self, rules: SeatRules) -> SeatingGroups:
+    def _seating_groups(self) -> SeatingGroups | None:
+        """The groups with seats; None where no rule allows any."""
+        rules = parse_seat_rules(self._settings.gateway_seats)
+        if not list(rules):
+            return None
         return SeatingGroups(
             rules,
             self._clock,
             self._counts,
             admission_seconds=self._settings.gateway_admission_seconds,
             switch_file=self._settings.gateway_seats_switch_file,
+            emit=self._emit,
         )
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
@@ -171,8 +176,8 @@ class GatewayRole:
             await gateway.open_ports(brokers)
             return
 
-    def _emit(self, event: Event) -> None:
-        self._sidecar.accept((event,), 0)
+    def _emit(self, event: Event, left_out: int = 0) -> None:
+        self._sidecar.accept((event,), left_out)
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGroups | None) -> None:

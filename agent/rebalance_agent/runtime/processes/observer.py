@@ -24,7 +24,8 @@ from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
-from rebalance_agent.model.events import Event, Workload
+from rebalance_agent.model.events import Event
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push

@@ -12,15 +12,18 @@ import structlog
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.dialects import Page
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
-from rebalance_agent.model.events import WHERE_MAX, Event, Workload
+from rebalance_agent.model.events import Event
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.reported_readiness import note_reports
 from rebalance_agent.runtime.processes.rights_watch import watch_rights
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
@@ -29,6 +32,9 @@ from rebalance_agent.runtime.watch.reachability import CLUSTER, identify_cluster
 from rebalance_agent.ui.page.site import Site
 
 __all__ = ["Sidecar", "workload"]
+
+_NO_CONSUMER = ("no consumer has reported an assignment yet", "no consumer has joined a group by this gateway yet")
+"""Why the consumers of a sidecar, and of a gateway, are not ready at first."""
 
 NAMELESS_S = 5.0
 """Seconds that file and webhook wait for the cluster's id, to have it in every event: most clusters answer at once."""
@@ -47,7 +53,10 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
 
 
 class Sidecar:
-    """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most."""
+    """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most.
+
+    ``consumers``: whether those beside it are ready.
+    """
 
     def __init__(
         self,
@@ -90,8 +99,9 @@ class Sidecar:
         pages = (self._members.text, *pages, self._metrics.text)
         self._push = configured_push(pages, self._metrics, clock)
         site = Site(readiness, consumers=self._members.consumers)
-        self._web = web_server(settings, pages, readiness, site, self._metrics, clock)
-        self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
+        self.consumers = LatchedReadiness(clock, _NO_CONSUMER[role is ExporterRole.GATEWAY])
+        self._web = web_server(settings, pages, readiness, site, self._metrics, clock, consumers=self.consumers)
+        self._events = events_server(settings, self.accept, self._metrics, clock, self._posted_alive)
 
     @property
     def health(self) -> LoggedHealth:
@@ -119,6 +129,8 @@ class Sidecar:
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._members.observe(events)
+        if not self.consumers.latched:
+            note_reports(self.consumers, events)
         self._local.put(events)
         if self._kafka:
             self._kafka.put(events)
@@ -146,6 +158,11 @@ class Sidecar:
                 self._publish(stop, publishing)
                 stop.wait()
                 self._log.info("stopping")
+
+    def _posted_alive(self, process: str) -> None:
+        """A consumer's process reports that it lives, which it does from its first event on."""
+        self._members.alive(process)
+        self.consumers.works(process)
 
     def _publish(self, stop: threading.Event, stack: ExitStack) -> None:
         """Publish events until ``stop`` is set; ``stack`` stops first the posts, then the sinks."""

@@ -17,6 +17,7 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll
@@ -167,7 +168,7 @@ class ClusterWatch:
 
     def report(self, event: Event, cluster_id: str) -> bool:
         """Take a member's report without the topic; False where the inbox is full. From any thread."""
-        if not isinstance(event, MemberEvent | AssignEvent) or event.cluster_id != cluster_id:
+        if not isinstance(event, MemberEvent | AssignEvent | SeatEvent) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)
         reported = MemberReported(self._context.clock.now_ms(), event)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.testing.simulation import SimulatedMember
 from rebalance_agent.testing.synthetic.fleet_plan import GroupPlan
 from rebalance_agent.testing.synthetic.hourly_load import load_at

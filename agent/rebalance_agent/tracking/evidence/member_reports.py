@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import Callback, MemberEvent, Workload
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partition_ranges import within
 from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
 from rebalance_agent.tracking.evidence.report_budget import ReportBudget, report_bytes
+from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -84,14 +87,18 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """A member's last report about itself: its workload and its process's random id; None if not reported."""
+    """What a member last reported about itself: its workload and its process's random id; None if not reported.
+
+    ``occupant``: the consumer that it is served for, if a gateway reported another one than the coordinator names.
+    """
 
     where: Workload | None = None
     process: str | None = None
+    occupant: SeatOccupant | None = None
 
 
 class MemberReports:
-    """The reports of one group's members."""
+    """The reports of one group's members; ``seats``: what gateways reported about their seats."""
 
     def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
         """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: of the cluster."""
@@ -99,6 +106,7 @@ class MemberReports:
         self._budget = budget or ReportBudget()
         self._topics = topics or ClusterTopics()
         self._partitions = 0
+        self.seats = SeatOccupants()
 
     def __bool__(self) -> bool:
         """Whether any member has reported."""
@@ -135,12 +143,12 @@ class MemberReports:
         return any(event.evidence is None for event in self._events.get(member_id, ()))
 
     def reported_by(self, member_id: str) -> ReportedMember:
-        """Return the member's last known workload and process id."""
-        events = self._events.get(member_id)
+        """Return the member's last known workload and process id, and the occupant of its seat."""
+        events, occupant = self._events.get(member_id), self.seats.of(member_id)
         if not events:
-            return ReportedMember()
+            return ReportedMember(occupant=occupant)
         where = next((event.where for event in reversed(events) if event.where is not None), None)
-        return ReportedMember(where, events[-1].process)
+        return ReportedMember(where, events[-1].process, occupant)
 
     def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
         """Yield the reports of these callbacks that the member's client measured itself, as they arrived."""
@@ -166,6 +174,7 @@ class MemberReports:
     def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
         alive = set(member_ids)
+        self.seats.keep(alive, since_ms)
         for member_id, events in list(self._events.items()):
             if member_id not in alive and all(event.timestamp_ms < since_ms for event in events):
                 self._drop(member_id)
@@ -175,6 +184,7 @@ class MemberReports:
 
     def clear(self) -> None:
         """Drop all reports: the group is gone."""
+        self.seats.clear()
         for member_id in list(self._events):
             self._drop(member_id)
 

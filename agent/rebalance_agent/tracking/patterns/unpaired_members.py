@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.patterns.rollout_evidence import VisibleMember
 
 __all__ = ["UNPAIRED_MAX", "MemberChange", "SettledRebalance", "UnpairedMembers"]

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.doubly_owned import DoublyOwned
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.empty_groups import EmptyTime, UnownedTime
@@ -63,6 +64,12 @@ class GroupHistory:
         self.version += self.reports.reported_by(event.member_id) != before
         return added
 
+    def add_seat_report(self, event: SeatEvent, now_ms: int) -> bool:
+        """Take a gateway's report about a seat; return whether it shows another occupant."""
+        changed = self.reports.seats.take(event, now_ms)
+        self.version += changed
+        return changed
+
     def add_assign_report(self, event: AssignEvent) -> None:
         """Take the leader's report of an ``assign()`` call; duplicates are ignored."""
         identity = hash(event.event_id)  # the text is the sender's, and so may be long
@@ -95,7 +102,7 @@ class GroupHistory:
         shown, skews = self.episodes.shown, self._loads.skews(base_view.members)
         return replace(
             base_view,
-            members=self._with_workloads(base_view.members),
+            members=self._with_reports(base_view.members),
             state=state,
             version=self.version,
             first_seen_ms=self.first_seen_ms,
@@ -117,7 +124,11 @@ class GroupHistory:
             counted_until_ms=self.totals.counted_until_ms,
         )
 
-    def _with_workloads(self, members: tuple[MemberLoad, ...]) -> tuple[MemberLoad, ...]:
-        if not self.reports:
+    def _with_reports(self, members: tuple[MemberLoad, ...]) -> tuple[MemberLoad, ...]:
+        if not (self.reports or self.reports.seats):
             return members
-        return tuple(replace(member, where=self.reports.reported_by(member.member_id).where) for member in members)
+        reported = [self.reports.reported_by(member.member_id) for member in members]
+        return tuple(
+            replace(member, where=report.where, occupant=report.occupant)
+            for member, report in zip(members, reported, strict=True)
+        )

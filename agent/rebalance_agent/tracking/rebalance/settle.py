@@ -277,6 +277,7 @@ def _moves(before: Generation | None, after: Generation, reports: MemberReports)
 def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports) -> MemberSnapshot:
     subscription = member.subscription
     user_data = (subscription.user_data if subscription else None) or b""
+    reported = reports.reported_by(member.member_id)
     too_long = len(user_data) > USER_DATA_BYTES_MAX
     return MemberSnapshot(
         member_id=member.member_id,
@@ -293,5 +294,6 @@ def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports
         session_timeout_ms=None if member.session_assumed else member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
         stop_seconds=stops.get(member.member_id),
-        where=reports.reported_by(member.member_id).where,
+        where=reported.where,
+        occupant=reported.occupant,
     )

@@ -80,11 +80,17 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 
 
 def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
-    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``."""
-    name, where = rebalance.name(member), member.where
+    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
+
+    Those of the consumer in its seat, if a gateway handed that over: then also those that the coordinator names.
+    """
+    name, where, occupant = rebalance.name(member), member.where, member.occupant
+    client_id, host = (occupant.client_id, occupant.host) if occupant else (member.client_id, member.host)
+    first = " at ".join(part for part in (member.client_id, member.host.removeprefix("/")) if part)
     places = (
-        f"client {member.client_id}" if printable(member.client_id) not in ("", name.partition(" (")[0]) else "",
-        f"node {where.node}" if where and where.node else member.host.removeprefix("/"),
+        f"client {client_id}" if printable(client_id) not in ("", name.partition(" (")[0]) else "",
+        f"node {where.node}" if where and where.node else host.removeprefix("/"),
+        f"in the seat of {first}" if occupant and first else "",
     )
     details = ", ".join(printable(part) for part in places if part)
     return f"{name} ({details})" if details else name

@@ -24,6 +24,7 @@ from rebalance_agent.ui.words import (
     span,
     stall_text,
     stalled_partitions_text,
+    time_of_day,
 )
 
 __all__ = [
@@ -136,19 +137,22 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
     names = member_names(members)
     ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
+    seats = any(member.occupant for member in members)
     rows = [
         (
             names[identity(each)] + (" (leader)" if each.member_id == close_up.detail.leader_member_id else ""),
             *(printable(_workload(each, column) or UNKNOWN) for column in columns),
             printable(each.client_id),
             printable(each.host),
+            *([_occupant_text(each)] if seats else []),
             UNKNOWN if each.partitions is None else str(each.partitions),
             UNKNOWN if each.target is None else f"{each.target:.1f}".removesuffix(".0"),
             partitions_text(each.assigned or {}) or UNKNOWN,
         )
         for each in ordered
     ]
-    return ("member", *columns, "client id", "host", "partitions", "target", "owns"), rows
+    taken = ("seat taken by",) if seats else ()
+    return ("member", *columns, "client id", "host", *taken, "partitions", "target", "owns"), rows
 
 
 def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
@@ -177,6 +181,15 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
         return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
+
+
+def _occupant_text(member: GroupMember) -> str:
+    """``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if the coordinator names the right consumer, or it is unknown."""
+    occupant = member.occupant
+    if occupant is None:
+        return UNKNOWN
+    names = (printable(name) for name in (occupant.client_id, occupant.host.removeprefix("/")) if name)
+    return ", ".join((*names, f"{time_of_day(occupant.since_ms)} UTC"))
 
 
 def _workload(member: GroupMember, attribute: str) -> str | None:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.member_changes import identity, member_name
 from rebalance_agent.model.partition_ranges import ReportedPartitions, ranges_text
+from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.ui.words import printable
 
 __all__ = [
@@ -31,6 +33,11 @@ class NamedMember(HasIds, Protocol):
     @property
     def where(self) -> Workload | None:
         """The workload it runs in, if its sidecar reported that."""
+        ...
+
+    @property
+    def occupant(self) -> SeatOccupant | None:
+        """The consumer that it is served for, if a gateway handed over its seat."""
         ...
 
 
@@ -88,4 +95,5 @@ def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
 
 def _name(member: NamedMember) -> str:
     pod = member.where.pod if member.where else None
-    return member_name(member.client_id, member.instance_id, pod=pod) or member.member_id
+    client_id = (member.occupant and member.occupant.client_id) or member.client_id
+    return member_name(client_id, member.instance_id, pod=pod) or member.member_id

@@ -16,6 +16,7 @@
   "sasl-mechanism" (index $kafka "sasl.mechanism")
   "events-topic" (get $settings "events_topic")
   "gateway-groups" (get $settings "gateway_groups")
+  "member-readiness" (ternary "true" "" .Values.sidecar.memberReadiness)
   "cluster-name" .Values.clusterName
   "log-level" (get $settings "log_level")
   "cpu-request" (dig "requests" "cpu" "" $resources)

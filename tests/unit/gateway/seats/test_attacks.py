@@ -17,8 +17,9 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.seating.act_report import Act, ActOutcome, ActReport
+from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
+from rebalance_agent.gateway.seating.acts.act_events import ActEvents
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.group_names import GROUP_NAMES_MAX, GroupNames
 from rebalance_agent.gateway.seating.newcomers import HELD_BYTES_MAX
@@ -28,6 +29,7 @@ from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.seat_acts import AnswerLeave, ForwardSeated, GiveUpSeat, KeepSeat
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 from rebalance_agent.model.subscription import ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway, settle
@@ -751,7 +753,7 @@ async def test_a_newcomer_that_never_joins_with_its_member_id_is_forgotten():
 
 def test_acts_that_clients_cause_at_will_are_all_counted_but_not_all_logged():
     clock, counts = FakeClock(), RecordedActs()
-    report = ActReport(counts, clock)
+    report = ActReport(counts, clock, ActEvents(lambda _event, _left_out: None, clock, "p"))
     with structlog.testing.capture_logs() as lines:
         for _ in range(150):
             report.report(Act.PASS_JOIN, ActOutcome.DONE, "g")

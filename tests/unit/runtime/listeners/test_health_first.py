@@ -25,8 +25,8 @@ def _sidecars():
     return Sidecar(SidecarSettings(listen="127.0.0.1:0", events_listen="127.0.0.1:0"), {})._web
 
 
-@pytest.mark.parametrize("made", [_observers, _sidecars])
-def test_health_does_not_wait_for_readers_of_other_pages(made):
+@pytest.mark.parametrize(("made", "of_consumers"), [(_observers, 404), (_sidecars, 503)])
+def test_health_does_not_wait_for_readers_of_other_pages(made, of_consumers):
     server = made()
     usual, entered, over = server._app, threading.Semaphore(0), threading.Event()
 
@@ -45,4 +45,8 @@ def test_health_does_not_wait_for_readers_of_other_pages(made):
             busy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             busy.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
             assert entered.acquire(timeout=30)
-        assert [http(f"http://127.0.0.1:{server.port}{path}")[0] for path in HEALTH_PATHS] == [200, 200]
+        assert [http(f"http://127.0.0.1:{server.port}{path}")[0] for path in HEALTH_PATHS] == [
+            200,
+            200,
+            of_consumers,
+        ]

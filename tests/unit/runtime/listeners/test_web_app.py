@@ -3,10 +3,12 @@ import json
 
 import pytest
 
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http import bearer as bearer_module
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.http.messages import Request
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.runtime.listeners.web import WebApp
@@ -46,6 +48,16 @@ def test_a_scraper_that_does_not_gets_plain_text(accepted):
 def test_a_process_that_answers_is_alive_whatever_is_wrong():
     status, _, body = get("/healthz", Readiness(["kafka"]))
     assert (status, json.loads(body)) == (200, {"alive": True})
+
+
+def test_the_consumers_of_a_process_are_ready_or_one_sentence_says_why_not():
+    consumers = LatchedReadiness(FakeClock(), "no consumer is there")
+    status, _, body = get("/readyz/member", more={"consumers": consumers})
+    assert (status, json.loads(body)) == (503, {"ready": False, "reason": "no consumer is there"})
+    consumers.works("a")
+    status, _, body = get("/readyz/member", more={"consumers": consumers})
+    assert (status, json.loads(body)) == (200, {"ready": True})
+    assert get("/readyz/member")[0] == 404, "a process without consumers has no such path"
 
 
 def test_readiness_names_the_reason_of_each_part():

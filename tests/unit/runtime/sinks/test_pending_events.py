@@ -6,7 +6,9 @@ import tracemalloc
 import pytest
 from structlog.testing import capture_logs
 
-from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
+from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
 from rebalance_agent.runtime.processes.sidecar import workload
 from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, PendingEvents
 from support.observer.fakes import Calls
@@ -33,6 +35,13 @@ def test_cluster_and_place_are_added_to_events_without_them():
     elsewhere = Workload(pod="other")
     relay.put([_event(), _event(cluster_id="theirs", where=elsewhere)])
     assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD), ("theirs", elsewhere)]
+
+
+def test_cluster_and_place_are_added_to_what_a_gateway_did_about_seats():
+    relay, published = PendingEvents(POD, Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    relay.put([SeatEvent("id", "g", 2, Act.KEEP, ActOutcome.DONE, "m", "process", 1)])
+    assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD)]
 
 
 def test_events_may_go_without_their_clusters_id_until_that_is_known():

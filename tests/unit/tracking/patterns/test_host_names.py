@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_agent.assignors.hosts.host_names import CLIENT_ID_MAX, RULES_MAX, HostNames
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import MemberLoad

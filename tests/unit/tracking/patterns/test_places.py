@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.model.events import AssignEvent, GenerationEvent, Workload
+from rebalance_agent.model.events import AssignEvent, GenerationEvent
+from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.observations import MemberReported
 from support.tracker.deploys import Group
 from support.tracker.tracking import T0, assigned, feed

@@ -6,7 +6,9 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["ClientConnection", "OwnAnswer"]
+from rebalance_agent.http.loopback import is_loopback
+
+__all__ = ["ClientConnection", "OwnAnswer", "seen_host"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class ClientConnection(Protocol):
     @property
     def host(self) -> str:
         """The client's IP address."""
+        ...
+
+    @property
+    def local_host(self) -> str:
+        """The gateway's own IP address on the way to the broker: the coordinator takes it for the client's."""
         ...
 
     @property
@@ -51,3 +58,8 @@ class ClientConnection(Protocol):
         Both have the client's correlation id. Raises ConnectionError once the connection is closed.
         """
         ...
+
+
+def seen_host(connection: ClientConnection) -> str:
+    """The address by which others know a client: its own, or that of this machine if it runs beside the gateway."""
+    return connection.local_host if is_loopback(connection.host) else connection.host

@@ -13,7 +13,6 @@ from kafka.protocol.consumer.group import HeartbeatRequest, LeaveGroupRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.seats.gateway_seats import SEAT_PREFIX
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
@@ -23,6 +22,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
     NO_ERROR,
     NOT_COORDINATOR,
 )
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
 __all__ = [
     "CONSUMER",

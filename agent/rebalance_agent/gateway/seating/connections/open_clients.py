@@ -6,12 +6,12 @@ for dead while another one lives.
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
+from rebalance_agent.http.loopback import is_loopback
 
 __all__ = ["CLOSED_MAX", "OpenClients"]
 
@@ -74,7 +74,7 @@ class OpenClients:
         self._open[client] -= 1
         if not self._open[client]:
             del self._open[client]
-        if by_client and _is_loopback(connection.host):
+        if by_client and is_loopback(connection.host):  # elsewhere the network may have broken it
             self._closed[connection] = _Closed(client, process, now + self._window)
             if len(self._closed) > CLOSED_MAX:
                 self._closed.popitem(last=False)
@@ -107,11 +107,3 @@ class OpenClients:
     def undecided(self) -> bool:
         """Whether `crashed` is to be asked again soon."""
         return bool(self._closed)
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether the client is on this machine, so that a closed connection is no broken network."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -59,7 +59,7 @@ class Newcomer:
     connection, None where a connection is no evidence of a process. ``former``: processes of this client that closed
     all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below
     v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no predecessor
-    will leave for it. ``profile`` is None where its subscription cannot be read.
+    will leave for it. ``profile`` is None where its subscription cannot be read. ``client_id``: the client's own name.
     """
 
     join: int
@@ -73,6 +73,7 @@ class Newcomer:
     former: frozenset[int] = frozenset()
     unfenced_commits: bool = False
     was_member: bool = False
+    client_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

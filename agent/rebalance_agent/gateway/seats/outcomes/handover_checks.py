@@ -81,13 +81,12 @@ class HandoverChecks:
         """A member leaves: why the group rebalances next is not known."""
         return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
 
-    def due(self, now: float) -> list[ActCheck]:
-        """What is unknown by ``now``; to be called at `next_due`."""
-        late = [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
-        return [check for member_id in late for check in self.left(member_id)]
+    def overdue(self, now: float) -> list[str]:
+        """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
+        return [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: nothing is to be checked."""
+        """When `overdue` is to be called; None: nothing is to be checked."""
         return min((since + HEARTBEAT_SECONDS for since in self._since.values()), default=None)
 
     def _known(self, check: ActCheck) -> list[ActCheck]:

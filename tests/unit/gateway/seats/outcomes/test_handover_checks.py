@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer.group import HeartbeatRequest
 
-from rebalance_agent.gateway.seats.handover_checks import (
+from rebalance_agent.gateway.seats.outcomes.handover_checks import (
     HEARTBEAT_SECONDS,
     SETTLED_SECONDS,
     WRONG_MAX,
@@ -59,9 +59,9 @@ def test_it_is_unknown_if_the_member_leaves_or_says_nothing():
     assert begun().left("m") == UNKNOWN
     checks = begun()
     assert checks.next_due() == HEARTBEAT_SECONDS
-    assert checks.due(HEARTBEAT_SECONDS - 1) == []
-    assert checks.due(HEARTBEAT_SECONDS) == UNKNOWN
-    assert checks.left("m") == []
+    assert checks.overdue(HEARTBEAT_SECONDS - 1) == []
+    assert checks.overdue(HEARTBEAT_SECONDS) == ["m"]
+    assert checks.left("m") == UNKNOWN
 
 
 @given(st.lists(st.sampled_from([*ActCheck])))
@@ -110,11 +110,13 @@ async def test_handovers_are_counted_by_what_became_of_them():
     one = await handover(gateway, await member(gateway))
     assert await one.heartbeat() == 0
     assert outcomes(gateway, "handover") == [0, 0, 0]
+    assert gateway.acts.rebalances_spared == {}, "not yet"
     await gateway.advance(SETTLED_SECONDS)
     assert await one.heartbeat() == 0
     assert outcomes(gateway, "handover") == [1, 0, 0]
     one = await wrong_handover(gateway, one)
     assert outcomes(gateway, "handover") == [1, 1, 0]
+    assert gateway.acts.rebalances_spared == {"on": 1}
     one = await handover(gateway, one)
     await gateway.advance(31)
     assert outcomes(gateway, "handover") == [1, 1, 1]

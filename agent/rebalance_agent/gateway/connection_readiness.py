@@ -1,0 +1,83 @@
+"""Whether the consumer of one connection has what it joined a group for, by its group's frames."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from kafka.protocol.consumer.group import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
+
+from rebalance_agent.gateway.seat_rules import ANSWER_SECONDS
+from rebalance_agent.gateway.transport.request_head import client_id
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.http.latched_readiness import LatchedReadiness
+
+__all__ = ["HELD_SECONDS", "ConnectionReadiness"]
+
+HELD_SECONDS = ANSWER_SECONDS + 0.5
+"""Seconds after which a JoinGroup that the gateway keeps is held for a seat, or to be admitted with others: before, it
+may only wait for a description of the group."""
+
+NAME_MAX = 200
+"""Characters of a name in a reason."""
+
+_JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
+_APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEAT_KEY})
+
+
+class ConnectionReadiness:
+    """The part of the gateway's readiness for its consumers that is of one connection."""
+
+    def __init__(self, readiness: LatchedReadiness) -> None:
+        """Nothing was sent."""
+        self._readiness = readiness
+        self._name = ""
+
+    def request(self, api_key: int, message: Any, frame: bytes) -> bool:  # noqa: ANN401 - of several protocols
+        """Note a request, decoded and as it came; return whether its response is to be read."""
+        if self._readiness.latched or api_key not in _APIS:
+            return False
+        epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
+        if api_key == LeaveGroupRequest.API_KEY or epoch < 0:
+            self._readiness.gone(self)
+            return False
+        group = message["group_id"] if api_key == HEARTBEAT_KEY else message.group_id
+        self._name = f"consumer {_short(client_id(frame))} of group {_short(group)}"
+        if api_key == _JOIN:
+            self._readiness.waits(self, f"{self._name} waits for the answer to its JoinGroup")
+        elif api_key == _SYNC or (api_key == HEARTBEAT_KEY and epoch == 0):
+            self._readiness.waits(self, f"{self._name} waits for its assignment")
+        return True
+
+    def response(self, api_key: int, message: Any) -> None:  # noqa: ANN401
+        """Note the response to such a request, as the client gets it."""
+        if self._readiness.latched or api_key not in _APIS:
+            return
+        if api_key == HEARTBEAT_KEY:
+            if message["error_code"] == NO_ERROR and message["member_epoch"] > 0:
+                self._readiness.works(self)
+        elif message.error_code != NO_ERROR:
+            return
+        elif api_key == _JOIN:
+            self._readiness.waits(self, f"{self._name} waits for its assignment")
+        elif api_key in (_SYNC, _HEARTBEAT):
+            self._readiness.works(self)
+
+    def held(self) -> AbstractContextManager[None]:
+        """The consumer's JoinGroup is kept inside the block."""
+        return self._readiness.held(self, HELD_SECONDS)
+
+    def closed(self) -> None:
+        """The connection was closed."""
+        if not self._readiness.latched:
+            self._readiness.gone(self)
+
+
+def _short(name: str) -> str:
+    return repr(name[:NAME_MAX])

@@ -1,0 +1,98 @@
+"""Publishes the acts that change who has a seat, and later what became of each, under the same event id."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
+
+__all__ = ["EVENTS_MAX", "OPEN_MAX", "ActEvents", "EmitAct"]
+
+PUBLISHED = frozenset({Act.SEAT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
+"""The acts with events. The others change no membership: they are logged and counted."""
+
+KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
+"""Outcomes of acts that were published before."""
+
+EVENTS_SECONDS = 10.0
+EVENTS_MAX = 1_000
+"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
+
+OPEN_MAX = 1_000
+"""Published acts whose outcome may come."""
+
+TEXT_MAX = 200
+"""Characters of a name that clients choose."""
+
+_TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
+_FIELDS = (*_TEXTS, "generation")
+
+EmitAct = Callable[[SeatEvent, int], None]
+"""Takes an event, and the number of those that were left out before it. Never blocks and never raises."""
+
+
+class ActEvents:
+    """The events of one gateway's seats; ``process``: random, and new at each start of it."""
+
+    def __init__(self, emit: EmitAct, clock: Clock, process: str) -> None:
+        """Begin without acts."""
+        self._emit, self._clock, self._process = emit, clock, process
+        self._sequence = self._left_out = self._emitted = 0
+        self._since = float("-inf")
+        self._open: OrderedDict[tuple[Act, str, str], SeatEvent] = OrderedDict()
+
+    def report(self, act: Act, outcome: ActOutcome, group: str, facts: Mapping[str, Any]) -> None:
+        """Publish an act with those of its ``facts`` that an event has, or the outcome of one that was published."""
+        if act not in PUBLISHED:
+            return
+        key = act, group, str(facts.get("member_id", ""))
+        if outcome in KNOWN:
+            event = self._open.get(key)
+            if event is not None:
+                figures = {name: facts[name] for name in ("rebalances_spared",) if name in facts}
+                self._publish(key, replace(event, outcome=outcome, revision=event.revision + 1, **figures))
+            return
+        self._sequence += 1
+        values = {name: facts[name] for name in _FIELDS if facts.get(name) not in (None, "")}
+        values |= {name: str(values[name])[:TEXT_MAX] for name in _TEXTS if name in values}
+        values.setdefault("member_id", "")
+        event = SeatEvent(
+            event_id=process_event_id(SeatEvent.KIND, self._process, self._sequence),
+            group=group,
+            timestamp_ms=self._clock.now_ms(),
+            act=act,
+            outcome=outcome,
+            process=self._process,
+            sequence=self._sequence,
+            **values,
+        )
+        self._publish(key, event)
+
+    def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
+        """It is known for how long partitions would have stood still without an act."""
+        key = act, group, member_id
+        event = self._open.get(key)
+        if event is not None:
+            seconds = round(partition_seconds, 3)
+            self._publish(key, replace(event, partition_seconds_spared=seconds, revision=event.revision + 1))
+
+    def _publish(self, key: tuple[Act, str, str], event: SeatEvent) -> None:
+        now = self._clock.monotonic()
+        if now - self._since >= EVENTS_SECONDS:
+            self._since, self._emitted = now, 0
+        if self._emitted >= EVENTS_MAX:
+            self._left_out += 1
+            return
+        self._emitted += 1
+        if event.outcome is not ActOutcome.REFUSED:
+            self._open[key] = event
+            self._open.move_to_end(key)
+            if len(self._open) > OPEN_MAX:
+                self._open.popitem(last=False)
+        left_out, self._left_out = self._left_out, 0
+        self._emit(event, left_out)

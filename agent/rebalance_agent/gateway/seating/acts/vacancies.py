@@ -1,0 +1,134 @@
+"""What kept seats cost and spared: partitions stand still while a seat is vacant, and a handover spares a rebalance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seating.act_report import ActReport
+from rebalance_agent.gateway.seats.group_facts import GroupPhase
+from rebalance_agent.gateway.seats.group_seats import GroupSeats
+from rebalance_agent.gateway.seats.outcomes.spared_stalls import KilledMember, SparedStalls
+from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
+from rebalance_agent.gateway.seats.seat import Seat, SeatState
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome
+
+__all__ = ["Vacancies", "partitions_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vacancy:
+    """``killed``: the seat's member, if its process closed all connections and did not leave."""
+
+    partitions: int
+    since: float
+    killed: KilledMember | None
+
+
+class Vacancies:
+    """The vacant seats of one group, with the partitions of their last members."""
+
+    def __init__(self, group: str, seats: GroupSeats, clock: Clock, report: ActReport) -> None:
+        """No seat is vacant."""
+        self._group, self._seats, self._clock, self._report = group, seats, clock, report
+        self._partitions: dict[str, int] = {}
+        self._vacant: dict[str, _Vacancy] = {}
+        self._removing: dict[str, KilledMember] = {}
+        self._spared = SparedStalls()
+
+    def assigned(self, member_id: str, response: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
+        """A member's SyncGroup was answered with its partitions."""
+        seat = self._seats.table.of_member(member_id)
+        if seat is not None:
+            self._partitions[seat.instance_id] = partitions_of(response)
+
+    def settle(self) -> None:
+        """Note seats that are vacant now, and count those that are not any more."""
+        now, table = self._clock.monotonic(), self._seats.table
+        for seat in table:
+            if seat.free:
+                self._begin(seat, seat.vacant_since, killed=seat.state is SeatState.DISCONNECTED)
+        for instance_id in [*self._vacant]:
+            found = table.get(instance_id)
+            if found is None or not (found.free or found.state is SeatState.JOINING):
+                self._end(instance_id, found, now)
+        self._partitions = {name: number for name, number in self._partitions.items() if table.get(name) is not None}
+        self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
+
+    def succeeded(self, processes: Iterable[int]) -> None:
+        """A newcomer of the same client came: these processes are gone."""
+        for process in processes:
+            for seat in self._seats.table.of_process(process):
+                if seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED):
+                    self._begin(seat, self._clock.monotonic(), killed=True)
+
+    def taken(self, instance_id: str, member_id: str, *, stable: bool) -> None:
+        """A newcomer took the seat, as ``member_id``; ``stable``: the group was, so that it need not rebalance."""
+        if instance_id in self._vacant:
+            now, killed = self._clock.monotonic(), self._vacant[instance_id].killed
+            self._end(instance_id, None, now)
+            if killed is not None and stable:
+                self._spared.ended(killed, now, heir=member_id)
+
+    def removed(self, member_id: str) -> None:
+        """The coordinator removed the member of a seat that was given up."""
+        killed = self._removing.pop(member_id, None)
+        if killed is not None:
+            self._spared.ended(killed, self._clock.monotonic())
+
+    def heard(self, member_id: str) -> None:
+        """A client sends requests as this member, so that it was not killed."""
+        stall = self._spared.alive(member_id)
+        if stall is not None and not stall.heir:
+            self._report.report(Act.GIVE_UP, ActOutcome.WRONG, self._group, member_id=member_id)
+
+    def handover_wrong(self, member_id: str) -> None:
+        """The group rebalanced after ``member_id`` had taken a seat."""
+        self._spared.handover_wrong(member_id)
+
+    def due(self, now: float) -> None:
+        """Count the stalls that are known by ``now`` to have been spared."""
+        for stall in self._spared.known(now):
+            act, member_id = (Act.HANDOVER, stall.heir) if stall.heir else (Act.GIVE_UP, stall.killed.member_id)
+            if not stall.heir:
+                self._report.report(act, ActOutcome.RIGHT, self._group, member_id=member_id)
+            self._report.stall_spared(act, self._group, member_id, stall.partition_seconds)
+
+    def next_due(self) -> float | None:
+        """When `due` is to be called; None: nothing is to be known."""
+        return self._spared.next_due()
+
+    def _begin(self, seat: Seat, since: float, *, killed: bool) -> None:
+        if seat.instance_id not in self._vacant:
+            partitions = self._partitions.get(seat.instance_id, 0)
+            member = _killed(seat, partitions) if killed else None
+            self._vacant[seat.instance_id] = _Vacancy(partitions, since, member)
+
+    def _end(self, instance_id: str, seat: Seat | None, now: float) -> None:
+        """The seat is not vacant any more; ``seat``: as it is now, None where that does not matter."""
+        vacancy = self._vacant.pop(instance_id)
+        self._report.counts.kept(vacancy.partitions * max(0.0, now - vacancy.since), predicted=False)
+        given_up = seat is not None and seat.state is SeatState.GIVEN_UP and seat.given_up_for is GiveUpReason.CRASHED
+        # In a group that rebalances, others would have waited for the member for a time that is not known.
+        if vacancy.killed is not None and given_up and self._seats.facts.phase is GroupPhase.STABLE:
+            self._removing[vacancy.killed.member_id] = vacancy.killed
+
+
+def partitions_of(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
+    """The number of partitions in a SyncGroup response; 0 where they cannot be read."""
+    try:
+        return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
+    except DecodeError:
+        return 0
+
+
+def _killed(seat: Seat, partitions: int) -> KilledMember | None:
+    if seat.profile is None:
+        return None
+    rebalance_seconds = seat.profile.rebalance_timeout_ms / 1000
+    return KilledMember(seat.member_id, partitions, seat.heard_at, seat.session_seconds, rebalance_seconds)

@@ -1,0 +1,85 @@
+"""How much earlier partitions of killed consumers were free for others than without seats: a lower bound.
+
+The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then
+nobody gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
+successor: unless the consumer was alive, which does not show before its session would have ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["HEARD_LATE_SECONDS", "STALLS_MAX", "KilledMember", "SparedStall", "SparedStalls"]
+
+STALLS_MAX = 1_000
+"""Stalls of a group that are not sure yet: as many as it has seats. Those beyond are not counted."""
+
+HEARD_LATE_SECONDS = 1.0
+"""The coordinator's session of a member begins when it gets a request, and the gateway's clock when it gets the
+answer: at most so much later."""
+
+
+@dataclass(frozen=True, slots=True)
+class KilledMember:
+    """A member whose process seems to be gone.
+
+    ``heard_at``: when the coordinator accepted its last request, in seconds of the caller's clock.
+    ``rebalance_seconds``: how long a rebalance waits for it at most.
+    """
+
+    member_id: str
+    partitions: int
+    heard_at: float
+    session_seconds: float
+    rebalance_seconds: float
+
+    @property
+    def session_end(self) -> float:
+        """When the coordinator has removed it in any case."""
+        return self.heard_at + self.session_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class SparedStall:
+    """A stall that was ended early. ``heir``: the member that has the partitions since then, empty if it is others."""
+
+    killed: KilledMember
+    heir: str
+    partition_seconds: float
+
+
+class SparedStalls:
+    """The stalls of one group's killed members that were ended early, and are not sure yet."""
+
+    def __init__(self) -> None:
+        """Nobody was killed."""
+        self._stalls: dict[str, SparedStall] = {}
+
+    def ended(self, killed: KilledMember, now: float, heir: str = "") -> None:
+        """The partitions of a killed member are free at ``now``, in a stable group.
+
+        A rebalance that began at this moment would not have waited for it for longer than its rebalance timeout.
+        """
+        spared_seconds = min(killed.session_end - HEARD_LATE_SECONDS - now, killed.rebalance_seconds)
+        if spared_seconds > 0 and len(self._stalls) < STALLS_MAX:
+            self._stalls[killed.member_id] = SparedStall(killed, heir, killed.partitions * spared_seconds)
+
+    def alive(self, member_id: str) -> SparedStall | None:
+        """A member sends requests: it might have gone on with its partitions. The stall that is not spared for it."""
+        return self._stalls.pop(member_id, None)
+
+    def handover_wrong(self, heir: str) -> None:
+        """The group rebalanced after a successor had taken the seat."""
+        for member_id in [member_id for member_id, stall in self._stalls.items() if stall.heir == heir]:
+            del self._stalls[member_id]
+
+    def known(self, now: float) -> list[SparedStall]:
+        """The stalls that are known by ``now`` to have been spared; to be called at `next_due`."""
+        known = [stall for stall in self._stalls.values() if stall.killed.session_end <= now]
+        for stall in known:
+            del self._stalls[stall.killed.member_id]
+        return known
+
+    def next_due(self) -> float | None:
+        """When `known` is to be called; None: nothing is uncertain."""
+        return min((stall.killed.session_end for stall in self._stalls.values()), default=None)

@@ -1,0 +1,92 @@
+"""Whether the clients beside the process were ready once, as /readyz/member answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["CLIENTS_MAX", "LatchedReadiness"]
+
+CLIENTS_MAX = 1_000
+"""Clients whose state is kept; further ones are left out."""
+
+
+@dataclass(slots=True)
+class _Client:
+    """``reason``: why it is not ready; ``ready_at``: from when it is in any case (seconds of the clock)."""
+
+    reason: str
+    ready_at: float
+
+
+class LatchedReadiness:
+    """Ready as soon as there is a client and none waits, and from then on for ever. Thread-safe.
+
+    A failure later on, of the broker for example, must not take all clients out of service.
+    """
+
+    def __init__(self, clock: Clock, nobody: str) -> None:
+        """``nobody``: the reason while there is no client."""
+        self._clock, self._nobody = clock, nobody
+        self._lock = threading.Lock()
+        self._clients: dict[Hashable, _Client] = {}
+        self._latched = False
+
+    @property
+    def latched(self) -> bool:
+        """Whether it was ready once, so that nothing needs to be reported any more."""
+        return self._latched
+
+    def waits(self, client: Hashable, reason: str) -> None:
+        """A client is not ready, for ``reason`` (a sentence)."""
+        self._set(client, _Client(reason, float("inf")))
+
+    def works(self, client: Hashable) -> None:
+        """A client is ready."""
+        self._set(client, _Client("", float("-inf")))
+
+    def gone(self, client: Hashable) -> None:
+        """A client has ended; what it waited for does not count any more."""
+        with self._lock:
+            self._clients.pop(client, None)
+            self._look()
+
+    @contextmanager
+    def held(self, client: Hashable, seconds: float) -> Iterator[None]:
+        """A client waits on purpose inside the block, and is ready if that takes longer than ``seconds``."""
+        with self._lock:
+            known = self._clients.get(client)
+            if known is not None:
+                known.ready_at = self._clock.monotonic() + seconds
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._look()
+                if known is not None:
+                    known.ready_at = float("inf")
+
+    def reason(self) -> str:
+        """Why it is not ready; empty once it was."""
+        with self._lock:
+            return self._look()
+
+    def _set(self, client: Hashable, state: _Client) -> None:
+        with self._lock:
+            if not self._latched and (client in self._clients or len(self._clients) < CLIENTS_MAX):
+                self._clients[client] = state
+                self._look()
+
+    def _look(self) -> str:
+        if self._latched:
+            return ""
+        now = self._clock.monotonic()
+        reason = next((each.reason for each in self._clients.values() if now < each.ready_at), "")
+        if self._clients and not reason:
+            self._latched = True
+            self._clients.clear()
+        return reason or ("" if self._latched else self._nobody)

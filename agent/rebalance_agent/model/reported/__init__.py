@@ -1,0 +1,5 @@
+"""What sidecars and gateways report about members.
+
+- ``workload``: where a member runs.
+- ``seat_event``: what a gateway did about seats, and which consumer a member is served for since then.
+"""

@@ -1,0 +1,112 @@
+"""What a gateway did about the seats of a group, and the consumer that a member is served for since then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from rebalance_agent.model.reported.workload import Workload
+
+__all__ = ["SEAT_PREFIX", "Act", "ActOutcome", "SeatEvent", "SeatOccupant"]
+
+SEAT_PREFIX = "rebalance-agent-seat-"
+"""Begins every instance id that a gateway gives."""
+
+
+class Act(StrEnum):
+    """What was done, or would have been done. A closed set, for a counter's label."""
+
+    HOLD = "hold"
+    """A newcomer's JoinGroup was held for a predecessor."""
+    SEAT = "seat"
+    """A newcomer joined with a seat of its own."""
+    ADMIT = "admit"
+    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
+    HANDOVER = "handover"
+    """A newcomer took the seat of its predecessor."""
+    CLAIM = "claim"
+    """The lock of a seat that a gateway offers was asked for, for a newcomer."""
+    KEEP = "keep"
+    """A LeaveGroup was answered by the gateway, and the member's seat kept."""
+    GIVE_UP = "give_up"
+    """A seat without a consumer was given up."""
+    RESTORE = "restore"
+    """A member went on with the seat that it had before the gateway restarted; failed: the list of seats was not read
+    or not written."""
+    PASS_JOIN = "pass_join"  # noqa: S105 - no password
+    """A JoinGroup without a member id was forwarded as it is."""
+    PASS_LEAVE = "pass_leave"  # noqa: S105
+    """A LeaveGroup was forwarded as it is."""
+
+
+class ActOutcome(StrEnum):
+    """How it ended. A closed set, for a counter's label."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """An error of the gateway, or no answer; the client's own frame was forwarded."""
+    REFUSED = "refused"
+    """The coordinator refused it; a newcomer's own JoinGroup was forwarded."""
+    PREDICTED = "predicted"
+    """Mode ``observe``: every frame was forwarded as it is."""
+    RIGHT = "right"
+    """An act that was done promised something, and that came true: see docs/seats.md."""
+    WRONG = "wrong"
+    """It did not."""
+    UNKNOWN = "unknown"
+    """Whether it did cannot be known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatEvent:
+    """A gateway changed which consumer has a seat. Published again, with a higher revision, when its outcome is known.
+
+    ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
+    or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None where none
+    is, or where it is unknown. ``reason``: why a seat was given up. ``rebalances_spared`` and
+    ``partition_seconds_spared``: lower bounds, None until they are known.
+    """
+
+    KIND: ClassVar[str] = "seat"
+
+    event_id: str
+    group: str
+    timestamp_ms: int
+    act: Act
+    outcome: ActOutcome
+    member_id: str
+    process: str
+    sequence: int
+    cluster_id: str = ""
+    instance_id: str | None = None
+    generation: int | None = None
+    client_id: str | None = None
+    host: str | None = None
+    reason: str | None = None
+    rebalances_spared: int | None = None
+    partition_seconds_spared: float | None = None
+    where: Workload | None = None
+    revision: int = 0
+
+    @property
+    def occupant(self) -> SeatOccupant | None:
+        """The consumer that took the seat of another one; None where the coordinator names the right one, or none."""
+        if self.act is not Act.HANDOVER or self.outcome in (ActOutcome.REFUSED, ActOutcome.FAILED):
+            return None
+        if not (self.client_id or self.host):
+            return None
+        return SeatOccupant(self.client_id or "", self.host or "", self.timestamp_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatOccupant:
+    """The consumer that a member is served for, though the coordinator names another one.
+
+    ``client_id``, ``host``: as its gateway saw them, empty where unknown; ``since_ms``: epoch milliseconds by the
+    gateway's clock.
+    """
+
+    client_id: str
+    host: str
+    since_ms: int

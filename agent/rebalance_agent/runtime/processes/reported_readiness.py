@@ -1,0 +1,27 @@
+"""Whether the consumers that report to a sidecar have their assignment, by their events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_agent.http.latched_readiness import LatchedReadiness
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import Callback, Event, MemberEvent
+
+__all__ = ["note_reports"]
+
+NAME_MAX = 200
+"""Characters of a name in a reason."""
+
+
+def note_reports(readiness: LatchedReadiness, events: Iterable[Event]) -> None:
+    """Note what members reported; of those behind a gateway it knows more by their frames."""
+    for event in events:
+        if isinstance(event, MemberEvent) and event.evidence is not Evidence.GATEWAY:
+            if event.callback is Callback.ASSIGNED:
+                readiness.works(event.process)
+            elif event.callback is Callback.LEFT:
+                readiness.gone(event.process)
+            else:
+                names = repr(event.client_id[:NAME_MAX]), repr(event.group[:NAME_MAX])
+                readiness.waits(event.process, "consumer {} of group {} has no assignment".format(*names))

@@ -1,0 +1,64 @@
+"""The consumers that a group's members are served for, where gateways handed over their seats.
+
+The coordinator goes on naming the consumer that joined first. A member that takes a seat gets an id that no member had
+before, so an entry is right for as long as the group has a member with this id.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection
+
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent, SeatOccupant
+
+__all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
+
+OCCUPANTS_MAX = 4_096
+"""Members of a group whose occupants are kept: twice the largest groups, so that events may come before records."""
+
+TEXT_MAX = 256
+"""Characters of a name in an event that is believed: gateways shorten theirs to 200."""
+
+_VACATED = frozenset({Act.KEEP, Act.GIVE_UP})
+
+
+class SeatOccupants:
+    """Member id -> occupant, None of a member whose consumer is gone. Times are by the observer's clock."""
+
+    def __init__(self) -> None:
+        """Nobody sits in another one's seat."""
+        self._occupants: OrderedDict[str, tuple[SeatOccupant | None, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        """The number of members of which something is known."""
+        return len(self._occupants)
+
+    def take(self, event: SeatEvent, now_ms: int) -> bool:
+        """Take a gateway's event; return whether it changed what is known."""
+        names = event.member_id, event.client_id or "", event.host or ""
+        done = event.outcome not in (ActOutcome.REFUSED, ActOutcome.FAILED)
+        vacated = event.act in _VACATED and done
+        if not event.member_id or max(map(len, names)) > TEXT_MAX or not (vacated or event.occupant):
+            return False
+        before = self._occupants.get(event.member_id)
+        if before is not None and before[0] is None:
+            return False  # a later revision about the time before its consumer left
+        after = None if vacated else event.occupant
+        self._occupants[event.member_id] = after, now_ms
+        if len(self._occupants) > OCCUPANTS_MAX:
+            self._occupants.popitem(last=False)
+        return before is None or before[0] != after
+
+    def of(self, member_id: str) -> SeatOccupant | None:
+        """The occupant of a member's seat; None where the coordinator names the right one, and where it is unknown."""
+        occupant, _ = self._occupants.get(member_id, (None, 0))
+        return occupant
+
+    def keep(self, member_ids: Collection[str], since_ms: int) -> None:
+        """Drop members that are neither among ``member_ids`` nor were heard of since ``since_ms``."""
+        kept = ((name, known) for name, known in self._occupants.items() if name in member_ids or known[1] >= since_ms)
+        self._occupants = OrderedDict(kept)
+
+    def clear(self) -> None:
+        """Drop all: the group is gone."""
+        self._occupants.clear()
