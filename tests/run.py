@@ -2,9 +2,9 @@
 
 ``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. The exit code is 0 only if every tier that ran
 has passed. Without ``--tier`` all tiers run except those in `ON_REQUEST` (``make test-slow`` requests one by name).
-``--fast`` (``make test-fast``) is for quick checks during development: no Spark, and one end-to-end path with a broker.
-``--tier coverage`` (``make test-coverage``) counts which lines the unit, golden and timed tests execute; no other tier
-counts. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at the end.
+``--fast`` (``make test-fast``) is for quick checks during development: no coverage, no Spark, and one end-to-end path
+with a broker. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at
+the end.
 
 Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, two
 processes at a time, or one if they follow a schedule. Tests that compute run beside them at a lower priority.
@@ -110,9 +110,10 @@ STATIC = Tier(
     ),
 )
 # Slow files come first: a slow file that starts last would delay the end of the tier.
+UNCOUNTED = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts")
+"""Tests without coverage: many examples of code that the unit tests execute as well, or processes of their own."""
 COUNTED = ("tests/golden", "tests/unit")
-"""Tests whose coverage is counted: the others of tier fast have many examples of the same code, or start processes."""
-FAST = ("tests/properties", "tests/fuzz", "tests/soak", "tests/contracts", *COUNTED)
+FAST = (*UNCOUNTED, *COUNTED)
 SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
@@ -121,7 +122,8 @@ TIERS = (
     STATIC,
     # First, because its tests need most processor time.
     Tier("spark", (pytest(*SPARK, "--timeout=900", processes=2),)),
-    Tier("fast", (pytest(*FAST, processes=2),)),
+    # A second process for the counted tests would start when Spark's have ended, and collect for what is left.
+    Tier("fast", (pytest(*COUNTED, coverage=True), pytest(*UNCOUNTED, processes=2))),
     # Kafka's Java classes are loaded into the test process, so it must not have the threads of clients.
     Tier("peers", (pytest("tests/peers"),)),
     # The last of the computing tiers, so that most of Kubernetes is built before it starts.
@@ -145,7 +147,7 @@ TIERS = (
         "integration",
         (
             # Tests that follow a schedule or a model.
-            pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
+            pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2, coverage=True),
             # Each process has a broker of its own.
             pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
         ),
@@ -169,14 +171,6 @@ ON_REQUEST = (
             pytest("tests/slow", "--timeout=3600", lane=ALONE),
             pytest("tests/properties", DEEP, "--timeout=3600", lane=ALONE),
             pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE),
-        ),
-    ),
-    # Counting changes no result, so `make test` does without.
-    Tier(
-        "coverage",
-        (
-            pytest(*COUNTED, lane=ALONE, coverage=True),
-            pytest("tests/integration", "-m", "timed", lane=ALONE, coverage=True),
         ),
     ),
     # A real node needs root on Linux, system packages, and a build of all Kubernetes programs.
@@ -203,7 +197,7 @@ class Row:
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fast", action="store_true", help="a quick check in minutes")
+    parser.add_argument("--fast", action="store_true", help="a quick check in minutes, without coverage")
     parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, *ON_REQUEST)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
@@ -343,7 +337,7 @@ def good_ends(extra: list[str]) -> set[int]:
 
 
 def report_coverage(environment: dict[str, str]) -> None:
-    """Print what the tier ``coverage`` counted, if it ran; it does not affect the exit code."""
+    """Print the coverage of the tests that count it, together; it does not affect the exit code."""
     if any(ROOT.glob(".coverage.*")):
         print("\ncoverage of the unit, golden and timed tests:", flush=True)
         for arguments in (("combine", "--quiet"), ("report", "--skip-covered", "--precision=0")):
