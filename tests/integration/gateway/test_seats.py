@@ -223,7 +223,7 @@ def test_a_mounted_file_switches_seats_off_and_members_go_on(kafka, topic, joine
 
 
 def test_newcomers_that_start_together_cause_one_rebalance(kafka, topic, joined):
-    check_scale_up(kafka, topic, joined, LibrdkafkaMember, "range", number=2, period_s=5)
+    check_scale_up(kafka, topic, joined, LibrdkafkaMember, "range", number=2, period_s=15)
 
 
 def test_whole_gateways_hand_a_seat_over_say_when_their_consumers_are_ready_and_an_observer_shows_who_has_it(

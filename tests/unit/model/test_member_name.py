@@ -21,6 +21,8 @@ ROOT = Path(rebalance_agent.__file__).parent
         (None, "pod", "pod"),
         (None, None, "client"),
         ("", "", "client"),
+        ("rebalance-agent-seat-0-1", None, "client"),
+        ("rebalance-agent-seat-0-1", "pod", "pod"),
     ],
 )
 def test_a_member_goes_by_its_pod_else_its_instance_id_else_its_client_id(instance_id, pod, name):
@@ -28,6 +30,6 @@ def test_a_member_goes_by_its_pod_else_its_instance_id_else_its_client_id(instan
 
 
 def test_no_other_module_makes_a_name_of_these_ids():
-    chosen = re.compile(r"instance_id or \S*client_id|pod or \S*instance_id|instance_id or \S*pod")
+    chosen = re.compile(r"instance_id\)? or \S*client_id|pod or \S*(instance|client)_id|instance_id\)? or \S*pod")
     places = [path.name for path in ROOT.rglob("*.py") if chosen.search(path.read_text(encoding="utf-8"))]
     assert places == ["member_changes.py"]
