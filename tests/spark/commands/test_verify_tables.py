@@ -172,7 +172,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
         ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
 )
-def test_nothing_to_judge_is_no_success(tables, flags, reported, verify, folder):
+def test_a_cluster_without_facts_is_an_error(tables, flags, reported, verify, folder):
     code, out, err = verify("--tables", str(folder / tables), *flags)
     assert (code, out) == (2, "")
     assert reported in err

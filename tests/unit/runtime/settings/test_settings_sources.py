@@ -192,7 +192,7 @@ def test_an_address_is_host_and_port(text, address):
 @pytest.mark.parametrize(
     "text", ["", "29308", ":29308", "host:", "host:65536", "host:-1", "::1:80", "host:٣", "..:80", "é" * 80 + ":80"]
 )
-def test_what_is_no_address_is_refused(text):
+def test_an_invalid_address_is_refused(text):
     with pytest.raises(ValueError, match="must"):
         split_address(text)
 
