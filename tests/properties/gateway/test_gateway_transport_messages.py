@@ -73,7 +73,7 @@ def test_api_versions_are_read_in_every_version_and_in_version_0_if_theirs_is_no
 
 @each_answer
 @given(data=st.data())
-def test_what_is_cut_short_or_too_long_is_refused(kind, data):
+def test_a_truncated_or_extended_response_is_refused(kind, data):
     version = data.draw(versions(kind))
     frame = data.draw(framed_answers(kind, version))
     with pytest.raises(DecodeError):
@@ -89,7 +89,7 @@ class Anywhere:
 
 @each_answer
 @given(data=st.data())
-def test_mutated_bytes_raise_nothing_but_a_decode_error(kind, data):
+def test_mutated_bytes_raise_only_a_decode_error(kind, data):
     version = data.draw(versions(kind))
     frame = bytearray(data.draw(framed_answers(kind, version)))
     for _ in range(data.draw(st.integers(1, 5))):
