@@ -65,7 +65,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("values", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(values, message):
+def test_wrong_values_are_named(values, message):
     with pytest.raises(HelmError, match=rf"(?s)don't meet the specifications of the schema.*{message}"):
         template(values)
 

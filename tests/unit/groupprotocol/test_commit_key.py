@@ -27,7 +27,7 @@ def test_the_group_of_a_key_is_read_from_it(group, topic, partition):
 
 
 @given(st.binary(max_size=40))
-def test_a_malformed_key_yields_its_readable_group(key):
+def test_the_group_of_a_malformed_key_is_a_part_of_its_bytes(key):
     assert group_of_key(key) in key[4:]
 
 

@@ -195,7 +195,7 @@ def test_an_encrypted_key_is_refused_without_a_prompt(certificate):
 
 
 @pytest.mark.parametrize("mutual", [False, True])
-def test_expired_and_future_certificates_are_logged_and_used(authority, caplog, mutual):
+def test_expired_and_expiring_certificates_are_logged_and_used(authority, caplog, mutual):
     clients = authority if mutual else None
     ServerTls(files(authority.issue("long-gone", expired=True), clients), SystemClock())
     assert "has expired" in caplog.text

@@ -1,4 +1,4 @@
-"""The name of a member is made in one place, in one order."""
+"""One module derives the names of members, in one order of preference."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ROOT = Path(rebalance_agent.__file__).parent
         ("", "", "client"),
     ],
 )
-def test_a_member_goes_by_its_pod_else_its_instance_id_else_its_client_id(instance_id, pod, name):
+def test_a_member_is_named_by_pod_then_instance_id_then_client_id(instance_id, pod, name):
     assert member_name("client", instance_id, pod=pod) == name
 
 
-def test_no_other_module_makes_a_name_of_these_ids():
+def test_no_other_module_derives_names_from_these_ids():
     chosen = re.compile(r"instance_id or \S*client_id|pod or \S*instance_id|instance_id or \S*pod")
     places = [path.name for path in ROOT.rglob("*.py") if chosen.search(path.read_text(encoding="utf-8"))]
     assert places == ["member_changes.py"]

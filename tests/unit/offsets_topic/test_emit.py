@@ -13,7 +13,7 @@ from rebalance_agent.errors import ClusterError
 
 
 def cluster(offsets):
-    """One whose brokers give these offsets by partition."""
+    """A client whose brokers return these offsets by partition."""
 
     def answered(offset):
         future = Future()
@@ -35,14 +35,14 @@ ASKED = {
 
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
-def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
-    """It gives -1001 and no error: taken for an end, a topic looked empty, and a snapshot as if there were none."""
+def test_an_offset_that_librdkafka_left_unset_is_no_offset(ask):
+    """It returns -1001 without an error: used as an end offset, a topic looked empty, and its snapshot absent."""
     with pytest.raises(ClusterError, match="its leader changed"):
         ask(cluster({0: 20, 1: OFFSET_INVALID}))
     assert ask(cluster({0: 20, 1: 30})) == {0: 20, 1: 30}
 
 
-def test_of_ends_those_are_left_out_whose_leader_went():
+def test_partitions_without_a_leader_are_omitted_from_end_offsets():
     asked = [("t", 0), ("t", 1)]
     reported = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
     assert reported == {("t", 0): 20}
