@@ -125,7 +125,7 @@ def test_commits_are_fetched_at_each_poll_without_the_offsets_topic(bench):
     assert bench.fetched() == ["g"]
 
 
-def test_only_groups_with_members_without_shared_partitions_are_followed(bench):
+def test_only_groups_with_members_and_exclusive_partitions_are_followed(bench):
     bench.views = [
         view("g1", {"t": (0,)}, {"t": (1,), "u": (2,)}),
         view("g2"),

@@ -66,7 +66,7 @@ def test_a_group_repeatedly_unknown_to_its_coordinator_is_gone(bench):
     assert bench.rounds(2) == []
 
 
-def test_a_vanished_group_is_reported_again_if_it_changed_before(bench):
+def test_a_vanished_group_is_reported_again_if_its_view_changed(bench):
     bench.rounds(TIMES + 1)
     bench.views = [replace(bench.views[0], version=8)]
     assert [each.version for each in bench.rounds()] == [8]

@@ -19,12 +19,12 @@ def test_every_test_is_in_a_tier():
     assert [folder for folder in chosen if not any(folder in path.parents for path in written)] == []
 
 
-def test_tests_of_the_fast_run_are_in_the_full_run():
+def test_the_fast_run_is_a_part_of_the_full_run():
     assert {tier.name for tier in run.LOOP} <= {tier.name for tier in run.TIERS}
     assert folders(run.LOOP) <= folders(run.TIERS)
 
 
-def test_only_marked_tests_run_alone():
+def test_only_tiers_on_request_run_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
     assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]

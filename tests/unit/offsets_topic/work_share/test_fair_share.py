@@ -232,7 +232,7 @@ def test_groups_that_wait_take_turns():
     assert {group: emitted.count(group) for group in groups} == dict.fromkeys(groups, AHEAD_MAX // 5)
 
 
-def test_a_group_whose_partition_was_lost_starts_without_debt():
+def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
     observer = Observer()
     _flood(observer)
     observer.emitter.share.drop([0])

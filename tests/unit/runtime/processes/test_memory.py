@@ -8,7 +8,7 @@ from rebalance_agent.runtime.processes import memory
 from rebalance_agent.runtime.processes.memory import YOUNG_OBJECTS_MAX, give_back, tuned_memory
 
 
-def test_the_collector_is_as_before_at_the_end():
+def test_the_garbage_collectors_settings_are_restored():
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
     with tuned_memory():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
@@ -16,7 +16,7 @@ def test_the_collector_is_as_before_at_the_end():
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
 
 
-def test_another_c_library_is_left_alone(monkeypatch):
+def test_settings_of_other_c_libraries_are_unchanged(monkeypatch):
     def nothing(_name):
         raise OSError("no such library")
 
