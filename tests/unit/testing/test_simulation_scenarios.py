@@ -288,7 +288,7 @@ def test_a_second_process_with_the_same_instance_id_fences_the_first():
     ]
 
 
-def test_a_static_member_that_does_not_join_in_time_keeps_its_membership_but_not_its_partitions():
+def test_a_static_member_that_does_not_join_in_time_keeps_its_membership_but_stops_processing_until_its_next_poll():
     late = member("a", STICKY, instance_id="i", processing_ms=15_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, late), Join(1_000, member("b", STICKY, rebalance_timeout_ms=10_000)))
     (_, second) = timeline.generations
