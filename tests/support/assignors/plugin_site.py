@@ -20,7 +20,7 @@ EXAMPLE = ROOT / "examples" / "rendezvous"
 
 
 class Entry:
-    """An entry point; ``found`` is what its module has, or what an import raises."""
+    """An entry point; ``found``: the object in its module, or the exception of the import."""
 
     def __init__(self, name, found, package="acme", version="1.0"):
         self.name, self.value, self._found = name, f"{package}.module:OBJECT", found
@@ -35,7 +35,7 @@ class Entry:
 
 
 def declared(monkeypatch, *entries):
-    """Make ``entries`` the installed ones, in this process; return them."""
+    """Install ``entries`` in this process; return them."""
     monkeypatch.setattr(strategy_registry, "_PLUGINS", Plugins(STRATEGIES, lambda: entries))
     return entries
 
@@ -60,7 +60,7 @@ def declare(site, package, version="1.0", /, **strategies):
 
 
 def run(site, *arguments, stdin=None):
-    """A Python of its own that finds what is installed in ``site``; ``arguments`` are those of ``python``."""
+    """Run a separate Python with the packages in ``site``; ``arguments`` are those of ``python``."""
     return subprocess.run(
         [sys.executable, *arguments],
         check=False,
@@ -72,5 +72,5 @@ def run(site, *arguments, stdin=None):
 
 
 def command(site, *arguments, stdin=None):
-    """``rebalance-agent`` where ``site`` is installed."""
+    """Run ``rebalance-agent`` with the packages in ``site``."""
     return run(site, "-m", "rebalance_agent.cli.main", *arguments, stdin=stdin)

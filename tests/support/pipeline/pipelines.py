@@ -22,11 +22,11 @@ START_S = 300
 """Maximum seconds to start Java, Spark and Delta and to end a first batch, on a busy machine."""
 AGENT = Path(__file__).parents[3] / "agent"
 SHORT_LIVED = {
-    # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
+    # With the tests' few rows, compiling Java and generated code takes three quarters of the time.
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Nor do the rows differ enough between partitions for a plan to be worth changing.
+    # The partitions do not differ enough for adaptive plans.
     "spark.sql.adaptive.enabled": "false",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
@@ -76,7 +76,7 @@ def _values(reported, chance, number):
     if chance.random() < 0.1:
         yield _line(event)
     if chance.random() < 0.1 and number > 50:
-        # Better evidence for what is long past, and then the old word for it again.
+        # A higher revision of a long past event, and then the old revision again.
         past = json.loads(chance.choice(LINES)) | {"event_id": f"{number - 50:032x}"}
         reported.revisions[past["event_id"]] = 1
         yield _line(past | {"revision": 1})
@@ -96,13 +96,13 @@ class Ingest:
         spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]
-        # It ends with these tests, however they end.
+        # It ends with these tests in any case.
         program = ["rebalance_agent.demo.processes.exit_with_parent", "rebalance_agent.cli.main", "pipeline", "ingest"]
         command = [sys.executable, "-m", *program, *arguments, *spark]
         with log.open("ab") as file:
             self.process = subprocess.Popen(
                 command,
-                cwd=log.parent,  # where Spark leaves a folder if it cannot tidy up
+                cwd=log.parent,  # Spark leaves a folder there if it is killed
                 stdin=subprocess.PIPE,
                 stdout=file,
                 stderr=file,
@@ -115,7 +115,7 @@ class Ingest:
 
     def kill(self):
         """Send SIGKILL to Python, Java and the workers at once."""
-        with suppress(ProcessLookupError):  # it has ended by itself, and Java with it
+        with suppress(ProcessLookupError):  # it has already ended, including Java
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
         self.process.stdin.close()
@@ -136,7 +136,7 @@ def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
     """Start the stream ``times`` times, and kill each run at a random time after its first merge."""
     chance, pause = random.Random(seed), threading.Event()
     for _ in range(times):
-        before = max(commits(tables), 1)  # the very first makes the table
+        before = max(commits(tables), 1)  # the first run creates the table
         stream = Ingest(bootstrap, topic, tables, log)
 
         def works(stream=stream, before=before):
@@ -152,7 +152,7 @@ def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
 
 
 def assert_exactly_once(tables, reported):
-    """Assert that each event is one row in its best revision, and each invalid value is kept with a reason."""
+    """Assert that each event is one row with its highest revision, and each invalid value is kept with a reason."""
     rows = tables.read("events").select("event_id", "revision").collect()
     assert len(rows) == len(reported.revisions)
     assert {row["event_id"]: row["revision"] for row in rows} == reported.revisions
