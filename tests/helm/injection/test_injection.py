@@ -139,7 +139,7 @@ def test_a_pod_gets_a_sidecar_as_first_container_and_no_other_change(release, na
 
 
 @pytest.mark.parametrize("manifest", LEFT.values(), ids=LEFT)
-def test_pods_without_a_request_are_not_injected(release, manifest, namespace, baseline):
+def test_pods_that_cannot_have_a_sidecar_are_not_injected(release, manifest, namespace, baseline):
     where = baseline if "indows" in json.dumps(manifest) else namespace
     made = alike(release.admitted(where, manifest))
     assert made == alike(release.admitted(where, unlabelled(manifest)))

@@ -21,11 +21,11 @@ CONSECUTIVE = "generations are consecutive except aborted ones"
 
 @pytest.fixture(scope="module")
 def run(spark):
-    """Runs a stage on a folder's tables; returns the exit code, the last line and what was written to stderr."""
+    """Runs a stage on a folder's tables; returns the exit code, the last line and stderr."""
 
     def run(folder, stage, *arguments):
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
-            # The tests' session in place of one of each command's own.
+            # The tests' session replaces each command's own.
             patch.setattr("rebalance_agent.cli.inputs.pipeline_flags.open_session", lambda *_: nullcontext(spark))
             with redirect_stderr(io.StringIO()) as errors:
                 code = main(["pipeline", stage, "--tables", str(folder / "tables"), *map(str, arguments)])
@@ -51,7 +51,7 @@ def once_ingested(run, events, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole_run(run, events, tmp_path_factory):
-    """A folder after `run` of all stages, its summary and what it wrote to stderr."""
+    """A folder after `run` of all stages, its summary and stderr."""
     folder = tmp_path_factory.mktemp("whole")
     code, summary, errors = run(folder, "run", "--events", events, "--report", folder / "report.html")
     assert code == 0
@@ -60,7 +60,7 @@ def whole_run(run, events, tmp_path_factory):
 
 @pytest.fixture
 def ingested(once_ingested, tmp_path):
-    """A folder of its own with the events' tables."""
+    """A separate folder with the events' tables."""
     shutil.copytree(once_ingested, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
@@ -100,7 +100,7 @@ def test_a_dry_run_of_tables_counts_and_writes_nothing(run, whole_run):
     assert whole_folder(folder) == before
 
 
-def test_stage_after_stage_comes_to_what_run_comes_to(pipeline, whole_run):
+def test_single_stages_give_the_result_of_run(pipeline, whole_run):
     code, aggregated, said = pipeline("aggregate")
     assert (code, aggregated["broken"]) == (0, 0)
     assert "aggregate: group_hours" in said
@@ -136,7 +136,7 @@ def test_wrong_rows_end_a_run_with_exit_code_1_and_are_reported_in_the_table(pip
     assert (row["table"], row["severity"], row["checked"]) == ("events", "error", 1)
 
 
-def test_what_is_missing_is_said_with_exit_code_2(run, tmp_path):
+def test_missing_input_is_reported_with_exit_code_2(run, tmp_path):
     code, _, said = run(tmp_path, "run", "--events", tmp_path / "nowhere")
     assert code == 2
     assert "has no files of events" in said

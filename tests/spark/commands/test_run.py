@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def reported(folder):
-    """The events that were read, and what the command said in the end."""
+    """The input events, and the command's last output."""
     spark = [word for name, value in SHORT_LIVED.items() for word in ("--spark", f"{name}={value}")]
     command = [
         sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events", str(folder / "events"),
@@ -41,24 +41,24 @@ def reported(folder):
     lines = [
         line for path in (folder / "events").glob("*.gz") for line in gzip.decompress(path.read_bytes()).splitlines()
     ]
-    events = {each["event_id"]: each for each in map(json.loads, lines)}  # what is revised comes again
+    events = {each["event_id"]: each for each in map(json.loads, lines)}  # revised events occur again
     assert len(events) < len(lines)
     return list(events.values()), json.loads(done.stdout.splitlines()[-1])
 
 
-def test_each_event_counts_once_and_what_is_none_is_rejected(reported):
+def test_each_event_counts_once_and_other_lines_are_rejected(reported):
     events, summary = reported
     assert (summary["events"], summary["rejected"]) == (len(events), 1)
     assert summary["generations"] == sum(each["kind"] == "generation" for each in events)
     assert (summary["groups"], summary["broken"]) == (GROUPS, 0)
 
 
-def test_every_decision_that_is_defined_is_repeated(reported):
+def test_every_reproducible_decision_is_repeated(reported):
     _, summary = reported
     found = summary["fidelity"]
     assert (found["moves"], found["skew"]) == (1.0, 1.0)
     assert found["checked"] > 50
-    assert found["not_comparable"] > 0  # those of brokers
+    assert found["not_comparable"] > 0  # decisions of brokers
 
 
 def test_tables_and_report_are_written(reported, folder, spark):

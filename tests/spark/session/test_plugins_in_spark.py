@@ -27,7 +27,7 @@ print(json.dumps({row["strategy"]: [row["refused"], row["moved"]] for row in row
 """
 
 
-def test_the_workers_find_what_the_driver_finds(tmp_path):
+def test_workers_find_the_drivers_plugins(tmp_path):
     ended = run(install(tmp_path), "-c", PROGRAM, str(ROOT / "tests"))
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)

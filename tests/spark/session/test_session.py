@@ -36,11 +36,11 @@ def run(tmp_path):
     return run
 
 
-def test_where_it_was_started_nothing_is_left(run):
+def test_a_session_leaves_no_files_in_its_working_directory(run):
     assert run() == []
 
 
-def test_a_folder_that_was_there_before_stays(run, tmp_path):
+def test_an_existing_folder_is_kept(run, tmp_path):
     (tmp_path / "artifacts").mkdir()
     assert run() == ["artifacts"]
 
@@ -48,7 +48,7 @@ def test_a_folder_that_was_there_before_stays(run, tmp_path):
 def test_workers_import_from_folders(spark):
     """Python 3.11 reads the directory of each archive on the path before each task."""
 
-    def imported_from(batches):  # inside, so that workers, which have no tests on their path, get it by value
+    def imported_from(batches):  # defined inside, so that workers without the tests on their path get it by value
         entries = [*sys.path, *sys.path_importer_cache]
         for _ in batches:
             yield pd.DataFrame({"entry": entries, "pyspark": pyspark.__file__})

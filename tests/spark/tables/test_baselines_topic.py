@@ -28,7 +28,7 @@ def kafka():
 
 
 def computed(spark, cluster_id, group, now_ms, seconds):
-    """Baselines of a group with these stalls, a day after the other."""
+    """Baselines of a group with these stalls on consecutive days."""
     one = [member("a", (0,))]
     stalls = [
         generation(now_ms - day * DAY_MS, 9 - day, one, cluster_id=cluster_id, group=group, stall=(each, 1.0))
@@ -38,7 +38,7 @@ def computed(spark, cluster_id, group, now_ms, seconds):
     return baselines(frame, now_ms, BaselineSettings(samples=3, days=3))
 
 
-def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkeypatch):
+def test_an_observer_shows_published_baselines_of_its_groups(spark, kafka, monkeypatch):
     monkeypatch.setattr("rebalance_agent.polls.baseline_reader.TOPIC_AGAIN_S", 0.2)
     servers, unique, now_ms = (
         {"bootstrap.servers": kafka.bootstrap_servers},
@@ -80,7 +80,7 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert shown() == 1.5
         publish(group, 4.0, 4.0, 4.0)
         eventually(lambda: shown() == 4.0)
-        # Of another cluster's pipeline nothing is known, of this one's the group has no baseline any more.
+        # Another cluster's pipeline is ignored; in this one's the group has no baseline any more.
         publish("nobody-here", 7.0, 7.0, 7.0, clusters=["another"])
         publish("nobody-here", 8.0, 8.0, 8.0, clusters=[cluster_id])
         eventually(lambda: shown() is None)
@@ -90,7 +90,7 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert watched.ready()
 
 
-def test_what_cannot_be_published_is_reported_in_a_line(spark):
+def test_unpublished_baselines_are_reported_in_a_line(spark):
     frame = computed(spark, "c", "g", MONDAY_MS, (1.0, 1.0, 1.0))
     with pytest.raises(PipelineError, match="baselines are not published: creating topic"):
         publish_baselines(frame, {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})
