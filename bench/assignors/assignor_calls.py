@@ -60,7 +60,8 @@ class Cluster:
 
 
 def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
-    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, else only user data as Kafka's."""
+    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, otherwise only user data as
+    Kafka's."""
     from rebalance_agent.assignors import strategy
     from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
     from rebalance_agent.groupprotocol.user_data import decode_sticky

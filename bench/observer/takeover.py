@@ -29,7 +29,8 @@ GROUPS_LEAST = 20
 
 
 class TakenOver(NamedTuple):
-    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds meanwhile."""
+    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds in that
+    time."""
 
     seconds: float
     cpu_s: float

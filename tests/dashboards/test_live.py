@@ -327,7 +327,7 @@ def test_lines_have_the_names_of_their_legends(shown):
 
 @pytest.mark.parametrize("uid", BOARDS)
 def test_the_picture_of_the_board_is_current(uid, shown):
-    """With ``REBALANCE_AGENT_PICTURES=write`` the documentation's pictures are drawn anew, of this run."""
+    """With ``REBALANCE_AGENT_PICTURES=write`` the documentation's pictures are drawn from this run."""
     drawn, committed = picture(BOARDS[uid], shown[uid]), PICTURES / f"{uid}.svg"
     if os.environ.get("REBALANCE_AGENT_PICTURES") == "write":
         PICTURES.mkdir(exist_ok=True)

@@ -53,7 +53,7 @@ def test_every_topic_and_all_together_are_divided_by_weight():
 
 
 def test_shares_over_all_topics_may_leave_a_topic_to_a_light_member():
-    # The problem for users who count by topic: all of u is on b, although a has three times its weight.
+    # The problem of counting over all topics: all of u is on b, although a has three times its weight.
     owned = {"a": {"t": tuple(range(12))}, "b": {"u": tuple(range(4))}}
     subject = group(
         {"t": 12, "u": 4},

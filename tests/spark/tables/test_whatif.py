@@ -139,7 +139,8 @@ def test_a_long_history_comes_in_pieces_that_add_up(spark, monkeypatch, group, p
 
 
 def summed(figures):
-    """Figures that add up, but for the last digits; who went in one piece and came back in the next did not restart."""
+    """Figures of parts add up except for the last digits; a member that leaves in one part and returns in the next did
+    not restart."""
     named = asdict(figures).items()
     return {name: pytest.approx(value) for name, value in named if not name.startswith(("avoided", "waited"))}
 

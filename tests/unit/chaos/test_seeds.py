@@ -15,7 +15,7 @@ RUN = """\
 import os, signal, sys
 seed = sys.argv[sys.argv.index("--seed") + 1]
 print("ran", *sys.argv[1:], flush=True)
-if seed == "5":  # somebody presses Ctrl-C before it has a handler of its own
+if seed == "5":  # Ctrl-C before it has its own handler
     os.kill(os.getppid(), signal.SIGINT)
     signal.alarm(90)
     signal.pause()
