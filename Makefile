@@ -26,8 +26,8 @@ define announce
 endef
 NO_VENV = { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
 
-# --no-deps: the lock lists all packages. Otherwise pip would resolve requirements such as `coverage[toml]` again, and
-# fail as soon as a version exists that is not in the lock.
+# --no-deps: the lock lists all packages. Otherwise pip resolves requirements such as `coverage[toml]` again, and fails
+# if a version newer than the lock's exists.
 $(STAMP): requirements/dev.lock pyproject.toml
 	$(call announce,$(VENV),870 MB)
 	@$(PYTHON) -m venv $(VENV) || $(NO_VENV)
@@ -35,7 +35,8 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The pip of $(PYTHON), if it has one, fills the environment: installing another pip there takes a quarter of the time.
+# $(PYTHON)'s own pip, if it has one, installs the packages: installing pip in the environment takes a quarter of the
+# time.
 $(VENV)-demo/.complete: requirements/demo.lock
 	$(call announce,$(VENV)-demo,50 MB)
 	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(NO_VENV)
@@ -83,7 +84,7 @@ bench: $(STAMP) ## measure speed and memory, compared with a bare loop in the sa
 bench-assignors: $(STAMP) ## compare the speed of our assignors with Kafka's, franz-go's, kafka-python's and aiokafka's
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench assignors $(ARGS)
 
-# One after the other, also with -j: the chart copies the files of the alerts and boards.
+# Sequential, also with -j: the chart copies files of the alerts and boards.
 generate: $(STAMP) ## write all generated files: alerts, dashboards, chart, docs, golden
 	@$(MAKE) --no-print-directory alerts
 	@$(MAKE) --no-print-directory dashboards

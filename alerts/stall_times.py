@@ -32,7 +32,7 @@ within 1.2 s after it reached the limit is counted when its rebalance settles, u
 
 
 def stall_times() -> str:
-    """Return the tables, one for each way in which a group comes to stand still."""
+    """Return the tables, one for each kind of stall."""
     rows: list[Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
     return "\n\n".join([_INTRODUCTION, *(f"{about}\n\n{_table(rows, case)}" for case, about in _CASES.items())])
 

@@ -96,8 +96,8 @@ BASELINE = Alert(
     "Compare with the last deploys of the group and of the services that it calls.",
 )
 
-# Rounded: buckets with the same counts of many members may differ in the last digit, by the order in which they are
-# added up, and then the highest bucket would seem to have the slowest callback.
+# Rounded: sums of many members' equal buckets may differ in the last digit, depending on the order of addition, and
+# then the highest bucket would seem to contain the slowest callback.
 CALLBACK = Alert(
     "KafkaGroupRevokeCallbackSlow",
     """

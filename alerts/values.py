@@ -66,7 +66,7 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - as deep as the file
+def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - any YAML value
     if isinstance(base, dict):
         if not isinstance(above, dict):
             raise ValuesError(f"{where}: wants {', '.join(base)} under it")

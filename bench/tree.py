@@ -16,7 +16,7 @@ EVERY_S = 0.5
 """Seconds between two samples of memory; a peak between them is missed."""
 
 SHARE_MAX = 1 / 20
-"""Share of a core that sampling may take: it reads all page tables, of gigabytes, and blocks the process meanwhile."""
+"""Share of a core that sampling may take: it reads all page tables, of gigabytes, and blocks the process during it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-Every rebalance of theirs is reported to the sidecar at http://127.0.0.1:29309, if there is one.
+Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309, if there is one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 
 
 async def consume(weight: int, options: argparse.Namespace, end: float) -> str:
-    """One member of the group, until ``end`` by the loop's clock: for both at one time, so neither takes over."""
+    """Run one member until ``end`` of the loop's clock: both end together, so neither takes over."""
     consumer = AIOKafkaConsumer(
         options.topic,
         bootstrap_servers=options.bootstrap_servers,

@@ -1,6 +1,6 @@
 """A confluent-kafka consumer with one changed import: its rebalances are reported to the sidecar beside it.
 
-librdkafka assigns as ever. The callbacks below are the application's own, and are timed.
+librdkafka assigns as before. The callbacks below are the application's own; they are timed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
 
 
 def main() -> None:
-    """Consume until there were enough records, or for long enough."""
+    """Consume for the given number of records or seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", default="localhost:9092")
     parser.add_argument("--topic", default="orders")

@@ -13,7 +13,7 @@ from rebalance_agent.clients.confluent_assignors import Consumer
 
 
 def consume(weight: int, options: argparse.Namespace) -> str:
-    """One member of the group, for as long as it is asked to."""
+    """Run one member of the group for the given time."""
     config = {
         "bootstrap.servers": options.bootstrap_servers,
         "group.id": "confluent-weighted",

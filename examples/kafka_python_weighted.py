@@ -1,6 +1,6 @@
 """Two kafka-python consumers share a topic 3 : 1, as a large machine and a small one would.
 
-Every rebalance of theirs is reported to the sidecar at http://127.0.0.1:29309, if there is one.
+Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309, if there is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rebalance_agent.clients.kafka_python import KafkaConsumer
 
 
 def consume(weight: int, options: argparse.Namespace) -> str:
-    """One member of the group, for as long as it is asked to."""
+    """Run one member of the group for the given time."""
     consumer = KafkaConsumer(
         options.topic,
         bootstrap_servers=options.bootstrap_servers,

@@ -12,10 +12,10 @@ const SIDECAR = process.env.REBALANCE_AGENT_EVENTS_URL || "http://127.0.0.1:2930
 const ALIVE_MS = 120000;
 
 function reportRebalances(consumer, group, clientId) {
-  const id = crypto.randomUUID(); // with the sequence it makes each event unique
+  const id = crypto.randomUUID(); // id and sequence identify an event
   let sequence = 0, memberId = "", owned = {}, sent = Promise.resolve();
 
-  // One post after the other, so that they arrive in order. A sidecar that is away costs a report, and nothing else.
+  // One post after the other, so that they arrive in order. Without a sidecar only the report is lost.
   function post(body) {
     const headers = { "Content-Type": "application/x-ndjson", "Content-Length": Buffer.byteLength(body), "X-Rebalance-Agent-Alive": id };
     sent = sent.then(() => new Promise((done) => {

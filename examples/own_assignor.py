@@ -1,6 +1,6 @@
 """An assignor of your own, with kafka-python's interface, instrumented like any other.
 
-It gives every topic as a whole to one member, which is good for work that needs all of a topic in one place.
+It assigns each topic as a whole to one member, for work that needs all records of a topic in one process.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rebalance_agent.clients.kafka_python import KafkaConsumer
 
 
 class WholeTopics(AbstractPartitionAssignor):
-    """Topics are dealt out whole, in turn, to the members that subscribe to them."""
+    """Assign whole topics, round robin, to the members that subscribe to them."""
 
     name = "whole-topics"
 
     def metadata(self, topics: Iterable[str]) -> ConsumerProtocolSubscription:
-        """The data of this member for the leader: its topics."""
+        """Return this member's data for the leader: its topics."""
         return ConsumerProtocolSubscription(0, sorted(topics), b"")
 
     def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:
-        """Every member needs an answer, if only an empty one."""
+        """Every member needs an assignment, even an empty one."""
         wants = {member.member_id: set(member.metadata.topics) for member in members}
         given: dict[str, list[tuple[str, list[int]]]] = {member: [] for member in sorted(wants)}
         for topic in sorted(set().union(*wants.values())):
@@ -36,7 +36,7 @@ class WholeTopics(AbstractPartitionAssignor):
         return {member: ConsumerProtocolAssignment(0, topics, b"") for member, topics in given.items()}
 
     def on_assignment(self, assignment: ConsumerProtocolAssignment, generation: int) -> None:
-        """Nothing to remember."""
+        """Ignore the assignment: this assignor has no state."""
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
-"""A strategy of your own: one pure function, for both protocols and every client, compared with its own promise.
+"""A custom strategy: one pure function, for both protocols and every client, checked against its own promise.
 
-Around the function are the order of members, valid ownership, other clients' broken data and the cooperative follow-up.
+The package sorts members, validates ownership, tolerates invalid data of other clients, and adds the cooperative
+follow-up.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 
 
 def stripes(roster: Roster) -> Plan:
-    """Partition ``n`` of every topic to the subscriber in place ``n``, and round again."""
+    """Assign partition ``n`` of every topic to subscriber ``n`` modulo their number."""
     plan = roster.empty_plan()
     for topic, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
         for turn, member in enumerate(places[:count]):

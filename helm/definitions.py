@@ -86,7 +86,7 @@ def _stages() -> Schema:
 
 def _alert(own: Mapping[str, object]) -> Schema:
     labels = {"type": "object", "additionalProperties": {"type": "string"}}
-    durations = {"for": "", "keep_firing_for": ""}  # may be given to any alert
+    durations = {"for": "", "keep_firing_for": ""}  # allowed for every alert
     properties = {key: _parameter(key, value) for key, value in {**durations, **own}.items()}
     return {"type": "object", "additionalProperties": False, "properties": {**properties, "labels": labels}}
 

@@ -10,7 +10,7 @@ Only the assignor's call is timed: its input is the members' decoded subscriptio
 result. Each call gets freshly decoded subscriptions, as each rebalance does.
 """
 
-# ruff: noqa: PLC0415 - a process loads no more than the client that it measures
+# ruff: noqa: PLC0415 - a process imports only the client that it measures
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Cluster:
 
 
 def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
-    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, else only user data as Kafka's."""
+    """Calls of our strategy. ``owned``: subscriptions contain the owned partitions, otherwise only user data as
+    Kafka's."""
     from rebalance_agent.assignors import strategy
     from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
     from rebalance_agent.groupprotocol.user_data import decode_sticky
@@ -82,7 +83,7 @@ def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
                 had = decode_sticky(read.user_data)
                 member = replace(member, owned=had.owned, generation=had.generation)
             members.append(member)
-        group = GroupSubscription(topics, with_shared_names(members))  # as our adapters do when they decode
+        group = GroupSubscription(topics, with_shared_names(members))  # as our adapters do after decoding
         yield lambda group=group: chosen.assign(group)
 
 

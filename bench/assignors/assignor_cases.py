@@ -1,7 +1,7 @@
 """The groups for measurements of assignors, and their file format for all clients.
 
 A file has the topics (name -> partitions) as JSON in its first line, then per member a line with its id and its encoded
-``ConsumerProtocolSubscription``: the bytes that a leader finds in the answer to JoinGroup, for its own decoder.
+``ConsumerProtocolSubscription``: the bytes in the leader's response to JoinGroup, for its own decoder.
 """
 
 from __future__ import annotations
@@ -94,6 +94,6 @@ def _some(rng: random.Random, topics: dict[str, int], case: Case) -> tuple[str, 
 
 
 def _subscription(topics: tuple[str, ...], owned: TopicPartitions) -> bytes:
-    # Version 0, which every client reads; an eager member says what it owned in user data only.
+    # Version 0, which every client reads; an eager member's owned partitions are in its user data only.
     user_data = strategy("sticky").user_data({}, owned, GENERATION) if owned else None
     return encode_subscription(ConsumerSubscription(0, topics, user_data))

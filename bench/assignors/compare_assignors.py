@@ -26,12 +26,12 @@ from bench.measure import table
 STRATEGIES = ("sticky", "range", "roundrobin")
 FRANZ_GO = Path(__file__).parent / "franz_go"
 OURS_READING = "ours, of user data"
-"""In a group of Kafka's own members, which say what they owned in user data: it is decoded in the call."""
+"""In a group of Kafka's own members, owned partitions are in the user data, which the call decodes."""
 
 OURS = ("ours", OURS_READING)
 
 WARM_UP_S = 3.0
-"""Java's compiler has seen a call often enough by then."""
+"""Number of warm-up calls after which Java's compiler has optimised the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def _measure(client: Client, strategy: str, path: Path, notes: dict[str, None]) 
                 late = True
                 process.kill()
     if ready and output and (late or process.returncode == 0):
-        # Stopped in a later call, its earlier ones count; stopped before the first, those that were to warm it up.
+        # If it was stopped in a later call, the earlier calls count; if before the first, the warm-up calls.
         lines = output.split()
         warm = [int(line) for line in lines if line.isdigit()]
         seconds = statistics.median(warm or [int(line[1:]) for line in lines if line[0] == "~"]) / 1e9
@@ -192,7 +192,7 @@ def _measure(client: Client, strategy: str, path: Path, notes: dict[str, None]) 
 def _cpu_s(process: psutil.Popen) -> float:
     try:
         times = process.cpu_times()
-    except psutil.Error:  # it has ended meanwhile
+    except psutil.Error:  # it has already ended
         return 0.0
     return times.user + times.system
 

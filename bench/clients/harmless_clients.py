@@ -73,7 +73,7 @@ class KafkaPython:
     """A kafka-python consumer."""
 
     def __init__(self, bootstrap: str, topic: str, group: str, url: str, stops: Stops) -> None:
-        import kafka  # noqa: PLC0415 - each process has one client, and ours only where it is instrumented
+        import kafka  # noqa: PLC0415 - each process imports one client, and our package only if instrumented
 
         class Listener(kafka.ConsumerRebalanceListener):  # type: ignore[misc]
             on_partitions_revoked = staticmethod(stops.gone)
@@ -120,7 +120,7 @@ class Confluent:
             "max.partition.fetch.bytes": PARTITION_BYTES,
             "fetch.wait.max.ms": WAIT_MS,
             "queued.max.messages.kbytes": FETCH_BYTES >> 10,
-            "fetch.queue.backoff.ms": 1,  # a full queue would else rest for a second, which is luck and not speed
+            "fetch.queue.backoff.ms": 1,  # otherwise a full queue pauses for a second, which is random
         }
         if url:
             from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415
@@ -141,8 +141,8 @@ class Confluent:
                 self._consumer.seek(confluent_kafka.TopicPartition(left[-1].topic, left[-1].partition, 0))
                 left.pop()
             except confluent_kafka.KafkaException:
-                self.poll()  # not fetched yet: it was assigned a moment ago
-                left = self._consumer.assignment()  # what this read of the others is to be read again
+                self.poll()  # not fetched yet: it has just been assigned
+                left = self._consumer.assignment()  # records of the other partitions are read again
 
     def close(self) -> None:
         self._consumer.close()

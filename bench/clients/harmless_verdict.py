@@ -82,7 +82,7 @@ class Finding:
 
 
 def interval(values: Sequence[float]) -> Interval:
-    """Return the median's narrowest interval of order statistics with confidence `SURE`, else the widest one.
+    """Return the median's narrowest interval of order statistics with confidence `SURE`, otherwise the widest one.
 
     It assumes no distribution: a value lies below the median as often as above it.
     """

@@ -1,1 +1,1 @@
-"""The gateway beside none and beside a plain forwarder."""
+"""The gateway compared with a direct connection and with a plain forwarder."""

@@ -159,7 +159,7 @@ def calls(ways: Sequence[Way], number: int, times: int) -> None:
     with contextlib.ExitStack() as stack:
         sockets = {way: stack.enter_context(connected(way.port, number)) for way in ways}
         for name, asked in (("fetch", fetch(SMALL, 0, 1_000)), ("produce", produce(SMALL, b"x" * 500))):
-            for turn in range(-number, times):  # each connection's first call finds everything cold
+            for turn in range(-number, times):  # the first call of each connection is slower, because caches are cold
                 for way in turned(ways, turn):
                     took = call_seconds(sockets[way][turn % number], asked, buffer)
                     if turn >= 0:
@@ -214,7 +214,7 @@ def main(scale: float = 1.0) -> None:
             ways = (direct, plain, ours)
             idle = [memory(way, number) for way in (plain, ours) for number in CONNECTIONS]
             for number in CONNECTIONS:
-                bulk(direct, number, FETCH_BYTES)  # warms the broker
+                bulk(direct, number, FETCH_BYTES)  # warms up the broker
                 for turn in range(ROUNDS):
                     for way in turned(ways, turn):
                         bulk(way, number, round(BYTES_PER_ROUND * scale))

@@ -1,4 +1,5 @@
-"""Writes what a hostile tenant writes, until it is killed: ``python -m bench.observer.attack BOOTSTRAP KIND SEED``."""
+"""Writes the records of a hostile tenant until it is killed: ``python -m bench.observer.attack BOOTSTRAP KIND
+SEED``."""
 
 from __future__ import annotations
 
@@ -35,12 +36,12 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 __all__ = ["ATTACKS", "EVENTS", "HOSTILE", "attacked"]
 
 HOSTILE = "hostile"
-"""How the names of its groups begin."""
+"""Prefix of the names of its groups."""
 
 EVENTS = "rebalance-events"
 
 Record = tuple[str, bytes, bytes]
-"""Topic, key, value."""
+"""A record: topic, key, value."""
 
 ABSURD_PARTITIONS = 220_000
 OWNERS = 1_000
@@ -48,7 +49,7 @@ LONG = 30_000
 NAMES = 10_000
 PARTS_MEMBERS, EPOCH_RECORDS = 5_000, 1_000
 JOINING = 0.2
-"""Part of the records of a group whose coordinator assigns that are of new members."""
+"""Share of records of new members, in a group whose coordinator assigns."""
 TOPIC_ID = "xNisCZDKRhC5aWJ3a-s-yA"
 NEW_MEMBER = {
     "instance_id": None,
@@ -168,7 +169,7 @@ def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
     """Attack in one process for each of ``kinds``.
 
     Raises:
-        SystemExit: an attack ended before the body did.
+        SystemExit: an attack ended before the block.
     """
     command = [sys.executable, "-m", "bench.observer.attack", bootstrap]
     attackers = [subprocess.Popen([*command, kind, str(seed)]) for kind in kinds]
@@ -184,7 +185,7 @@ def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
 
 
 def main() -> None:
-    """Write at the attack's rate."""
+    """Write records at the attack's rate."""
     bootstrap, kind, seed = sys.argv[1:]
     attack, producer = ATTACKS[kind], writer(bootstrap, linger_ms=5)
     begun = monotonic()

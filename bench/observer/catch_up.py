@@ -60,7 +60,8 @@ def measured(total: int, groups: int, rounds: int) -> Iterator[tuple[Reading, Re
         for number in range(rounds):
             bare = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total))
             plain = in_process("bench.observer.bare_read", bootstrap, str(partitions), str(total), "--decode")
-            # A state topic of its own: with the snapshots of the round before, nothing would have to be read back.
+            # Each round has its own state topic: with the previous round's snapshots, nothing would have to be read
+            # back.
             with observer(bootstrap, "--state-topic", f"bench-state-{number}") as watching:
                 watching.wait(lambda: watching.ready(OFFSETS_PART), PATIENCE_S)
                 wall = watching.wait(lambda: sum(watching.generations()) == last, PATIENCE_S, 0.5)

@@ -54,7 +54,7 @@ def _delays(
     delays, asked = [], []
     producer = writer(bootstrap, linger_ms=0)
     for number in range(1, samples + 1):
-        sleep(0.01 + (number * 7919 % 97) / 1000)  # never in step with anybody's period
+        sleep(0.01 + (number * 7919 % 97) / 1000)  # out of step with the periods of other processes
         written_ms = time_ns() // 1_000_000
         key, value = generation("delay", number, written_ms)
         producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, partitions))

@@ -1,8 +1,9 @@
-"""What other groups feel of a hostile tenant: delay of their records beside a bare reader, memory, and what is lost.
+"""The effect of a hostile tenant on other groups: delay of their records compared with a bare reader, memory, and lost
+rebalances.
 
-Each attack runs by itself and then all at once, beside `GROUPS` ordinary groups, a group whose records are timed, and a
-group of 2,000 members and 10,000 partitions that rebalances each 30 seconds. The delay is that until the API shows the
-record's generation, asked every 0.1 s, and beside it that of a process which only reads the topic, in the same run.
+Each attack runs separately and then all together, beside `GROUPS` ordinary groups, a group whose records are timed, and
+a group of 2,000 members and 10,000 partitions that rebalances each 30 seconds. The delay is the time until the API,
+requested every 0.1 s, shows the record's generation; a process that only reads the topic is measured in the same run.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 __all__ = ["Beside", "beside"]
 
 GROUPS = 200
-"""Ordinary groups, of 20 members each."""
+"""Number of ordinary groups, of 20 members each."""
 
 SAMPLES = 120
-"""Records that are timed beside each attack."""
+"""Number of timed records during each attack."""
 
 SETTLING_S = 3.0
 SETTLED_S = 30.0
-"""Longest wait until the last rebalances are settled, in seconds."""
+"""Maximum wait in seconds until the last rebalances are settled."""
 
 LARGE, LARGE_EVERY_S = "large", 30.0
 LARGE_MEMBERS, LARGE_PARTITIONS = 2_000, 10_000
@@ -45,7 +46,7 @@ _NAMED = re.compile(r'^rebalance_agent_group_over_budget\{consumergroup="([^"]{0
 
 
 class Beside(NamedTuple):
-    """What others felt of an attack. ``missing``: rebalances of the others, that the observer has not counted."""
+    """The effect of an attack on other groups. ``missing``: their rebalances that the observer has not counted."""
 
     bare_ms: Sequence[float]
     shown_ms: Sequence[float]
@@ -90,7 +91,7 @@ def _generation(connection: http.client.HTTPConnection) -> int | None:
 
 
 def _completed(watching: Observer, group: str) -> int:
-    """Rebalances that the observer has counted."""
+    """Return the number of rebalances that the observer has counted."""
     counted = re.compile(rf'^kafka_rebalance_completed_total\{{consumergroup="{group}",[^}}]*\}} (\S+)$', re.MULTILINE)
     return sum(int(float(number)) for number in counted.findall(watching.metrics()))
 

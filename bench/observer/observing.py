@@ -21,10 +21,10 @@ import psutil
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 OFFSETS_PART = "offsets_topic"
-"""Readiness of what the offsets topic held."""
+"""Name of the readiness part that is ready when old records of the offsets topic are read."""
 
 PATIENCE_S = 600.0
-"""Longest wait for anything."""
+"""Maximum wait for any condition, in seconds."""
 
 STOP_S = 30.0
 """Seconds allowed for its end after SIGTERM: several times the usual duration."""
@@ -41,8 +41,8 @@ sys.modules.update(dict.fromkeys(("rich", "greenlet")))
 from rebalance_agent.cli.main import main
 sys.exit(main())
 """
-"""structlog imports these two where they are installed, at 5 MiB: the environment for development has them, and what
-observers are installed with (``requirements/agent.lock``) has not."""
+"""Packages that structlog imports if they are installed, which takes 5 MiB. They are installed for development, but not
+with an observer (``requirements/agent.lock``)."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
@@ -134,7 +134,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
     """Run ``rebalance-agent observe`` beside a broker, with its usual settings but for ``flags``.
 
     Raises:
-        TimeoutExpired: it did not end within `STOP_S`; what its threads did then is printed.
+        TimeoutExpired: it did not end within `STOP_S`; the stacks of its threads are printed.
     """
     (port,) = free_ports(1)
     command = [sys.executable, "-X", "faulthandler", "-c", AS_IN_THE_IMAGE, "observe", "--bootstrap-servers", bootstrap]
@@ -150,7 +150,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
             try:
                 process.wait(STOP_S)
             except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGABRT)  # on which faulthandler writes all stacks
+                process.send_signal(signal.SIGABRT)  # faulthandler writes all stacks at this signal
                 process.wait()
                 print(path.read_text(errors="replace")[-STACKS_SHOWN:])
                 raise

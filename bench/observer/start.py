@@ -19,7 +19,7 @@ from bench.synthetic import GROUPS, PARTITIONS, commit, fill, generation, name_o
 from rebalance_agent.testing import EmbeddedKafka
 
 ASKED_EVERY_S = 0.2
-"""Each page of 2,000 groups has 17 MB: asked for more often, it would be pages that are measured."""
+"""Seconds between requests. A page of 2,000 groups has 17 MB, so frequent requests would dominate the measurement."""
 
 STARTS = ("first", "from a snapshot", "from a snapshot")
 

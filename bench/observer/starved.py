@@ -2,11 +2,11 @@
 
 Each record is timed twice in the same run: until a bare reader, a process that only reads the topic with
 confluent-kafka, has it, and until a scrape of /metrics shows it. /metrics is scraped every 0.1 s over one connection
-and with gzip, as Prometheus does it; so 50 ms of the figure, in the mean, are the wait for the next scrape. Records are
-written at their own times, whether or not earlier ones are shown: else a slow moment would count once only.
+and with gzip, as Prometheus does it; so the figure contains 50 ms on average for the wait for the next scrape. Records
+are written at their own times, whether or not earlier ones are shown: otherwise a slow moment would count only once.
 
-The broker has a session of its own: where the kernel shares cores among sessions (autogroup) the busy processes compete
-with the observer and the readers, and hardly with the broker. A broker that starves is fenced by its own controller.
+The broker has a session of its own: if the kernel shares cores among sessions (autogroup), the busy processes compete
+with the observer and the readers, but hardly with the broker. A broker that starves is fenced by its own controller.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from bench.observer.takeover import taken_over
 from bench.synthetic import OFFSETS_PARTITIONS, TOPIC, generation, partition_of, writer
 
 BUSY = (0, 20, 50, 150)
-"""Runnable processes beside broker, observer and readers."""
+"""Number of busy processes, besides broker, observer and readers."""
 
 GROUPS = 20
-"""Other groups, of 20 members each, beside the one whose records are timed."""
+"""Number of other groups, of 20 members each, besides the timed one."""
 
 TAKEOVER_GROUPS = 200
 
 SAMPLES = 200
-"""Records at each number of busy processes."""
+"""Number of records for each number of busy processes."""
 
 PAUSE_S = (0.1, 0.5)
-"""Seconds from one record to the next."""
+"""Seconds between two records."""
 
 SCRAPE_EVERY_S = 0.1
 SETTLING_S = 3.0
 """Seconds from the start of the busy processes until the first record."""
 
 LAST_S = 60.0
-"""Longest wait for the last record, in seconds."""
+"""Maximum wait for the last record, in seconds."""
 
 GROUP = "delay"
 SERIES = re.compile(rb'^kafka_rebalance_generation\{consumergroup="delay"\} (\d+)', re.MULTILINE)
@@ -146,14 +146,14 @@ def timed(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as reader:
         try:
             assert reader.stdout is not None
-            reader.stdout.readline()  # it reads
+            reader.stdout.readline()  # it is reading
             writing = threading.Thread(target=write)
             writing.start()
             shown_at = _scraped(watching, begun, last, writing, shown)
             writing.join()
             stamps = json.loads(reader.stdout.read().splitlines()[-1])["stamps"]
         finally:
-            reader.kill()  # it has ended unless this failed
+            reader.kill()  # it has already ended unless the block failed
     read_at = {number: int(stamps[index]) for index, number in enumerate(range(begun + 1, last + 1))}
     return [read_at[n] - written[n] for n in written], [shown_at[n] - written[n] for n in written]
 

@@ -35,7 +35,7 @@ RECORDS_PER_GENERATION = 2_000
 SECONDS = 30.0
 QUIET_S = 10.0
 SETTLING_S = 10.0
-"""After the start: until stalls have settled and snapshots are written."""
+"""Seconds after the start until stalls have settled and snapshots are written."""
 
 SCRAPE_EVERY_S = 15.0
 STEP_S = 0.01

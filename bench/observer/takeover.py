@@ -20,16 +20,17 @@ from rebalance_agent.offsets_topic.ownership import CLASSIC_TUNING
 ENDS = {"killed": signal.SIGKILL, "stopped": signal.SIGTERM}
 
 SNAPSHOT_S = 12.0
-"""Until each replica has written snapshots: every five seconds."""
+"""Seconds until each replica has written snapshots, which it does every five seconds."""
 
 ASKED_EVERY_S = 0.2
 
 GROUPS_LEAST = 20
-"""Fewer may all be one replica's."""
+"""Number of partitions of the offsets topic; with fewer, one replica may own all."""
 
 
 class TakenOver(NamedTuple):
-    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds meanwhile."""
+    """Seconds from a replica's end until all groups are exact on the other, and the other's CPU seconds in that
+    time."""
 
     seconds: float
     cpu_s: float

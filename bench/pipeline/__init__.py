@@ -1,1 +1,1 @@
-"""The pipeline on Spark beside plain loops and bare reads."""
+"""The pipeline on Spark, compared with plain loops and bare reads."""

@@ -21,7 +21,7 @@ PER_GROUP_DAY = 9
 """Generations of a synthetic group in a day, on average."""
 
 PLAYED_MAX = 200
-"""Groups that are played: with all of their days some 50,000 generations, and 150,000 events."""
+"""Number of simulated groups: over all days about 50,000 generations and 150,000 events."""
 
 _WEEK_MS = 7 * 86_400_000
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from bench.measure import say, table
 from bench.pipeline.fleets import write_fleet
@@ -55,7 +55,7 @@ def main(scale: float = 1.0) -> None:
         tables = DeltaTables(spark, f"{folder}/tables")
         events = stored_events(spark, properties, EVENTS_TOPIC)
         offsets = records_of_topic(spark, properties, topic_now(properties))
-        took(lambda: _bare(events))  # the first tasks of all start what there is to start
+        took(lambda: _bare(events))  # the first tasks start Spark's workers
         found: dict[str, Took] = {}
         with watched() as seen:
             work = {

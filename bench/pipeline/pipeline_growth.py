@@ -43,7 +43,7 @@ class Size:
 
 def main(scale: float = 1.0) -> None:
     """Run the base size and the three larger ones."""
-    groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # so that ten times as many are copied as often
+    groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # so that both sizes have the same number of copies
     days = DAYS if scale >= 1 / 20 else 1
     base = Size(groups, days=days)
     sizes = {

@@ -1,7 +1,7 @@
 """A day of micro-batches, one every five minutes: number of files, duration, and files after `maintain`.
 
-Real streaming, as fast as it goes: each batch has the events of five minutes. The first Ctrl-C ends it early, and what
-was streamed until then is counted.
+Real streaming, as fast as it goes: each batch has the events of five minutes. The first Ctrl-C ends it early, and
+counts the batches so far.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def main(scale: float = 1.0) -> None:
                 say(f"{len(ends) - 1:,} of {batches:,} batches, {ends[-1] - ends[0]:.0f} s")
 
         stop = threading.Event()
-        with stop_on_signals(stop):  # what was streamed until then is counted
+        with stop_on_signals(stop):  # count the batches so far
             ingest_stream(tables, stream, StreamSettings(f"{folder}/checkpoint"), SystemClock(), stop, passed)
-        _show([after - before for before, after in pairwise(ends[1:])])  # the first makes the table
+        _show([after - before for before, after in pairwise(ends[1:])])  # the first batch creates the table
         table(
             ("", "files of the table", "files on disk", "of its log", "of the checkpoint"), _rows(tables, Path(folder))
         )

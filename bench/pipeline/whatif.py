@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 from bench.measure import say, table
 from bench.pipeline.fleets import DAYS, write_fleet
@@ -33,7 +33,7 @@ GENERATIONS = 1_000_000
 """``--scale 0.05`` shows the same trend."""
 
 LOOP_MAX = 20_000
-"""Generations that the loop does at most: what one costs does not change with their number."""
+"""Maximum number of generations for the loop; the cost per generation does not depend on their number."""
 
 SHARE = 1 / 10
 CORES = 2
@@ -52,7 +52,7 @@ def main(scale: float = 1.0) -> None:
         ingest_batch(tables, events_of_files(spark, f"{folder}/events"), "files", SystemClock())
         say("table of generations")
         tables.overwrite("generations", generations(tables.read("events")))
-        # The first task of all starts Python's workers.
+        # The first task starts Spark's Python workers.
         first = took(lambda: _by_spark(tables, tables.read("generations").limit(1)))
         print(f"{fleet} over {DAYS} days. The first task takes {first.seconds:.1f} s.\n", flush=True)
         found: dict[str, Took] = {}
@@ -74,7 +74,7 @@ def _rows(tables: DeltaTables, found: dict[str, Took]) -> Iterator[tuple[object,
 
 def _loop(rows: DataFrame) -> Took:
     bodies = _bodies(rows)
-    gc.set_threshold(OBJECTS_NEW_MAX)  # as Spark's workers have it
+    gc.set_threshold(OBJECTS_NEW_MAX)  # as in Spark's workers
     return took(lambda: sum(map(_study, bodies)))
 
 

@@ -1,4 +1,4 @@
-"""Events, and what agents skip and refuse."""
+"""Events, and input that agents skip or refuse."""
 
 from __future__ import annotations
 

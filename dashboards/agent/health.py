@@ -1,4 +1,4 @@
-"""Which agents there are, and which of their parts work."""
+"""The agents, and the health of their parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What panels of the board Agent ask."""
+"""Queries of the board Agent."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ FLEET = Board(
             "Rebalance",
             "{{consumergroup}}",
             "blue",
-            on=False,  # of all groups they cover everything
+            on=False,  # hidden initially: marks of all groups would cover the panels
         ),
         deploys(on=False),
     ),

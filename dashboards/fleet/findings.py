@@ -1,4 +1,4 @@
-"""What else is wrong with a group, in one word: the last column of the table of the board Fleet."""
+"""Further problems of a group, in one word: the last column of the table of the board Fleet."""
 
 from __future__ import annotations
 

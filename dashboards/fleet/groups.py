@@ -1,4 +1,4 @@
-"""The tables of the board Fleet: which groups hurt, and what groups run."""
+"""The tables of the board Fleet: the groups with the highest costs, and all groups with their assignors."""
 
 from __future__ import annotations
 

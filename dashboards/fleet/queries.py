@@ -1,4 +1,4 @@
-"""What panels of the board Fleet ask, and where their links lead."""
+"""Queries and links of the board Fleet."""
 
 from __future__ import annotations
 

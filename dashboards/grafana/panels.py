@@ -34,7 +34,7 @@ _BUILDERS = {
 
 def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
     """Return the panel at its position."""
-    made: Any = _BUILDERS[panel.look](panel)  # they have these methods in common, but no base that says so
+    made: Any = _BUILDERS[panel.look](panel)  # the builders share these methods, but have no common base class
     (
         made.id(panel.number)
         .title(panel.title)
@@ -47,7 +47,7 @@ def rendered(panel: Panel, spot: Spot) -> Builder[models.Panel]:
         .thresholds(_steps(panel.thresholds))
     )
     if panel.links:
-        # The builder would make them a board's links, with much that these have not.
+        # The builder creates links of a board, which have additional fields.
         made.build().field_config.defaults.links = [{"title": each.title, "url": each.url} for each in panel.links]
     if panel.look in {Look.COUNTS, Look.DOTS}:
         made.interval(BAR)

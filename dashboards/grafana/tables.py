@@ -48,7 +48,7 @@ def _organised(panel: Panel) -> dict[str, Any]:
 
 
 def _column_looks(column: Column) -> list[models.DynamicConfigValue]:
-    # Without a text of its own an empty cell shows the panel's for no answer at all.
+    # Otherwise an empty cell shows the panel's text for an empty result.
     looks = [models.DynamicConfigValue("unit", column.unit), models.DynamicConfigValue("noValue", "-")]
     if column.decimals is not None:
         looks.append(models.DynamicConfigValue("decimals", column.decimals))

@@ -60,7 +60,7 @@ ONE = Board(
             "Rebalance",
             "{{consumergroup}}",
             "blue",
-            on=False,  # of a group in trouble they cover everything
+            on=False,  # hidden initially: marks of a group with many rebalances would cover the panels
         ),
         deploys(ONE_GROUP, on=True),
     ),

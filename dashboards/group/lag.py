@@ -1,4 +1,4 @@
-"""Records of the group that wait."""
+"""Lag of the group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What panels of the board Group ask, and where their links lead."""
+"""Queries and links of the board Group."""
 
 from __future__ import annotations
 

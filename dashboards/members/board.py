@@ -54,13 +54,13 @@ MEMBERS = Board(
     (
         Annotation(
             "Rebalances",
-            # Observers export this metric, and their jobs are not those of this board.
+            # Observers export this metric, but this board's jobs are those of sidecars and gateways.
             "max by (cluster, consumergroup) (kafka_rebalance_last_completed_timestamp_seconds"
             '{cluster=~"$cluster", consumergroup=~"$consumergroup"}) * 1000',
             "Rebalance",
             "{{consumergroup}}",
             "blue",
-            on=False,  # of a group in trouble they cover everything
+            on=False,  # hidden initially: marks of a group with many rebalances would cover the panels
         ),
     ),
 )

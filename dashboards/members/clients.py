@@ -1,4 +1,4 @@
-"""What members' clients measure themselves and push to a gateway (gateway_telemetry), and which libraries they are."""
+"""Metrics that members' clients push to a gateway (gateway_telemetry), and their client libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What panels of the board Members ask."""
+"""Queries of the board Members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "{{consumergroup}} {{client_id}}"
 
 
 def reporting(window: str, at: str = "") -> str:
-    """Return what selects series of the processes that reported one of the selected members in the window.
+    """Return a PromQL clause that selects processes which reported one of the selected members in the window.
 
     It is for metrics without a member's label. A sidecar reports the consumers of its pod, so this selects a member's
     own series; a gateway's series are those of all its members. ``at``: ``@ end()`` for rankings.

@@ -1,4 +1,4 @@
-"""Where members wait, and how often: callbacks and phases."""
+"""Waits of members, by callback and phase, and their number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_TIME = (
     "and on (consumergroup, instance) topk(10, sum by (consumergroup, instance) "
     f"(increase({CALLBACK}_sum{{{GROUP}}}[$__range] @ end()) {reporting('$__range', '@ end()')}))"
 )
-"""Of the ten processes with the most time in callbacks, in the whole time range."""
+"""Selects the ten processes with the most time in callbacks in the whole time range."""
 
 CALLBACKS = Panel(
     7,

@@ -19,7 +19,7 @@ COUNT = "locale"
 """Grafana's unit of whole numbers with separators; with "short" 1,049 is shown as 1 K."""
 
 PLAIN: Steps = ((None, NEUTRAL),)
-"""No value is good or bad. Without its own thresholds a panel gets Grafana's default: red from 80 on."""
+"""Thresholds without good or bad values. Without thresholds a panel gets Grafana's default: red from 80."""
 
 
 def above(warn: float | None = None, bad: float | None = None) -> Steps:

@@ -1,4 +1,4 @@
-"""The objective of a service's groups on the board Service: availability, the error budget and who uses it."""
+"""The objective of a service's groups on the board Service: availability, error budget, and the groups using it."""
 
 from __future__ import annotations
 

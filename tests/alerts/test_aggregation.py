@@ -19,10 +19,10 @@ pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found
 VALUES = load()
 CASES = read_cases()
 REPLICAS = 4
-"""So that one's part of a single rebalance rounds to nothing."""
+"""Enough replicas that one's share of a single rebalance rounds to zero."""
 
 NAMES = [alert.name for alert in ALERTS if alert.name != "RebalanceAgentDown"]
-"""The one that is left out is about clusters of which nothing is left to report."""
+"""The omitted alert is about clusters without any remaining series."""
 
 
 def row(name):
@@ -31,7 +31,7 @@ def row(name):
 
 
 def labelled(series, **labels):
-    """A series with other values of labels; what makes a value of the present one ("" if there is none)."""
+    """A series with other label values; the function gets the current value ("" if absent)."""
     name, _, rest = series.partition("{")
     given = dict(re.findall(r'(\w+)="([^"]*)"', rest))
     given |= {label: another(given.get(label, "")) for label, another in labels.items()}
@@ -50,9 +50,8 @@ def elsewhere(cluster):
 
 
 def replicated(case):
-    """The case as seen by replicas: each the gauges, and its part of what is counted; and all of it in two clusters.
-
-    No other agent reports what an agent reports of itself.
+    """The case as seen by replicas: each has the gauges and its share of the counters; and everything in two clusters.
+    An agent's own series exist only once.
     """
     reported = {}
     for series, values in case.series.items():
@@ -69,7 +68,7 @@ def replicated(case):
 
 
 def moved(firing):
-    """What fires, in the other cluster."""
+    """The firing alerts in the other cluster."""
     cluster = firing["labels"].get("cluster", "")
     url = firing["dashboard_url"].replace(f"var-cluster={cluster}&", f"var-cluster={elsewhere(cluster)}&")
     return firing | {"labels": firing["labels"] | {"cluster": elsewhere(cluster)}, "dashboard_url": url}
@@ -90,7 +89,7 @@ SAME = (re.compile(r"\b0 \* $"), re.compile(r"^max by \([^)]*\) \([^()]*\)\s*> 0
 ALIKE = {
     "KafkaGroupRevokeCallbackSlow: sum by": "the highest bucket with anything in it is that of a part, too",
 }
-"""Alert and aggregation that could be another, and why that is right."""
+"""Alert and aggregation that may be replaced, with the reason."""
 
 
 def mutants():
@@ -108,7 +107,7 @@ def mutants():
                     yield f"{name}: {was}", f"{at}, {found.start()}", yaml.safe_dump(loaded)
 
 
-def test_no_aggregation_could_be_another(tmp_path):
+def test_no_other_aggregation_passes_the_cases(tmp_path):
     runs = [Run(f"{what} at {where}", rules, REPLICATED[what.partition(":")[0]]) for what, where, rules in mutants()]
     survivors = [what for what, objections in run(runs, tmp_path).items() if not objections]
     assert sorted(what.partition(" at ")[0] for what in survivors) == sorted(ALIKE), survivors

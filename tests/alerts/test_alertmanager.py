@@ -36,7 +36,7 @@ def amtool(*arguments):
 
 
 def alert(name, group="orders", cluster="prod", **more):
-    """An alert's labels as Prometheus sends them; of none, what has no such label."""
+    """An alert's labels as Prometheus sends them; None: without that label."""
     given = {"alertname": name, "severity": SEVERITY[name], "consumergroup": group, "cluster": cluster, **more}
     return {key: value for key, value in given.items() if value}
 
@@ -46,7 +46,7 @@ def down(cluster="prod"):
 
 
 def silent(alertmanager, *firing):
-    """Those of the alerts that are kept silent, when it knows them all; by name and, where they have one, group."""
+    """The inhibited alerts among all given ones, by name and, if present, group."""
     alertmanager.send(*firing)
     eventually(lambda: len(alertmanager.reported()) == len(firing))
     return {
@@ -56,7 +56,7 @@ def silent(alertmanager, *firing):
     }
 
 
-def test_the_configuration_is_taken(configuration):
+def test_the_configuration_is_valid(configuration):
     said = amtool("check-config", str(configuration))
     assert "SUCCESS" in said
     assert f"{len(yaml.safe_load(configuration.read_text())['inhibit_rules'])} inhibit rules" in said
@@ -64,13 +64,13 @@ def test_the_configuration_is_taken(configuration):
 
 
 @pytest.mark.parametrize("name", SEVERITY)
-def test_each_alert_goes_where_its_severity_says(configuration, name):
+def test_each_alert_is_routed_by_its_severity(configuration, name):
     labels = [f"{key}={value}" for key, value in alert(name).items()]
     receiver = amtool("config", "routes", "test", f"--config.file={configuration}", *labels).strip()
     assert receiver == {"critical": "pager", "warning": "tickets", "info": "nobody"}[SEVERITY[name]]
 
 
-def test_an_agent_that_is_down_silences_all_else_of_its_cluster(alertmanager):
+def test_an_agent_that_is_down_inhibits_all_other_alerts_of_its_cluster(alertmanager):
     others = [alert(name, "orders" if name in OF_GROUPS else None) for name in SEVERITY if name != "RebalanceAgentDown"]
     elsewhere = [alert("KafkaGroupRebalanceStuck", cluster="test"), alert("RebalanceAgentBlind", None, "test")]
     found = silent(alertmanager, down(), *others, *elsewhere)
@@ -83,13 +83,13 @@ def test_an_agent_that_is_down_silences_all_else_of_its_cluster(alertmanager):
     }
 
 
-def test_without_a_name_of_the_cluster_it_does_so_too(alertmanager):
+def test_an_agent_that_is_down_inhibits_all_other_alerts_also_without_a_cluster_name(alertmanager):
     assert silent(alertmanager, down(None), alert("KafkaGroupRebalanceStuck", cluster=None)) == {
         "KafkaGroupRebalanceStuck:orders"
     }
 
 
-def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
+def test_a_critical_alert_inhibits_lower_ones_of_its_group(alertmanager):
     stuck = alert("KafkaGroupRebalanceStuck")
     lesser = [alert("KafkaGroupRebalanceSlow"), alert("KafkaGroupIdleMembers"), alert("RebalanceAgentBlind", None)]
     elsewhere = [alert("KafkaGroupRebalanceSlow", "payments"), alert("KafkaGroupRebalanceSlow", "third", "test")]
@@ -111,7 +111,7 @@ def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
         ("KafkaGroupRebalanceSlow", set()),
     ],
 )
-def test_what_a_lesser_alert_silences(alertmanager, source, targets):
+def test_lower_alerts_inhibit_only_their_own_consequences(alertmanager, source, targets):
     lesser = [name for name in OF_GROUPS if SEVERITY[name] != "critical" and name != source]
     asked = [alert(source), *map(alert, lesser)]
     others = {

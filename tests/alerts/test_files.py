@@ -22,7 +22,7 @@ def test_written_files_are_current(path):
     assert (ROOT / path).read_text(encoding="utf-8") == WRITTEN[path], "run `make alerts`"
 
 
-def test_no_file_of_rules_is_left_over():
+def test_there_is_no_obsolete_file_of_rules():
     there = {
         path.relative_to(ROOT) for folder in ("rules", "alertmanager") for path in (ROOT / "alerts" / folder).iterdir()
     }
@@ -41,7 +41,7 @@ def test_placeholders_replaced_by_the_values_give_the_files():
     }
 
 
-def test_every_value_that_a_chart_may_set_has_its_place():
+def test_every_value_of_the_chart_has_a_placeholder():
     places = set(re.findall(r"\$\{([\w.]+)\}", "".join(rule_files(VALUES, placeholders=True).values())))
     fixed = ("interval", "long", "memory", "short", "window")
     settable = {f"{name}.{key}" for name, own in VALUES.alerts.items() for key in own if key not in fixed}
@@ -55,7 +55,7 @@ def write(tmp_path, text, *flags):
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True)
 
 
-def test_other_values_go_to_another_folder(tmp_path):
+def test_rules_with_other_values_are_written_to_another_folder(tmp_path):
     mine = "shared: {dashboards: https://g}\nalerts: {KafkaGroupRebalanceStorm: {window: 5m, severity: critical}}"
     done = write(tmp_path, mine, "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -82,13 +82,13 @@ def test_other_values_go_to_another_folder(tmp_path):
         ("shared: {across: mean}", "'mean' is none of sum, max"),
     ],
 )
-def test_a_wrong_value_is_refused_with_what_may_be_there(tmp_path, mine, what):
+def test_a_wrong_value_is_refused_with_the_valid_ones(tmp_path, mine, what):
     done = write(tmp_path, mine, "--out", str(tmp_path))
     assert done.returncode == 2
     assert what in done.stderr
 
 
-def test_a_file_that_is_no_mapping_is_refused(tmp_path):
+def test_a_file_without_a_mapping_is_refused(tmp_path):
     (tmp_path / "mine.yaml").write_text("[1]")
     with pytest.raises(ValuesError, match=r"wants the keys of values.yaml"):
         load(tmp_path / "mine.yaml")
@@ -100,5 +100,5 @@ def test_other_values_do_not_overwrite_the_repository(tmp_path):
     assert "--out" in done.stderr
 
 
-def test_durations_are_prometheus():
+def test_durations_have_prometheus_format():
     assert [seconds(each) for each in ("500ms", "30s", "15m", "6h", "3d")] == [0.5, 30, 900, 21600, 259200]

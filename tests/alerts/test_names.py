@@ -44,7 +44,7 @@ SECTIONS = [
     "False positives and tuning",
 ]
 OF_LINES = [ROOT / "docs" / f"{name}.md" for name in ("after-a-page", "high-availability")]
-"""Pages whose PromQL has an expression a line, as in runbooks."""
+"""Pages whose PromQL has one expression per line, as in runbooks."""
 
 METRIC = re.compile(r"(?<![:\w])((?:kafka_rebalance|rebalance_agent)_[a-z_]+)(?:\{([^}]*)\})?")
 SCRAPED = {"cluster", "instance", "job", "le"}
@@ -59,7 +59,7 @@ def row(name):
 
 
 def objections(promql):
-    """What the catalogue does not have: metrics, labels of them, values of their labels."""
+    """Metrics, labels and label values that are missing in the catalogue."""
     for name, matchers in METRIC.findall(promql):
         metric = row(name)
         if metric is None:
@@ -80,11 +80,11 @@ def objections(promql):
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_rules_ask_for_what_is_exported(expression):
+def test_rules_query_exported_metrics(expression):
     assert list(objections(expression)) == []
 
 
-def test_a_wrong_name_is_noticed():
+def test_a_wrong_name_is_detected():
     wrong = (
         'sum by (group) (kafka_rebalance_completed{trigger="joined"})'
         ' + kafka_rebalance_completed_total{trigger="joined", pod="x"}'
@@ -98,12 +98,12 @@ def test_a_wrong_name_is_noticed():
 
 
 @pytest.mark.parametrize("alert", NAMES)
-def test_cases_feed_what_is_exported(alert):
+def test_cases_contain_exported_metrics(alert):
     wrong = [each for case in read_cases()[alert] for series in case.series for each in objections(series)]
     assert wrong == []
 
 
-def test_every_recording_is_read_and_every_one_that_is_read_is_recorded():
+def test_every_recording_rule_is_used_and_every_used_one_exists():
     read = {name for expression in EXPRESSIONS for name in re.findall(r"cluster_consumergroup:[\w:]+", expression)}
     assert read == set(RECORDED)
 
@@ -113,7 +113,7 @@ def test_every_alert_has_a_runbook_and_every_runbook_an_alert():
 
 
 @pytest.mark.parametrize("path", RUNBOOKS, ids=lambda path: path.stem)
-def test_each_runbook_says_all_that_is_asked_at_night(path):
+def test_each_runbook_has_all_sections(path):
     text = path.read_text(encoding="utf-8")
     assert text.startswith(f"# {path.stem}\n")
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS
@@ -122,7 +122,7 @@ def test_each_runbook_says_all_that_is_asked_at_night(path):
 
 
 @pytest.mark.parametrize("path", [*RUNBOOKS, ROOT / PAGE, *OF_LINES], ids=lambda path: path.stem)
-def test_pages_name_what_there_is(path):
+def test_names_in_pages_exist(path):
     text = path.read_text(encoding="utf-8")
     named = set(re.findall(r"\b((?:KafkaGroup|RebalanceAgent)[A-Z]\w+)\b", text))
     assert named <= set(NAMES)
@@ -138,12 +138,12 @@ def test_pages_name_what_there_is(path):
 
 
 def promql(text):
-    """Its PromQL: an expression a line in runbooks, one of several lines in the reference."""
+    """The page's PromQL: one expression per line in runbooks, one of several lines in the reference."""
     return re.findall(r"```promql\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
-def test_the_promql_of_runbooks_can_be_asked(tmp_path):
+def test_the_promql_of_runbooks_is_valid(tmp_path):
     lines = [
         line
         for path in [*RUNBOOKS, *OF_LINES]
@@ -158,7 +158,7 @@ def test_the_promql_of_runbooks_can_be_asked(tmp_path):
     assert len(lines) > 50
 
 
-def test_boards_that_alerts_lead_to_exist_and_know_what_the_links_set():
+def test_linked_boards_exist_and_have_the_links_variables():
     boards = [json.loads(path.read_text()) for path in (ROOT / "dashboards" / "json").glob("*.json")]
     variables = {board["uid"]: {each["name"] for each in board["templating"]["list"]} for board in boards}
     for alert in ALERTS:
@@ -167,12 +167,12 @@ def test_boards_that_alerts_lead_to_exist_and_know_what_the_links_set():
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
-def test_what_to_do_is_said_in_words_that_nobody_sent(alert):
+def test_instructions_contain_no_names_from_clients(alert):
     assert re.fullmatch(r"[^${}]+\.", alert.todo), "any client chooses the names in it, and people paste commands"
     assert set(re.findall(r"rebalance-agent ([a-z]+)", alert.todo)) <= set(COMMANDS)
 
 
-def test_modes_that_blind_are_modes():
+def test_blinding_modes_exist():
     assert set(BLINDING) <= set(DEGRADED_MODES)
 
 
@@ -202,13 +202,13 @@ def alert(name, group="orders", cluster="prod"):
     return labels if name.startswith("RebalanceAgent") else labels | {"consumergroup": group}
 
 
-def test_an_agent_that_is_down_silences_all_others_of_its_cluster_and_not_itself():
+def test_an_agent_that_is_down_inhibits_all_others_of_its_cluster_and_not_itself():
     down = alert("RebalanceAgentDown")
     assert [name for name in NAMES if not silenced(alert(name), down)] == ["RebalanceAgentDown"]
     assert not any(silenced(alert(name, cluster="test"), down) for name in NAMES)
 
 
-def test_what_is_critical_silences_the_rest_of_its_group_only():
+def test_critical_alerts_inhibit_only_others_of_their_group():
     stuck = alert("KafkaGroupRebalanceStuck")
     groups = [name for name in NAMES if name.startswith("KafkaGroup")]
     loud = [name for name in groups if not silenced(alert(name), stuck)]
@@ -216,7 +216,7 @@ def test_what_is_critical_silences_the_rest_of_its_group_only():
     assert not any(silenced(alert(name, group="payments"), stuck) for name in groups)
 
 
-def test_a_deploy_silences_storms_only_and_for_their_window():
+def test_a_deploy_inhibits_only_storms_for_their_window():
     rollout = alert("KafkaGroupRolloutInProgress")
     quiet = {name for name in NAMES if silenced(alert(name), rollout)}
     assert quiet == {"KafkaGroupRebalanceStorm"}

@@ -1,7 +1,8 @@
 """The committed rules on replayed series: planted faults, two bad groups, normal deploys.
 
-Each fault fires its alert in time and is one page or ticket; a normal deploy is neither. ``docs/alert-replays.md`` has
-the tables: ``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_replay.py`` writes them anew, then ``make alerts``.
+Each fault fires its alert in time and causes one page or ticket; a normal deploy causes neither.
+``docs/alert-replays.md`` has the tables: ``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_replay.py`` writes
+them, then ``make alerts``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from support.replay.tables import BAD_GROUPS, checked, fault_row, group_row
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
 
 SHORT, LONG = 4800, 4 * 3600
-"""How long faults take at most, each replayed with others that are as long; longer ones are in ``tests/slow``."""
+"""Maximum duration of faults in seconds, each replayed with others of equal duration; longer ones are in
+``tests/slow``."""
 
 EVALUATED = round(seconds(str(load().shared["interval"])))
 BAD = {"killed": killed, "slow": slow_to_revoke}
@@ -35,7 +37,7 @@ QUICK = [fault for fault in FAULTS if fault.until <= LONG]
 
 
 def replay(faults, others, folder, *, scrape):
-    """The spans by cluster: that of each fault, and others' own."""
+    """The spans by cluster; each fault has its own cluster."""
     until = max([fault.until for fault in faults] + [SHORT] * bool(others))
     series = dict(chain.from_iterable(fault.in_cluster(until, scrape).items() for fault in faults))
     series |= others | labelled(healthy(until, scrape), "healthy")
@@ -74,23 +76,23 @@ def test_a_fault_fires_within_its_wait_and_a_minute_once(fault, replayed):
 
 
 @pytest.mark.parametrize("fault", QUICK, ids=lambda fault: fault.alert)
-def test_it_resolves_when_the_fault_is_over_and_no_window_has_it(fault, replayed):
+def test_a_fault_resolves_after_its_end_and_its_window(fault, replayed):
     (span,) = own(fault, replayed)
     assert span.ended <= fault.over + fault.lingers + LATE
 
 
-def test_before_a_fault_nothing_fires(replayed):
+def test_no_alert_fires_before_a_fault(replayed):
     early = [span for spans in replayed.values() for span in spans if span.began < FROM]
     assert early == []
 
 
 @pytest.mark.parametrize("name", DEPLOYS)
-def test_a_normal_deploy_is_no_page_and_no_ticket(name, replayed):
+def test_a_normal_deploy_causes_no_page_and_no_ticket(name, replayed):
     fired = {span.alert for span in replayed.get(f"deploy: {name}", ())}
     assert {alert for alert in fired if SEVERITY[alert] != "info"} == set()
 
 
-def test_the_bad_groups_are_named_for_what_is_bad(replayed):
+def test_alerts_on_bad_groups_name_their_problems(replayed):
     killed, slow = ({span.alert for span in replayed[name]} for name in BAD)
     assert {"KafkaGroupRebalanceStorm", "KafkaGroupMemberFlapping"} <= killed
     assert {"KafkaGroupRevokeCallbackSlow", "KafkaGroupPartitionsLost", "KafkaGroupStallBudgetBurnFast"} <= slow
@@ -128,7 +130,7 @@ def test_a_page_is_not_sent_again_while_its_incident_goes_on(replayed):
 
 
 @needs_alertmanager
-def test_the_tables_of_the_documentation_are_these(replayed, sent):
+def test_the_tables_of_the_documentation_are_current(replayed, sent):
     rows = [fault_row(fault, replayed[fault.alert], sent[fault.alert]) for fault in QUICK]
     bad = [group_row(name, replayed[name], sent[name]) for name in BAD_GROUPS]
     checked("faults", rows)

@@ -25,7 +25,7 @@ needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not f
 
 
 @needs_promtool
-def test_promtool_takes_the_rules():
+def test_promtool_accepts_the_rules():
     files = sorted(str(ROOT / "alerts" / path) for path in rule_files(VALUES) if path.parts[0] == "rules")
     done = subprocess.run([PROMTOOL, "check", "rules", *files], capture_output=True, check=False, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -46,7 +46,7 @@ def test_each_alert_is_tested_before_while_and_after_it_fires(name):
 
 @needs_promtool
 @pytest.mark.parametrize("name", NAMES)
-def test_each_alert_fires_and_is_silent_as_its_cases_say(name, tmp_path):
+def test_each_alert_fires_and_is_silent_as_in_its_cases(name, tmp_path):
     assert run([Run(name, rule_file(VALUES, name), CASES[name])], tmp_path) == {name: ""}
 
 
@@ -56,13 +56,13 @@ def in_seconds(time):
 
 
 def others(name, key, value):
-    """What a value could be instead, up and down, by as little as a case must notice."""
+    """Slightly higher and lower values, which a case must detect."""
     if key == "severity":
         return [word for word in SEVERITIES if word != value]
     if isinstance(value, str):
         return [f"{round(seconds(value) * factor)}s" for factor in (0.8, 1.2)]
     if (name, key) == ("KafkaGroupRevokeCallbackSlow", "seconds"):
-        # All numbers between two bounds of buckets are the same to a histogram.
+        # Numbers between two bucket bounds are equal in a histogram.
         at = CALLBACK_BUCKETS.index(value)
         return [CALLBACK_BUCKETS[at - 1], CALLBACK_BUCKETS[at + 1]]
     if isinstance(value, int):
@@ -72,7 +72,7 @@ def others(name, key, value):
 
 
 def mutants():
-    """Each alert with one of its values changed: (what was changed, alert, values)."""
+    """Each alert with one changed value: (changed value, alert, values)."""
     for name in NAMES:
         for key, value in VALUES.alerts[name].items():
             for other in others(name, key, value):
@@ -86,8 +86,8 @@ def mutants():
 
 
 @needs_promtool
-def test_no_value_could_be_another_without_a_case_that_notices(tmp_path):
-    # The words of an alert name its numbers: they are taken away, so that only what it does can give a change away.
+def test_every_changed_value_fails_a_case(tmp_path):
+    # The texts of an alert contain its numbers: they are removed, so that only its behaviour shows a change.
     silent = {name: [silenced(case) for case in cases] for name, cases in CASES.items()}
     runs = [Run(what, unworded(rule_file(values, name)), silent[name]) for what, name, values in mutants()]
     assert unnoticed(runs, tmp_path) == []
@@ -95,7 +95,7 @@ def test_no_value_could_be_another_without_a_case_that_notices(tmp_path):
 
 
 @needs_promtool
-def test_without_a_change_the_silenced_cases_pass(tmp_path):
+def test_cases_without_texts_pass_unchanged(tmp_path):
     runs = [
         Run(name, unworded(rule_file(VALUES, name)), [silenced(case) for case in cases])
         for name, cases in CASES.items()

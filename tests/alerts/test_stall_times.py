@@ -1,7 +1,7 @@
-"""How soon a group that stands still fires, by the length of the stall, the scrape interval, and what members report.
+"""The time until a stalled group fires, by length of the stall, scrape interval, and reports of members.
 
 The series are those that a tracker exports, and promtool evaluates the rules. ``docs/alerts.md`` has the table:
-``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_stall_times.py`` writes it anew, then ``make alerts``.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_stall_times.py`` writes it, then ``make alerts``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILE = Path(__file__).parents[2] / "alerts" / "stall_times.json"
 LENGTHS = (5, 15, 30, 45, 60, 90, 120, 180, 300)
 SCRAPES = (15, 30, 60)
 PHASES = (120.5, 127, 136, 149, 151, 164, 179)
-"""When the stall begins: at different times between two scrapes and between two evaluations."""
+"""Starts of the stall: at different times between two scrapes and between two evaluations."""
 
 UNTIL = 960
 EVALUATED = round(seconds(str(VALUES.shared["interval"])))
@@ -57,7 +57,7 @@ def case_series(case, began, length, scrape):
 
 
 def firing(alert, series, scrape):
-    """When it must fire, from the first evaluation to the last one, or None: what the rule says of these series."""
+    """The first and the last evaluation at which it must fire, or None, from the rule and these series."""
     if alert == SLOW:
         values = series[("kafka_rebalance_in_progress_seconds",)]
         limit, wait = VALUES.alerts[SLOW]["seconds"], seconds(VALUES.alerts[SLOW]["for"])
@@ -129,13 +129,13 @@ def test_a_stall_is_not_certain_while_members_may_still_rejoin(times):
                 assert set(times[alert, StallCase.JOIN, length, scrape]) == {None}
 
 
-def test_a_rebalance_in_which_nothing_is_certain_fires_by_its_age(times):
+def test_a_rebalance_without_certain_stalls_fires_by_its_age(times):
     for scrape in SCRAPES:
         assert None not in times[SLOW, StallCase.JOIN, 300, scrape]
         assert set(times[SLOW, StallCase.JOIN, 90, scrape]) == {None}
 
 
-def test_the_table_of_the_documentation_is_this_one(times):
+def test_the_table_of_the_documentation_is_current(times):
     table = [
         {
             "case": case.name,

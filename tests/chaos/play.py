@@ -72,7 +72,7 @@ def _play(kafka, options, faults, folder):
         all_groups = stack.enter_context(Groups(kafka, TOPIC, f"http://{context.events}", options.seed, kinds))
         done = _inject_all(context, faults, options.minutes, all_groups.account)
         source.stop()
-        with contextlib.suppress(AssertionError):  # who has not read it by then is named in the end
+        with contextlib.suppress(AssertionError):  # the verdict names groups that have not read it by then
             eventually(
                 lambda: not any(each.wrong for each in oracle.read_at_least_once(all_groups, source.written)),
                 between=lambda: context.wait(LOOKS_S),

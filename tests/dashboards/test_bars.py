@@ -19,10 +19,10 @@ SCRAPE_MAX = 60
 """Seconds; the longest usual interval."""
 
 FIRST = 20
-"""What the counters say before."""
+"""Values of the counters before."""
 
 PHASE = 7
-"""Seconds between a scrape and the next point: Prometheus and Grafana do not wait for each other."""
+"""Seconds between a scrape and the next point: Prometheus and Grafana are not synchronised."""
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
 
@@ -36,7 +36,7 @@ def history(chance, scrape, first):
 
 
 def objections(series, expected, scrape, folder):
-    """What promtool objects to, if group -> counter has these bars (point -> group -> bar)."""
+    """promtool's errors if the counters (group -> counter) have these bars (point -> group -> bar)."""
     labels = 'job="a", instance="b", trigger="rejoin", consumergroup'
     return unlike(
         {

@@ -22,7 +22,7 @@ ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))
 
 _OF_ALERTS = {"alertname", "alertstate", "severity", "cluster", "consumergroup"}
 PROMETHEUS_OWN = {"up": {"job", "instance"}, "ALERTS": _OF_ALERTS, "ALERTS_FOR_STATE": _OF_ALERTS}
-"""What Prometheus makes of every target and of every alert."""
+"""Series that Prometheus creates for every target and every alert."""
 
 ADDED = {"job", "instance", "cluster"}
 """Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
@@ -43,7 +43,7 @@ GROUPING = re.compile(r"\b(?:by|on|without|ignoring)\s*\(([^)]*)\)")
 
 
 def expressions(board):
-    """Where it stands -> PromQL, of panels, annotations and variables."""
+    """Location -> PromQL of panels, annotations and variables."""
     for question in questions(board["uid"], board):
         yield f"{question.panel} {question.target}", question.expression
     for annotation in board["annotations"]["list"]:
@@ -63,12 +63,12 @@ def rows_of(name):
     return row, True
 
 
-def test_the_committed_files_are_those_that_the_boards_make():
+def test_the_committed_files_are_current():
     made = {f"{board.uid}.json": text(board) for board in BOARDS}
     assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*")} == made, "run `make dashboards`"
 
 
-def test_the_pages_show_the_panels_that_there_are():
+def test_the_pages_list_the_existing_panels():
     for board in BOARDS:
         written = (PAGES / f"{board.uid}.md").read_text(encoding="utf-8")
         assert page(written, board) == written, "run `make dashboards`"
@@ -76,13 +76,13 @@ def test_the_pages_show_the_panels_that_there_are():
         page("# A page", BOARDS[0])
 
 
-def test_the_boards_are_these_five():
+def test_there_are_five_boards():
     assert set(COMMITTED) == {FLEET_UID, SERVICE_UID, GROUP_UID, MEMBERS_UID, AGENT_UID}
     assert len({board["title"] for board in COMMITTED.values()}) == len(COMMITTED)
 
 
 @ALL
-def test_a_board_is_what_every_grafana_from_11_on_reads(uid):
+def test_a_board_is_valid_for_grafana_11_and_later(uid):
     board = COMMITTED[uid]
     assert (board["uid"], board["id"], board["schemaVersion"]) == (uid, None, 39)
     assert board["graphTooltip"] == 1, "the crosshair is shared"
@@ -93,7 +93,7 @@ def test_a_board_is_what_every_grafana_from_11_on_reads(uid):
 
 
 @ALL
-def test_panels_have_ids_and_titles_of_their_own_and_a_place_where_no_other_is(uid):
+def test_panels_have_unique_ids_and_titles_and_do_not_overlap(uid):
     placed = COMMITTED[uid]["panels"]
     assert len({panel["id"] for panel in placed}) == len(placed)
     assert len({panel["title"] for panel in placed}) == len(placed)
@@ -109,7 +109,7 @@ def test_panels_have_ids_and_titles_of_their_own_and_a_place_where_no_other_is(u
 
 
 @ALL
-def test_numbers_are_on_top_and_the_rest_stands_under_headings(uid):
+def test_numbers_are_on_top_and_other_panels_under_headings(uid):
     placed = COMMITTED[uid]["panels"]
     headings = [at for at, panel in enumerate(placed) if panel["type"] == "row"]
     assert len(headings) >= 3
@@ -129,14 +129,14 @@ def test_a_row_that_is_too_wide_or_has_a_gap_is_refused():
 
 
 @ALL
-def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(uid):
+def test_each_panel_has_its_question_and_an_explanation(uid):
     for panel in panels(COMMITTED[uid]):
         title, reported = panel["title"], panel["description"]
         assert re.match(r"[A-Z][^.]*\?", reported), f"{title}: a description begins with its question"
         defaults = panel["fieldConfig"]["defaults"]
         assert defaults["unit"], title
         assert defaults["noValue"], title
-        assert defaults["thresholds"]["steps"], f"{title}: Grafana's own thresholds say that 80 is bad"
+        assert defaults["thresholds"]["steps"], f"{title}: with Grafana's own thresholds 80 is bad"
         assert defaults["thresholds"]["steps"][0]["value"] is None, title
         reduced = panel["options"].get("reduceOptions")
         assert reduced is None or reduced["calcs"] == ["lastNotNull"], title
@@ -145,7 +145,7 @@ def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(ui
 
 
 @ALL
-def test_the_chosen_datasource_is_asked_everywhere(uid):
+def test_every_query_uses_the_selected_datasource(uid):
     board = COMMITTED[uid]
     chosen = {"type": "prometheus", "uid": "${datasource}"}
     assert [variable["type"] for variable in board["templating"]["list"]].index("datasource") == 0
@@ -156,7 +156,7 @@ def test_the_chosen_datasource_is_asked_everywhere(uid):
 
 
 @ALL
-def test_no_target_is_empty_and_lines_have_names(uid):
+def test_every_target_has_a_query_and_lines_have_names(uid):
     for panel in panels(COMMITTED[uid]):
         assert panel["targets"], panel["title"]
         assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
@@ -168,7 +168,7 @@ def test_no_target_is_empty_and_lines_have_names(uid):
 
 
 @ALL
-def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid):
+def test_every_variable_is_defined_before_its_use_and_used(uid):
     board = COMMITTED[uid]
     known = set()
     for variable in board["templating"]["list"]:
@@ -188,10 +188,10 @@ def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid
 
 
 @ALL
-def test_every_query_asks_only_the_chosen_agents(uid):
+def test_every_query_selects_only_the_chosen_agents(uid):
     for question in questions(uid, COMMITTED[uid]):
         for name, matchers in SELECTOR.findall(question.expression):
-            # Rules leave out the process that saw it, so alerts have no instance.
+            # Rules drop the label of the process, so alerts have no instance.
             wanted = {"job", "instance"} if not name.startswith("ALERTS") else set()
             wanted |= {"cluster"} if name != "up" else set()
             assert wanted <= set(MATCHER.findall(matchers)), f"{question}: {name}"
@@ -202,17 +202,17 @@ def test_every_panel_of_the_board_members_shows_the_selected_members():
         assert 'client_id=~"$client_id"' in question.expression, question
 
 
-def test_the_board_group_opens_with_the_group_that_lost_most():
+def test_the_board_group_opens_with_the_group_with_the_highest_cost():
     (chosen,) = (each for each in COMMITTED[GROUP_UID]["templating"]["list"] if each["name"] == "consumergroup")
     assert chosen["query"]["query"].startswith("query_result(sort_desc(")
     assert chosen["sort"] == 0, "in the query's order"
     assert "current" not in chosen, "so Grafana takes the first one"
-    # As Grafana writes a series of an answer, before its value and its time.
+    # Grafana's text of a series in a result, before its value and time.
     regex = re.compile(chosen["regex"].strip("/"))
     assert regex.search('{consumergroup="orders "a" {b}"} 12.5 1700000000000')[1] == 'orders "a" {b}'
 
 
-def test_the_board_service_takes_a_regular_expression_of_groups():
+def test_the_board_service_accepts_a_regular_expression_of_groups():
     (chosen,) = (each for each in COMMITTED[SERVICE_UID]["templating"]["list"] if each["name"] == "consumergroup")
     assert (chosen["type"], chosen["query"], chosen["current"]["value"]) == ("textbox", ".+", ".+")
     for question in questions(SERVICE_UID, COMMITTED[SERVICE_UID]):
@@ -232,7 +232,7 @@ def links(board):
 
 
 @ALL
-def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
+def test_links_lead_to_existing_boards_and_pass_time_and_variables(uid):
     board = COMMITTED[uid]
     leads = {link["url"].split("?")[0].removeprefix("/d/") for link in board["links"]}
     assert leads == set(COMMITTED) - {uid}
@@ -260,7 +260,7 @@ def test_clicks_lead_from_the_fleet_to_a_group_and_from_there_to_a_member():
 
 
 @ALL
-def test_counters_are_asked_only_for_how_much_they_went_up(uid):
+def test_counters_are_queried_only_for_their_increase(uid):
     for where, expression in expressions(COMMITTED[uid]):
         for found in SELECTOR.finditer(expression):
             if found[1] in PROMETHEUS_OWN or where.startswith("variable"):
@@ -289,7 +289,7 @@ def test_metrics_are_in_the_catalogue_and_have_these_labels(uid):
 
 
 @ALL
-def test_legends_and_columns_name_labels_that_the_answer_has(uid):
+def test_legends_and_columns_use_labels_of_the_result(uid):
     for panel in panels(COMMITTED[uid]):
         for target in panel["targets"]:
             named = set(re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))

@@ -1,4 +1,4 @@
-"""Why groups hurt, on the board Fleet: the columns Mostly and Also, and firing alerts, evaluated by promtool."""
+"""Problems of groups on the board Fleet: the columns Mostly and Also, and firing alerts, evaluated by promtool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found
 
 
 def objections(question, series, labels, value, folder):
-    """What promtool objects to, if this is the only row after twenty minutes of these series."""
+    """promtool's errors if this is the only row after twenty minutes of these series."""
     named = {
         f'{name}{{job="a", instance="b", consumergroup="orders"{more}}}': values
         for (name, more), values in series.items()
@@ -36,8 +36,8 @@ def objections(question, series, labels, value, folder):
         ({"group_started": 60, "rejoin": 20}, "rejoin"),
     ],
 )
-def test_of_about_equally_frequent_triggers_the_gravest_is_named(counts, trigger, tmp_path):
-    """A killed member fails and joins again, as often; what began it is the first."""
+def test_the_gravest_of_about_equally_frequent_triggers_is_named(counts, trigger, tmp_path):
+    """A killed member fails and rejoins equally often; the failure is the first cause."""
     series = {
         ("kafka_rebalance_completed_total", f', trigger="{name}"'): f"0 {count}x19" for name, count in counts.items()
     }
@@ -72,7 +72,7 @@ PLANTED = {
     "no members": {("kafka_rebalance_group_empty_seconds", ""): "0+60x20"},
     "stuck": {("kafka_rebalance_in_progress_seconds", ""): "0+60x20"},
 }
-"""Finding -> what shows it, the least grave first."""
+"""Finding -> series that show it, the least grave first."""
 
 
 @pytest.mark.parametrize("finding", PLANTED)

@@ -43,10 +43,10 @@ SILENT = {
     "rebalance-members: Time between polls B": "the demo's gateway has no Java client",
     "rebalance-group: Rebalances for nothing E": "the offsets topic may be read, so nothing is only polled",
 }
-"""What this run cannot answer, and why."""
+"""Queries without a result in this run, with the reason."""
 
 WHERE_ANY = " > 0"
-"""How questions end that leave out what is zero."""
+"""Suffixes of queries that omit zeros."""
 
 FLEETING = {
     "rebalance-agent: Events C": "no event is lost",
@@ -71,7 +71,7 @@ FLEETING = {
     "rebalance-group: Partitions standing still D": "only if a member comes back that was removed on a busy machine",
     "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
 }
-"""What it answers only if something goes wrong, or if Prometheus looks at the right moment."""
+"""Queries with results only after a problem, or if a scrape happens at the right time."""
 
 QUIET = {
     "cluster": "no cluster_name is set",
@@ -81,7 +81,7 @@ QUIET = {
 
 
 def asked(live, question, group, across="sum"):
-    """Series with something to show."""
+    """Series with values."""
     expression = filled(question.expression, live.seconds, question.step, group, across)
     if question.now:
         found = live.prometheus.at(expression, live.ended)
@@ -91,28 +91,28 @@ def asked(live, question, group, across="sum"):
 
 
 def groups_of(question):
-    """All at once, where the board allows it; else one after the other, for some have what others have not."""
+    """All values at once if the board allows it; otherwise one after the other, because their results differ."""
     return GROUPS if question.board == "rebalance-group" else (".+",)
 
 
 @pytest.mark.parametrize("question", EVERY, ids=str)
-def test_each_question_is_answered(question, live):
+def test_each_query_has_a_result(question, live):
     answered = any(asked(live, question, group) for group in groups_of(question))
     if str(question) in SILENT:
         assert not answered, "it can be answered: take it off the list"
     elif str(question) in FLEETING and question.expression.endswith(WHERE_ANY):
-        # Where nothing went up or holds, that it did not is known nevertheless.
+        # Without an increase or a state the query itself still has a result.
         all_of_it = replace(question, expression=question.expression.removesuffix(WHERE_ANY))
         assert any(asked(live, all_of_it, group) for group in groups_of(question))
     else:
         assert answered or str(question) in FLEETING
 
 
-def test_the_list_of_the_unanswerable_names_questions_that_there_are():
+def test_the_list_of_queries_without_results_is_current():
     assert {*SILENT, *FLEETING} <= {str(question) for question in EVERY}
 
 
-def test_every_panel_has_an_answer_in_this_run_but_two():
+def test_all_panels_except_two_have_data_in_this_run():
     known = {
         (question.board, question.panel)
         for question in EVERY
@@ -136,7 +136,7 @@ def test_one_observer_is_the_same_whether_observers_share_or_each_see_all(live):
 
 
 @pytest.mark.parametrize("uid", BOARDS)
-def test_each_variable_offers_something(uid, live):
+def test_each_variable_has_values(uid, live):
     chosen = {"cluster": ".*", "job": ".+", "instance": ".+", "consumergroup": ".+"}
     chosen["__range"] = f"{math.ceil(live.seconds)}s"
     for variable in BOARDS[uid]["templating"]["list"]:
@@ -158,7 +158,7 @@ def test_each_variable_offers_something(uid, live):
 
 
 @pytest.mark.parametrize("uid", BOARDS)
-def test_annotations_mark_the_moments_of_rebalances(uid, live):
+def test_annotations_mark_the_times_of_rebalances(uid, live):
     for annotation in BOARDS[uid]["annotations"]["list"]:
         group = "orders-weighted"
         expression = filled(annotation["target"]["expr"], live.seconds, 0, group)
@@ -168,13 +168,13 @@ def test_annotations_mark_the_moments_of_rebalances(uid, live):
         times = {value / 1000 for each in found for _, value in each.points}
         inside = [each for each in times if live.began <= each <= live.ended]
         assert annotation["useValueForTime"]
-        # Its members left and came back while all was scraped, the second time with a slow callback.
+        # Its members left and returned while everything was scraped, the second time with a slow callback.
         assert len(inside) >= 2, times
         slow = live.step("slow consumer")
         assert any(slow + 6 <= each <= slow + 30 for each in inside), (times, slow)
 
 
-# -- as a new user reads them --------------------------------------------------------------------------------------
+# -- from a new user's view --------------------------------------------------------------------------------------
 
 
 def the(uid, title, target="A"):
@@ -183,7 +183,7 @@ def the(uid, title, target="A"):
     )
 
 
-def test_the_fleet_board_says_which_group_hurts_and_why(live):
+def test_the_fleet_board_shows_the_group_with_the_highest_cost_and_its_cause(live):
     lost, _, _, trigger, _, slowest = (
         {each.labels["consumergroup"]: each for each in asked(live, question, ".+")}
         for question in EVERY
@@ -193,7 +193,7 @@ def test_the_fleet_board_says_which_group_hurts_and_why(live):
     assert worst == "orders-weighted", "100 partitions waited 6 s for one member"
     assert slowest[worst].labels["client_id"] == "orders-90"
     assert 5 < slowest[worst].value < 20
-    # Of as many of each, any; and on a busy machine nobody may have reported in time that the member left.
+    # Any of equally frequent ones; and on a busy machine the leave may not have been reported in time.
     assert trigger[worst].labels["trigger"] in {"member_joined", "member_left", "member_gone"}
 
 
@@ -224,7 +224,7 @@ def test_the_group_board_shows_that_topics_were_on_one_host_each_until_the_assig
 
 
 def test_the_members_board_shows_whose_callback_was_slow(live):
-    # At the distance of the pictures' points: the run is shorter than the distance on the board.
+    # With the pictures' interval, because the run is shorter than the board's interval.
     slowest = replace(the("rebalance-members", "Slowest callbacks"), step=PICTURE_STEP)
     assert {"revoked", "assigned"} <= {each.labels["callback"] for each in asked(live, slowest, ".+")}
     revoked = {
@@ -237,12 +237,12 @@ def test_the_members_board_shows_whose_callback_was_slow(live):
     assert 1 < max(revoked.values()) < 20, "no bound of a bucket"
 
 
-# -- as Grafana shows them -----------------------------------------------------------------------------------------
+# -- rendered by Grafana -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def shown(live, tmp_path_factory):
-    """Uid -> panel -> what Grafana's own functions make of the answers."""
+    """Uid -> panel -> the results of Grafana's own functions."""
     folder, modules = tmp_path_factory.mktemp("shown"), packages()
     documents = {
         "boards": BOARDS,
@@ -280,19 +280,19 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
     idle = groups.index("clicks-range")
     assert column(frame, "Also")[idle]["text"] in {"uneven", "idle members"}
-    assert "no group is watched" not in json.dumps(frame), "an empty cell says -"
+    assert "no group is watched" not in json.dumps(frame), "an empty cell shows -"
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
     assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")
 
 
-def test_grafana_leads_from_an_owner_to_what_it_saw_of_itself(shown):
+def test_a_link_leads_from_an_owner_to_its_own_reports(shown):
     (frame,) = shown["rebalance-group"]["Owners now"]
     assert {value["text"] for value in column(frame, "Client")} == {"orders-900", "orders-90", "orders-10"}
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Client")
     assert link.startswith("/d/rebalance-members?var-client_id=${__data.fields.Client:percentencode}&")
 
 
-def test_tables_have_no_column_that_nobody_named(shown):
+def test_tables_have_only_named_columns(shown):
     for uid, board in BOARDS.items():
         for panel in panels(board):
             if panel["type"] == "table":
@@ -326,8 +326,8 @@ def test_lines_have_the_names_of_their_legends(shown):
 
 
 @pytest.mark.parametrize("uid", BOARDS)
-def test_the_picture_of_the_board_is_of_what_it_shows(uid, shown):
-    """With ``REBALANCE_AGENT_PICTURES=write`` the documentation's pictures are drawn anew, of this run."""
+def test_the_picture_of_the_board_is_current(uid, shown):
+    """With ``REBALANCE_AGENT_PICTURES=write`` the documentation's pictures are drawn from this run."""
     drawn, committed = picture(BOARDS[uid], shown[uid]), PICTURES / f"{uid}.svg"
     if os.environ.get("REBALANCE_AGENT_PICTURES") == "write":
         PICTURES.mkdir(exist_ok=True)
@@ -335,4 +335,4 @@ def test_the_picture_of_the_board_is_of_what_it_shows(uid, shown):
     for svg in (drawn, committed.read_text(encoding="utf-8")):
         texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
         titles = [panel["title"] for panel in panels(BOARDS[uid])]
-        assert [title for title in titles if title not in texts] == [], "draw it anew"
+        assert [title for title in titles if title not in texts] == [], "run with REBALANCE_AGENT_PICTURES=write"

@@ -1,4 +1,4 @@
-"""What fits on the screen, and what people read there: widths, titles, units, legends, states, colours, marks."""
+"""Layout and readability: widths, titles, units, legends, states, colours, annotations."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ BOARD_PIXELS = 1240
 """Width of a board in a window of 1600 pixels, beside Grafana's menu."""
 
 EDGES_PIXELS = 16
-"""Of a panel, left and right of its content."""
+"""Pixels of a panel left and right of its content."""
 
 CHARACTER_PIXELS = 7.6
 """Mean width of a character of titles and headings, rounded up."""
 
 BESIDE_TITLE_PIXELS = 112
-"""What Grafana keeps free beside a title: the mark of the description, the menu, and edges."""
+"""Pixels beside a title for the description's icon, the menu and margins."""
 
 BESIDE_HEADING_PIXELS = 16
 AUTOMATIC_PIXELS = 150
@@ -54,7 +54,9 @@ def test_a_table_fits_beside_the_menu(panel):
 
 @pytest.mark.parametrize("panel", tables(), ids=lambda panel: panel["title"])
 def test_headings_fit_their_columns(panel):
-    assert not panel["fieldConfig"]["defaults"].get("custom", {}).get("filterable"), "a filter takes the heading's room"
+    assert not panel["fieldConfig"]["defaults"].get("custom", {}).get("filterable"), (
+        "a filter icon needs space in the heading"
+    )
     for heading, given in columns(panel).items():
         assert len(heading) * CHARACTER_PIXELS + BESIDE_HEADING_PIXELS <= (given or AUTOMATIC_PIXELS), heading
 
@@ -90,7 +92,7 @@ def test_legends_with_few_visible_rows_begin_with_the_highest(uid):
 
 @ALL
 def test_timelines_show_the_text_of_each_value(uid):
-    """Grafana joins values by threshold, and asks no mapping, if colours come from thresholds."""
+    """Grafana joins values by threshold and ignores mappings if colours come from thresholds."""
     for panel in panels(COMMITTED[uid]):
         if panel["type"] == "state-timeline":
             defaults = panel["fieldConfig"]["defaults"]
@@ -117,7 +119,7 @@ def colours(panel):
         ("reason", "kafka_rebalance_failed_total", {"rebalance-fleet", "rebalance-group"}),
     ],
 )
-def test_each_value_of_a_closed_label_has_a_colour_of_its_own(label, metric, on):
+def test_each_value_of_a_closed_label_has_its_own_colour(label, metric, on):
     """Without one it gets a colour of Grafana's palette, which other values have."""
     shown = set()
     for uid, board in COMMITTED.items():
@@ -141,7 +143,7 @@ def test_a_name_has_the_same_colour_on_all_boards():
 
 
 def test_stacked_areas_have_no_outline():
-    """The outline of a stack has the colour of its last series, and spikes are nothing but outline."""
+    """The outline of a stack has the colour of its last series, and spikes consist only of the outline."""
     areas = 0
     for board in COMMITTED.values():
         for panel in panels(board):
@@ -154,6 +156,6 @@ def test_stacked_areas_have_no_outline():
 
 @ALL
 def test_marks_of_each_rebalance_are_off_at_first(uid):
-    """A group that rebalances all the time would be all marks, on every panel."""
+    """Marks of a permanently rebalancing group would cover every panel."""
     for annotation in COMMITTED[uid]["annotations"]["list"]:
         assert not (annotation["enable"] and annotation["useValueForTime"]), annotation["name"]

@@ -1,4 +1,4 @@
-"""The variable Member selects also durations, whose metrics have no member: evaluated by Prometheus' own promtool."""
+"""The variable Member also selects durations, whose metrics have no member: evaluated by Prometheus' own promtool."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def the(panel):
 
 
 def series():
-    """What Prometheus has of both sidecars."""
+    """The series of both sidecars."""
     made = {}
     for member, seconds in SECONDS.items():
         labels = f'job="a", instance="{member}-pod", consumergroup="orders"'
@@ -40,7 +40,7 @@ def series():
 
 
 def objections(panel, member, samples, folder):
-    """What promtool objects to, if the panel has these samples while this member is selected."""
+    """promtool's errors if the panel has these samples while this member is selected."""
     question = the(panel)
     expression = filled(question.expression.replace("$client_id", member), 1_200, question.step, scrape=60)
     return unlike(series(), [Answer(expression, "20m", samples)], folder)

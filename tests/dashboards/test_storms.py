@@ -1,4 +1,4 @@
-"""The panel Storms of the board Fleet counts no deploy, as the alert on storms."""
+"""The panel Storms of the board Fleet does not count deploys, like the alert on storms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLEET = "rebalance-fleet"
 
 
 def shown(at, expected, folder):
-    """What promtool objects to, if the panel has these points (group -> value) at this minute.
+    """promtool's errors if the panel has these points (group -> value) at this minute.
 
     Two groups of two members rebalance once a minute; one of them is deployed until minute 30.
     """
@@ -32,7 +32,7 @@ def shown(at, expected, folder):
 
 @pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
 @pytest.mark.parametrize(("at", "expected"), [(30, {"storm": 2.5}), (31, {"storm": 2.5, "deployed": 2.5})])
-def test_a_deploy_is_no_storm_until_the_metric_says_that_it_is_over(at, expected, tmp_path):
+def test_a_deploy_is_no_storm_until_the_metric_shows_its_end(at, expected, tmp_path):
     assert shown(at, expected, tmp_path) == ""
 
 

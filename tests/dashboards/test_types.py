@@ -13,15 +13,15 @@ from support.runner.node import packages, program
 
 HERE = Path(__file__).parent
 SCHEMAS = ("schema-11", "schema-12")
-"""Of 11.0, the first that the boards are for, and of the newest; ``package.json`` says which."""
+"""Types of 11.0, the oldest supported version, and of the newest; ``package.json`` has the versions."""
 
 SECONDS_MAX = 280
-"""A second or three on a quiet machine."""
+"""One to three seconds on an idle machine."""
 
 OPTIONS = ("--noEmit", "--strict", "--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler")
 TARGET = ("--target", "es2022", "--lib", "es2022,dom")
 
-pytestmark = pytest.mark.timeout(900)  # the first time, packages come from the network
+pytestmark = pytest.mark.timeout(900)  # the first run downloads packages
 
 
 FLEET = boards()["rebalance-fleet"]
@@ -34,7 +34,8 @@ BROKEN = {
 
 @pytest.fixture(scope="module")
 def said():
-    """(Grafana's version, document) -> what the compiler says of it. One run: most of it is reading the types."""
+    """(Grafana's version, document) -> the compiler's output. A single run, because reading the types takes most of the
+    time."""
     folder, documents = packages(), {**boards(), **BROKEN}
     with tempfile.TemporaryDirectory(dir=folder) as name:
         files = {}
@@ -61,5 +62,5 @@ def test_the_boards_have_the_types_of_both(schema, said):
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 @pytest.mark.parametrize("title", BROKEN)
-def test_what_grafana_does_not_know_is_noticed(title, schema, said):
+def test_unknown_fields_are_detected(title, schema, said):
     assert said[schema, title], said[None]

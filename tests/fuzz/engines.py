@@ -1,7 +1,7 @@
 """Engines that choose inputs: atheris (libFuzzer) by coverage, or a plain loop if it is not installed.
 
 ``python -m fuzz.engines TARGET FOLDER SECONDS INPUTS SEED ENGINE`` fuzzes one target in a process of its own, prints
-what it did as JSON in its last line, and ends with 1 where it found a fault, whose input is then in FOLDER.
+its result as JSON in the last line, and ends with 1 after a fault, whose input is then in FOLDER.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["HAS_ATHERIS", "damaged", "inputs_of", "plainly"]
 HAS_ATHERIS = importlib.util.find_spec("atheris") is not None
 
 WEIGHED_EVERY = 256
-"""Number of inputs of which the memory of one is measured."""
+"""The memory of one in this number of inputs is measured."""
 
 LIBFUZZERS_OWN = 0.2
 """Share of mutations by libFuzzer itself, which knows the compared values."""
@@ -70,7 +70,7 @@ def plainly(
     """Try all initial inputs, then damaged ones up to a number or a time; return how many were tried.
 
     Raises:
-        Exception: whatever came out of the target; the input is then in ``folder``.
+        Exception: any exception of the target; the input is then in ``folder``.
     """
     chance, known = random.Random(seed), inputs_of(target)
     clock = SystemClock()
@@ -94,7 +94,7 @@ def plainly(
 
 def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path) -> None:
     """The same by atheris, which ends the process; libFuzzer reports the numbers in its own lines."""
-    import atheris  # noqa: PLC0415 - where it is installed
+    import atheris  # noqa: PLC0415 - an optional dependency
 
     with atheris.instrument_imports(include=["rebalance_agent"]):
         from fuzz.targets import TARGETS  # noqa: PLC0415
@@ -142,16 +142,16 @@ def _freeze() -> None:
 
 def _main() -> int:
     name, folder, seconds, inputs, seed, engine = sys.argv[1:]
-    logging.disable(logging.WARNING)  # a warning about each of a million members would be all that is written
+    logging.disable(logging.WARNING)  # otherwise warnings about a million members would fill the output
     if engine == "atheris":
         by_coverage(name, int(seed), int(inputs), float(seconds), Path(folder))
-    from fuzz.targets import TARGETS  # noqa: PLC0415 - not before atheris could look on
+    from fuzz.targets import TARGETS  # noqa: PLC0415 - imported after atheris has instrumented imports
 
     inputs_of(TARGETS[name])
     _freeze()
     try:
         done = plainly(TARGETS[name], int(seed), int(inputs), float(seconds), Path(folder))
-    except BaseException:  # noqa: BLE001 - whatever it is, it is what was looked for
+    except BaseException:  # noqa: BLE001 - any exception is a fault
         traceback.print_exc()
         return 1
     print(json.dumps({"inputs": done, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}))

@@ -17,8 +17,8 @@ HANGING_S = 120
 """Wall-clock limit for an input that never returns; `Target.seconds_max` is the actual limit."""
 
 HEADROOM_BYTES = 64 * MB
-"""By how much the process may grow for what an input is not to blame for: code that is loaded at first use, freed
-memory that the allocator keeps, what the fuzzer itself remembers."""
+"""Growth of the process in bytes that no input causes: code loaded at first use, freed memory kept by the allocator,
+and the fuzzer's own data."""
 
 
 class TooDearError(AssertionError):
@@ -28,11 +28,11 @@ class TooDearError(AssertionError):
 def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
     """Pass ``data`` to the target, and check its limits.
 
-    Memory: no input lets the process grow beyond what it ever was by more than its bound and `HEADROOM_BYTES`;
-    ``weigh``: nor allocates more than its bound, which takes long to see.
+    Memory: an input may raise the process's peak by at most its bound and `HEADROOM_BYTES`; with ``weigh``, it may also
+    not allocate more than its bound, which is slow to measure.
 
     Raises:
-        TooDearError: it took too much. Whatever else comes out is the target's fault.
+        TooDearError: it used too much. Any other exception is a fault of the target.
     """
     if weigh:
         _weighed(target, data)
@@ -71,7 +71,7 @@ def _weighed(target: Target, data: bytes) -> None:
 
 @contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Ends the block after a time limit; in the main thread only. An alarm from before it (a test's) goes on behind it.
+    """Ends the block after a time limit; in the main thread only. A previous alarm (of a test) continues afterwards.
 
     Raises:
         TooDearError: it took longer.

@@ -1,6 +1,6 @@
 """Mutations that break parsers: lengths, counts, extreme numbers, and parts moved, doubled or removed; also in JSON.
 
-Everything follows from a ``random.Random``: the same seed damages alike.
+Everything depends on a ``random.Random``: the same seed gives the same damage.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VALUES: tuple[object, ...] = (
 def mutated(
     chance: random.Random, data: bytes, others: Sequence[bytes], words: Sequence[bytes], *, text: bool
 ) -> bytes:
-    """``data`` damaged in one to a few places; ``others`` are inputs to take pieces of."""
+    """``data`` damaged in one to a few places; ``others`` are inputs from which pieces are taken."""
     if text and chance.random() < 0.6:
         data = _json_damaged(chance, data)
         if chance.random() < 0.7:
@@ -64,7 +64,7 @@ def _number(chance, data, _others, _words):
 
 
 def _step(chance, data, _others, _words):
-    """A number a little larger or smaller than it was."""
+    """A number slightly larger or smaller than before."""
     size = chance.choice((1, 2, 4))
     at = _place(chance, data)
     value = int.from_bytes(data[at : at + size], "big") + chance.choice((-2, -1, 1, 2, 16))

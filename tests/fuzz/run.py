@@ -1,10 +1,9 @@
 """``make fuzz``: runs every parser of external bytes with damaged inputs for a given time.
 
-``make fuzz ARGS="--seconds 300"`` shares the time out among all targets, as many at once as there are
-processors, or ``--at-once N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one
-target one input.
-Exit code 0 only when nothing was found. An input that was a fault belongs into ``tests/fuzz/corpus/TARGET``, beside the
-mending: from then on it is tried first, and with every ``make test``.
+``make fuzz ARGS="--seconds 300"`` divides the time among all targets, run in parallel on all processors, or ``--at-once
+N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one target one input. The exit
+code is 0 only without faults. Commit the input of a fault to ``tests/fuzz/corpus/TARGET`` with the fix: it is then
+tried first, and with every ``make test``.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ def _run(command: list[str], path: str, seconds: float) -> tuple[str, str]:
             timeout=seconds,
             check=False,
         )
-    except subprocess.TimeoutExpired as error:  # where not even an alarm gets through
+    except subprocess.TimeoutExpired as error:  # if not even an alarm interrupts it
         return (error.stdout or b"").decode(errors="replace"), f"did not end within {seconds:.0f} s"
     return done.stdout.decode(errors="replace"), f"ended with {done.returncode}" if done.returncode else ""
 

@@ -20,10 +20,10 @@ _T = TypeVar("_T")
 class Target:
     """``take`` accepts any bytes; any exception is a fault, and so is an input that exceeds the limits.
 
-    ``seeds``: real inputs to begin from. ``words``: texts that mean something. ``seconds_max`` (of the thread's own
+    ``seeds``: real initial inputs. ``words``: meaningful texts. ``seconds_max`` (of the thread's own
     CPU; of the process's, where it is ``threaded``) and ``bytes_max`` plus ``bytes_per_byte`` of the input bound it;
-    ``length_max``: bytes of an input. ``text``: it is damaged as JSON and text is, and not as numbers and lengths are.
-    ``framed_from``: where `joined` pieces begin in it, one of which is damaged at a time; None: there are none.
+    ``length_max``: bytes of an input. ``text``: it is damaged like JSON and text, not like numbers and lengths.
+    ``framed_from``: offset of its `joined` pieces, one of which is damaged at a time; None: no pieces.
     """
 
     name: str

@@ -19,7 +19,7 @@ from support.observer.views import full_view
 from support.tracker.histories import clustered
 
 EVENTS = clustered()
-PLAIN = {"Accept-Encoding": "identity"}  # this client asks for gzip, and cannot read it
+PLAIN = {"Accept-Encoding": "identity"}  # this client requests gzip, but cannot read it
 
 
 def app():
@@ -46,7 +46,7 @@ schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(app()))
 
 @schema.parametrize()
 @settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_whatever_is_asked_is_answered_as_the_document_says(case):
+def test_every_request_has_a_documented_response(case):
     case.call_and_validate(headers=PLAIN)
 
 
@@ -58,16 +58,16 @@ def test_whatever_is_asked_is_answered_as_the_document_says(case):
         ("/api/v1/groups/{group}/rebalances/{id}", {"group": "g", "id": EVENTS[0].event_id}),
     ],
 )
-def test_what_is_there_is_among_what_is_held_against_the_document(path, names):
-    """Names that are drawn meet no group: these are answered with 200."""
+def test_existing_groups_are_among_the_tested_requests(path, names):
+    """Random names match no group; these names are answered with 200."""
     case = schema[path]["GET"].Case(path_parameters=names)
     assert case.call_and_validate(headers=PLAIN).status_code == 200
 
 
 @schema.parametrize()
 @settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-def test_whatever_is_asked_with_a_body_held_back_is_answered_at_once(listener, case):
-    """Over a socket: the request announces a body that never comes."""
+def test_every_request_with_a_missing_body_is_answered_at_once(listener, case):
+    """Over a socket: the request announces a body that never arrives."""
     target = f"{case.formatted_path}?x=1".encode("ascii", "backslashreplace").replace(b" ", b"%20")
     method = case.method.upper().encode()
     with socket.create_connection(("127.0.0.1", listener), timeout=30) as client:
@@ -77,7 +77,7 @@ def test_whatever_is_asked_with_a_body_held_back_is_answered_at_once(listener, c
 
 @pytest.fixture(scope="module")
 def listener():
-    """The port of a listener that would wait for bodies for ever."""
+    """The port of a listener that would wait for bodies without end."""
     web = app()
     server = HttpServer("127.0.0.1", 0, web, refuse=web.refuse, limits=Limits(body_seconds=1e6))
     server.start()

@@ -31,13 +31,13 @@ def _quiet(caplog):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_holds_under_its_first_inputs(name):
+def test_a_target_accepts_its_first_inputs(name):
     assert plainly(TARGETS[name], seed=1, inputs=INPUTS) == INPUTS
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_real_inputs_are_within_the_bounds_of_damaged_ones(name):
-    """Or coverage would begin from pieces, and never know how a whole one goes on."""
+    """Otherwise coverage would begin with truncated inputs, and never reach the code behind complete ones."""
     seeds = inputs_of(TARGETS[name])
     assert seeds
     assert max(map(len, seeds)) <= TARGETS[name].length_max
@@ -58,7 +58,7 @@ def test_a_fault_is_reported_and_its_input_kept(tmp_path):
 
 
 def compute(seconds):
-    """Take this thread's processor for so many seconds of its time, whatever else runs beside it."""
+    """Use this number of CPU seconds of this thread, independent of other load."""
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         sum(range(1_000))
@@ -69,8 +69,8 @@ def test_an_input_that_takes_long_is_a_fault():
         taken(target(lambda _: compute(0.02), seconds_max=0.01), b"x")
 
 
-def test_an_input_that_never_comes_back_is_a_fault_and_kept(tmp_path):
-    """A test's own alarm goes on behind it."""
+def test_an_input_that_never_returns_is_a_fault_and_kept(tmp_path):
+    """A test's own alarm continues afterwards."""
     waits = target(lambda data: data and threading.Event().wait())
     signal.setitimer(signal.ITIMER_REAL, 250.0)
     with pytest.raises(TooDearError, match=r"did not come back within 0\.05 s"):
@@ -81,27 +81,27 @@ def test_an_input_that_never_comes_back_is_a_fault_and_kept(tmp_path):
     assert kept.read_bytes() == b"seed"
 
 
-def test_what_other_threads_do_for_an_input_counts_where_they_do_it():
+def test_work_of_other_threads_counts_for_threaded_targets():
     def elsewhere(_data):
         worker = threading.Thread(target=compute, args=[0.3])
         worker.start()
         worker.join()
 
-    # Starting a thread takes a millisecond or two of the starter's own time on a busy machine.
+    # On a busy machine starting a thread takes a millisecond or two of the starter's own time.
     taken(target(elsewhere, seconds_max=0.2), b"x")
     with pytest.raises(TooDearError, match="of CPU"):
         taken(target(elsewhere, seconds_max=0.2, threaded=True), b"x")
 
 
-def test_an_input_that_takes_much_memory_is_a_fault():
+def test_an_input_that_uses_much_memory_is_a_fault():
     greedy = target(lambda data: [bytes(1_000)] * 2 + [bytes(100_000 * len(data))], bytes_max=50_000)
     taken(greedy, b"", weigh=True)
     with pytest.raises(TooDearError, match="of memory"):
         taken(greedy, b"x", weigh=True)
 
 
-def test_an_input_that_lets_the_process_grow_is_a_fault_without_being_weighed():
-    """Beyond what the process has ever had: what it had before is nobody's fault."""
+def test_an_input_that_grows_the_process_is_a_fault_without_tracing():
+    """The growth above the process's peak counts; earlier memory is no input's fault."""
     had = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     grows = target(lambda data: b"x" * (len(data) * MB), bytes_max=10 * MB, seconds_max=60)
     taken(grows, bytes(20))
@@ -109,7 +109,7 @@ def test_an_input_that_lets_the_process_grow_is_a_fault_without_being_weighed():
         taken(grows, bytes(had // MB + 100))
 
 
-def test_damage_follows_from_the_seed_and_leaves_little_as_it_was():
+def test_damage_depends_on_the_seed_and_changes_most_inputs():
     known = inputs_of(TARGETS["record"])
 
     def made(seed):
@@ -120,19 +120,19 @@ def test_damage_follows_from_the_seed_and_leaves_little_as_it_was():
     assert sum(each in known for each in made(1)) < 40
 
 
-def test_pieces_come_apart_as_they_were_joined_and_any_bytes_are_some():
+def test_joined_pieces_are_split_again_and_any_bytes_are_pieces():
     pieces = [b"", None, b"a", b"bc" * 200]
     assert parts(joined(*pieces)) == pieces
     assert parts(b"\x7f\xff\xff\xffabc") == [b"abc"]
     assert parts(b"\0") == [b""]
 
 
-def test_the_corpus_is_small_and_of_targets_that_there_are():
+def test_the_corpus_is_small_and_has_existing_targets_only():
     assert {each.name for each in CORPUS.iterdir()} <= TARGETS.keys()
     assert sum(len(each) for name in TARGETS for each in kept_inputs(name)) <= CORPUS_BYTES_MAX
 
 
-def test_the_runner_reports_every_target_that_was_chosen():
+def test_the_runner_reports_every_chosen_target():
     chosen = ("--target", "accept", "--target", "subscription", "--inputs", "50", "--seconds", "20", "--at-once", "1")
     done = subprocess.run([*RUN, *chosen], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -141,7 +141,7 @@ def test_the_runner_reports_every_target_that_was_chosen():
     assert "2 targets, 10 s each, 1 at once" in done.stdout
 
 
-def test_the_runner_gives_a_target_one_input_again(tmp_path):
+def test_the_runner_replays_one_input(tmp_path):
     kept = tmp_path / "fault"
     kept.write_bytes(b"name=orders")
     done = subprocess.run(
@@ -150,7 +150,7 @@ def test_the_runner_gives_a_target_one_input_again(tmp_path):
     assert (done.returncode, done.stdout) == (0, f"page: {kept} is well\n")
 
 
-def test_an_input_is_not_given_to_just_any_target(tmp_path):
+def test_a_replay_needs_a_target(tmp_path):
     (tmp_path / "fault").write_bytes(b"")
     done = subprocess.run([*RUN, "--replay", str(tmp_path / "fault")], capture_output=True, text=True, check=False)
     assert done.returncode == 2

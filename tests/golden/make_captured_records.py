@@ -1,8 +1,8 @@
 """Writes ``captured_records.ndjson``: real records of every kind, of groups of all four types.
 
 Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_captured_records.py``. The members are
-librdkafka's, kafka-python's and Kafka's own Java programs; the records are what the coordinator of Kafka 4.3 made of
-them, read from ``__consumer_offsets`` in their order.
+librdkafka's, kafka-python's and Kafka's own Java programs; the coordinator of Kafka 4.3 wrote the records, which are
+read from ``__consumer_offsets`` in order.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class CapturedGroup:
 
 @contextmanager
 def cluster() -> Iterator[EmbeddedKafka]:
-    """A broker with some records in its topics, and an offsets topic of one partition, which keeps all in order."""
+    """A broker with some records in its topics, and an offsets topic of one partition, which keeps all records in
+    order."""
     properties = {
         **BROKER,
         "offsets.topic.num.partitions": "1",
@@ -112,7 +113,7 @@ def run_groups(kafka: EmbeddedKafka, records: TopicRecords) -> None:
         return CapturedGroup(kafka, records, group, client, **settings)
 
     classic(captured_group("eager", "confluent", **EAGER), captured_group("cooperative", "confluent", **COOPERATIVE))
-    # Its user data, and a name that is hard to print.
+    # A group with user data, and a name that is difficult to print.
     sticky = captured_group('a "group"\nof \\ two lines', "kafka-python", **kafka_python("sticky"))
     sticky.join("first")
     sticky.join("second")
@@ -147,7 +148,7 @@ def classic(eager: CapturedGroup, cooperative: CapturedGroup) -> None:
 
 
 def coordinated(group: CapturedGroup, bootstrap: str) -> None:
-    """A topic that grows, a static member that comes back, one that subscribes to a pattern."""
+    """A growing topic, a returning static member, and a member with a pattern."""
     group.join("first")
     group.join("second", **STATIC)
     admin = AdminClient({"bootstrap.servers": bootstrap})

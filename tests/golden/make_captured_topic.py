@@ -1,7 +1,7 @@
 """Writes ``captured_topic.ndjson``: the records of a real broker's ``__consumer_offsets`` during rebalances.
 
 Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_captured_topic.py``, then
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` for the events that follow from it; read the difference.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` for the resulting events; read the difference.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Member:
         self.consumer.subscribe([group])
 
     def owned(self) -> int:
-        """The number of its partitions, after it has polled, so that it knows of a rebalance."""
+        """The number of its partitions, after a poll, so that it notices a rebalance."""
         self.consumer.poll(0.02)
         return len(self.consumer.assignment())
 
@@ -94,7 +94,7 @@ def rebalance_groups(bootstrap: str, admin: AdminClient) -> None:
         group.leave("second")
     admin.delete_consumer_groups(["eager"])["eager"].result()
     admin.delete_consumer_groups(["coordinated"])["coordinated"].result()
-    # Only of strategies without user data: a coordinator refuses to migrate what it would lose.
+    # Only strategies without user data, because a coordinator refuses a migration that would lose it.
     group = Group(bootstrap, "migrated")
     group.join("old-1", **EAGER)
     group.join("old-2", **EAGER)

@@ -25,7 +25,7 @@ TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
 CLIENTS = "org.apache.kafka.clients.consumer"
 SHARE_VERSIONS = {"ShareFetch": 2, "ShareAcknowledge": 2}
 RECORDS_OF_A_PARTITION = bytes(range(80))
-"""A gateway does not look at them."""
+"""Fields that a gateway does not read."""
 
 
 def text(data: bytes) -> str:
@@ -79,7 +79,7 @@ def record(serde: KafkasSerde, about: str, key_version: int, key: dict[str, Any]
 
 
 def sample(message: Message, version: int) -> dict[str, Any]:
-    """Fields for every field of ``message``, in Kafka's names and no two alike."""
+    """Values for every field of ``message``, with Kafka's names, all different."""
     counter = itertools.count(1)
 
     def of_type(type_: Any) -> Any:
@@ -144,12 +144,12 @@ def group_value(version: int, protocol_type: str, members: list[tuple[bytes, byt
 
 
 def consumer_members() -> list[tuple[bytes, bytes]]:
-    """Two members as Kafka's clients write them."""
+    """Two members in the format of Kafka's clients."""
     return [(subscription(3), assignment(3)), (subscription(0), assignment(0))]
 
 
 def partitions() -> Any:
-    """A Java list of topic partitions, on purpose not in order."""
+    """A Java list of topic partitions, deliberately unsorted."""
     topic_partition = jpype.JClass("org.apache.kafka.common.TopicPartition")
     named = [("payments", 4), ("clicks", 2), ("clicks", 0)]
     return jpype.JClass("java.util.ArrayList")([topic_partition(topic, number) for topic, number in named])
@@ -237,7 +237,7 @@ def endpoints(hosts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
 
 
 def drained(buffer: Any) -> bytes:
-    """The bytes that a Java buffer has left."""
+    """The remaining bytes of a Java buffer."""
     return bytes(buffer.get(index) & 0xFF for index in range(buffer.position(), buffer.limit()))
 
 

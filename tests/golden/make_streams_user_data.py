@@ -46,7 +46,7 @@ def task(key: tuple[int, int], name: str | None = None) -> Any:
 
 
 def assignment(version: int, latest: int, name: str | None = None) -> bytes:
-    """What the leader sends a member, with hosts and an error code."""
+    """The leader's data for a member, with hosts and an error code."""
     topic_partition = jpype.JClass("org.apache.kafka.common.TopicPartition")
     java_map, java_set = jpype.JClass("java.util.LinkedHashMap"), jpype.JClass("java.util.LinkedHashSet")
     standbys, hosts = java_map(), java_map()
@@ -60,7 +60,7 @@ def assignment(version: int, latest: int, name: str | None = None) -> bytes:
 
 
 def subscription(version: int, latest: int) -> bytes:
-    """What a member sends when it joins, with an offset sum and an endpoint."""
+    """A member's data for a join, with an offset sum and an endpoint."""
     process = jpype.JClass(f"{STREAMS}.processor.assignment.ProcessId")(
         jpype.JClass("java.util.UUID").fromString(PROCESS)
     )

@@ -22,13 +22,13 @@ from support.kafka.captured import CAPTURED, EVERY_KIND, member_bytes
 from support.tracker.tracking import closing, feed
 
 NEVER_WRITTEN = CONSUMER_GROUP_PARTITION_METADATA.kind
-"""Kafka 4.1 and newer only delete such records."""
+"""Kinds of records that Kafka 4.1 and newer only delete."""
 
 READ = [decode_record(*each) for each in CAPTURED]
 ROWS = pytest.mark.parametrize("row", range(len(CAPTURED)))
 
 
-def test_every_kind_of_record_is_there_and_its_tombstone():
+def test_every_kind_of_record_and_its_tombstone_are_captured():
     found = defaultdict(set)
     for record in READ:
         found[record.kind].add("tombstone" if record.tombstone else "value")
@@ -36,7 +36,7 @@ def test_every_kind_of_record_is_there_and_its_tombstone():
     assert found == {kind: {"tombstone"} if kind == NEVER_WRITTEN else {"tombstone", "value"} for kind in kinds}
 
 
-def test_what_is_rare_is_there():
+def test_rare_records_are_captured():
     values = [(record.kind, record.value) for record in READ if record.value]
     of = lambda kind: [value for each, value in values if each == kind]  # noqa: E731
     members = of("consumer_group_member_metadata")
@@ -54,7 +54,7 @@ def test_what_is_rare_is_there():
 
 
 @ROWS
-def test_nothing_is_unknown_and_the_same_bytes_are_written_again(row):
+def test_records_have_no_unknown_fields_and_are_encoded_to_the_same_bytes(row):
     (key, value), record = CAPTURED[row], READ[row]
     assert (record.kind == "unknown", record.unknown, record.unknown_tags) == (False, False, 0)
     table = RECORDS[record.key_version]
@@ -85,7 +85,7 @@ def reported():
     return feed(Tracker("captured"), EVERY_KIND.topics, begun, *records, ticked, commits=False)
 
 
-def test_groups_of_all_four_types_are_reported_as_they_were_played_and_the_same_again():
+def test_groups_of_all_four_types_are_reported_as_played_and_reproducibly():
     events = reported()
     rebalances = defaultdict(list)
     for event in closing(events):

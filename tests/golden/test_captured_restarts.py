@@ -18,14 +18,14 @@ CASES = [
 ]
 
 
-@pytest.mark.no_cover  # the same lines at hundreds of moments: counting them takes longer than running them
+@pytest.mark.no_cover  # the same lines at hundreds of times: coverage takes longer than the test
 @pytest.mark.parametrize(("capture", "settle_ms", "away_ms"), CASES, ids=lambda each: getattr(each, "name", None))
-def test_wherever_it_is_killed_the_same_is_published(capture, settle_ms, away_ms):
+def test_after_a_kill_at_any_record_the_same_events_are_published(capture, settle_ms, away_ms):
     log, end_ms = capture.log(), capture.end_ms + LATER_MS
     begin = lambda: Observed(log, (capture.topics,), settle_ms)  # noqa: E731
     whole = begin().live(capture.start_ms, end_ms).reported()
     assert len(whole) > 15
-    killed, since_ms = begin(), capture.start_ms  # it reads on after each successor has taken over
+    killed, since_ms = begin(), capture.start_ms  # it continues after each successor has taken over
     for killed_ms in range(capture.start_ms, capture.end_ms + 10_000, KILLED_EVERY_MS[capture.name]):
         killed.live(since_ms, killed_ms)
         since_ms = killed_ms + TICK_MS
@@ -34,7 +34,7 @@ def test_wherever_it_is_killed_the_same_is_published(capture, settle_ms, away_ms
 
 
 @pytest.mark.parametrize("capture", [CAPTURED_TOPIC, EVERY_KIND], ids=lambda each: each.name)
-def test_what_it_covers_comes_close_to_what_was_written(capture):
+def test_snapshots_cover_almost_all_written_records(capture):
     observer = Observed(capture.log(), (capture.topics,), 1_000)
     behind = []
     for now_ms in range(capture.start_ms, capture.end_ms + LATER_MS, TICK_MS):

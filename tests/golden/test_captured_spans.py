@@ -1,6 +1,6 @@
 """The captured events, and a member's, always give exactly these spans: other processes compute the same ids.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them.
 """
 
 from __future__ import annotations

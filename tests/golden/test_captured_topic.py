@@ -1,6 +1,6 @@
 """A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) always gives exactly these events.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DELAY_MS = 5
 
 
 def observed(row, *, live=True):
-    """The observation of a group in a row; None for the other records."""
+    """The group observation of a row; None for other records."""
     key = base64.b64decode(row["key"])
     if record_kind(key) not in GROUP_FACT_KINDS:
         return None
@@ -51,7 +51,7 @@ def replayed(observations):
     return feed(Tracker("captured"), *observations)
 
 
-def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
+def test_the_events_are_the_golden_ones_byte_for_byte_and_reproducible():
     lines = [json_line(event) for event in replayed(captured())]
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         GOLDEN.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -61,7 +61,7 @@ def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
 
 def test_the_published_events_are_those_of_the_captured_topic():
     reported = {}
-    # The captured members commit nothing, so nothing shows how they departed.
+    # The captured members commit nothing, so the manner of their departure is unknown.
     for event in closing(feed(Tracker("captured"), *captured(), commits=False)):
         reported.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
     start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
@@ -75,7 +75,7 @@ def test_the_published_events_are_those_of_the_captured_topic():
     ]
 
 
-# The coordinator writes what belongs together as one batch, and a topic ends with a whole one.
+# The coordinator writes related records as one batch, and a topic ends with a complete one.
 BATCHES = [place for place in range(1, len(ROWS)) if ROWS[place]["timestamp"] != ROWS[place - 1]["timestamp"]]
 
 
@@ -86,7 +86,7 @@ def whole():
 
 
 @pytest.mark.parametrize("read_before", BATCHES)
-def test_an_observer_that_starts_in_the_middle_publishes_nothing_twice_and_nothing_else(read_before, whole):
+def test_an_observer_that_starts_later_publishes_a_subset_without_duplicates(read_before, whole):
     later = [(event.group, event.KIND, event.event_id) for event in replayed(captured(read_before))]
     assert len(set(later)) == len(later)
     assert set(later) <= whole

@@ -1,6 +1,6 @@
 """The exact report of ``rebalance-agent check``: people paste from it, and programs parse it.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files.
 """
 
 import os
@@ -53,11 +53,11 @@ def _same_as(name, text):
     assert text == golden.read_text(encoding="utf-8")
 
 
-def test_the_rows_for_people_are_the_golden_ones():
+def test_the_readable_rows_are_the_golden_ones():
     _same_as("check_report.txt", "\n".join([*map(row, FOUND), "", closing(FOUND), ""]))
 
 
-def test_the_object_for_machines_is_the_golden_one():
+def test_the_json_object_is_the_golden_one():
     _same_as("check_report.json", json_report("observer", "User:observer", FOUND) + "\n")
 
 
@@ -72,6 +72,6 @@ def test_the_object_for_machines_is_the_golden_one():
         ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
     ],
 )
-def test_the_exit_code_and_the_last_line_say_the_same(found, code, reported):
+def test_exit_code_and_last_line_agree(found, code, reported):
     assert exit_code(found) == code
     assert closing(found).splitlines()[0] == reported

@@ -1,6 +1,6 @@
 """The exact output of `explain` for whole histories of a real tracker.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files.
 """
 
 import os
@@ -61,7 +61,7 @@ def slow_callback():
 
 
 def too_slow():
-    """b is removed while its revoked callback runs for 12 s, since its session expires; it joins again at once."""
+    """b is removed during its revoked callback of 12 s, because its session expires; it rejoins at once."""
     a, b, c = "aaaa", "bbbb", "cccc"
     return reported(
         topics(0, t=6),
@@ -138,7 +138,7 @@ def restart():
 
 
 def to_the_end():
-    """A static member comes back, a topic grows, a generation is aborted, a member fails, the rest leaves."""
+    """A static member returns, a topic grows, a generation is aborted, a member fails, the others leave."""
     return reported(
         topics(0, t=4),
         record(1_000, 1, member("a1", [0, 1], instance="a"), member("b1", [2, 3], instance="b")),
@@ -156,7 +156,7 @@ def to_the_end():
 
 
 def hostile():
-    """Names that a terminal would act upon."""
+    """Names with control sequences."""
     name = "\x1b[31mred\nline\u202e"
     return reported(
         topics(0, t=2),
@@ -197,7 +197,7 @@ def epochs():
 
 
 def rollout():
-    """The same restart, known to be a deploy."""
+    """The same restart, recognised as a deploy."""
     deploy = RolloutEvent(
         event_id="d" * 32,
         cluster_id="cluster",
@@ -237,14 +237,14 @@ def test_control_characters_in_names_are_not_printed(history):
     assert all(line.isprintable() for line in explain(history(), last=10).splitlines())
 
 
-def test_only_the_last_ones_are_reported_and_the_one_before_them_lends_its_names():
+def test_only_the_last_rebalances_are_reported_with_names_of_the_previous_one():
     text = explain(restart(), last=1)
     assert "generation 3" in text
     assert "generation 2 " not in text
     assert "b (10.0.0.2) joined" in text
 
 
-def test_of_nothing_nothing_is_said():
+def test_without_events_the_text_is_empty():
     assert explain([]) == "\n"
 
 
@@ -252,7 +252,7 @@ def because(report, reason):
     return MemberReported(report.at_ms, replace(report.event, reason=reason))
 
 
-def test_why_a_member_rejoined_is_reported_in_its_own_words():
+def test_the_reason_of_a_rejoin_is_reported_literally():
     one = member("a", [0, 1])
     events = reported(
         topics(0, t=2),
@@ -266,7 +266,7 @@ def test_why_a_member_rejoined_is_reported_in_its_own_words():
     assert "members rejoined although nothing had changed (cached metadata has changed)." in explain(events, last=1)
 
 
-def test_why_a_member_had_joined_is_no_reason_for_its_going():
+def test_the_reason_of_a_join_is_not_used_for_a_leave():
     both = member("a", [0]), member("b", [1])
     events = reported(
         topics(0, t=2),

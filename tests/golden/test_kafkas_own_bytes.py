@@ -38,7 +38,7 @@ def kafkas_names(value):
         return {
             first + "".join(word.capitalize() for word in rest): kafkas_names(value[name])
             for name, (first, *rest) in words.items()
-            if value[name] != NO_TOPIC_ID  # Kafka leaves out a tagged field with its default
+            if value[name] != NO_TOPIC_ID  # Kafka omits a tagged field with its default
         }
     if isinstance(value, list | tuple):
         return [kafkas_names(item) for item in value]
@@ -50,7 +50,7 @@ def raw(row):
 
 
 @pytest.mark.parametrize("row", GOLDEN["records"], ids=lambda row: row["about"])
-def test_a_record_of_kafka_reads_as_kafka_reads_it(row):
+def test_a_record_of_kafka_is_decoded_like_kafka(row):
     record = decode_record(*raw(row))
     group = "group" if record.kind in {"offset_commit", "group_metadata"} else "groupId"
     key = {group if name == "group" else name: field for name, field in kafkas_names(record.key).items()}
@@ -61,7 +61,7 @@ def test_a_record_of_kafka_reads_as_kafka_reads_it(row):
     assert record_kind(raw(row)[0]) == record.kind
 
 
-def test_every_version_of_a_groups_record_is_the_same_group_but_for_what_it_does_not_have():
+def test_every_version_of_a_groups_record_is_the_same_group_except_for_missing_fields():
     groups = {}
     for row in GOLDEN["records"]:
         if row["about"].startswith("group metadata"):
@@ -80,7 +80,7 @@ def test_every_version_of_a_groups_record_is_the_same_group_but_for_what_it_does
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_a_subscription_of_kafkas_client_reads_whole_and_writes_back_the_same_bytes(version):
+def test_a_subscription_of_kafkas_client_is_decoded_completely_and_encoded_to_the_same_bytes(version):
     data = base64.b64decode(GOLDEN["subscriptions"][str(version)])
     subscription = decode_subscription(data)
     assert subscription == ConsumerSubscription(
@@ -95,30 +95,30 @@ def test_a_subscription_of_kafkas_client_reads_whole_and_writes_back_the_same_by
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_an_assignment_of_kafkas_client_reads_whole(version):
+def test_an_assignment_of_kafkas_client_is_decoded_completely(version):
     assignment = decode_assignment(base64.b64decode(GOLDEN["assignments"][str(version)]))
     assert assignment == ConsumerAssignment(version, PARTITIONS)
     assert decode_assignment(encode_assignment(assignment)) == assignment
 
 
-def test_the_user_data_of_kafkas_sticky_assignor_reads_with_and_without_its_generation():
+def test_the_user_data_of_kafkas_sticky_assignor_is_read_with_and_without_its_generation():
     data = base64.b64decode(GOLDEN["sticky_user_data"])
     assert decode_sticky(data) == MemberUserData(owned=PARTITIONS, generation=6)
     assert decode_sticky(data[:-4]) == MemberUserData(owned=PARTITIONS)
 
 
-def test_our_sticky_user_data_is_kafkas_but_for_the_order_of_partitions():
+def test_our_sticky_user_data_equals_kafkas_except_for_the_order_of_partitions():
     data = base64.b64decode(GOLDEN["sticky_user_data"])
     in_kafkas_order = {"payments": (4,), "clicks": (2, 0)}
     assert encode_sticky(MemberUserData(owned=in_kafkas_order, generation=6)) == data
 
 
-def test_the_user_data_of_kafkas_cooperative_sticky_assignor_is_ours():
+def test_the_user_data_of_kafkas_cooperative_sticky_assignor_equals_ours():
     data = base64.b64decode(GOLDEN["cooperative_sticky_user_data"])
     assert decode_cooperative_sticky(data) == MemberUserData(generation=6)
     assert encode_generation(MemberUserData(generation=6)) == data
 
 
-def test_the_decode_command_prints_exactly_what_it_always_printed(capsys):
+def test_the_decode_command_prints_the_golden_output(capsys):
     assert main(["decode", str(FOLDER / "decode_input.ndjson")]) == 1
     assert capsys.readouterr().out == (FOLDER / "decode_output.ndjson").read_text(encoding="utf-8")

@@ -1,6 +1,6 @@
-"""The exact text of /metrics, because stored series must not change unnoticed.
+"""The exact text of /metrics, because changes of stored series must be deliberate.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files.
 """
 
 import os

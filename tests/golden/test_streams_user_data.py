@@ -51,7 +51,7 @@ def test_each_version_of_a_subscription_has_the_process(version, data):
 
 @pytest.mark.parametrize("decode", [decode_streams_assignment, decode_process_id])
 @pytest.mark.parametrize("version", [0, -1, NEWEST_VERSION + 1])
-def test_versions_that_are_not_known_are_refused(decode, version):
+def test_unknown_versions_are_refused_with_their_number(decode, version):
     kind = "assignments" if decode is decode_streams_assignment else "subscriptions"
     data = read(kind)[NEWEST_VERSION]
     decode(data)

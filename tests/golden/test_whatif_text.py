@@ -1,6 +1,6 @@
 """The exact output of `whatif` for whole histories.
 
-``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files.
 """
 
 import gzip
@@ -64,7 +64,7 @@ def test_the_text_equals_the_golden_file(history, quiet, capsys):
 
 
 def test_control_characters_in_names_are_not_printed(quiet, capsys):
-    """The assignor's name comes from the group's members."""
+    """Members of the group choose the assignor's name."""
     group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
     events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]
     Path("events.ndjson").write_bytes(lines(events))
@@ -74,7 +74,7 @@ def test_control_characters_in_names_are_not_printed(quiet, capsys):
     assert out.count("\nRecommendation: ") == 1
 
 
-def test_the_json_says_the_same(quiet, capsys):
+def test_the_json_has_the_same_content_as_the_text(quiet, capsys):
     (quiet / "events.ndjson.gz").write_bytes(gzip.compress(lines(clustered(8))))
     code, out, _ = run(capsys, "g", "--events", quiet / "events.ndjson.gz", "--json", "--protocol", "cooperative")
     answer = json.loads(out)
@@ -85,7 +85,7 @@ def test_the_json_says_the_same(quiet, capsys):
     assert (answer["fidelity"]["moves"], answer["fidelity"]["skew"], answer["rebalances"]) == (1.0, 1.0, 8)
 
 
-def test_what_counts_as_a_host_can_be_said(quiet, capsys):
+def test_the_definition_of_a_host_is_an_option(quiet, capsys):
     Path("events.ndjson").write_bytes(lines(on_hosts(hosts=2)))
     shown = [
         run(capsys, "g", "--events", "events.ndjson", "--json", *flags)[1]
@@ -98,7 +98,7 @@ def test_what_counts_as_a_host_can_be_said(quiet, capsys):
     assert (code, err.partition(" is not")[0]) == (2, "rebalance-agent whatif: --host-names: '('")
 
 
-def test_an_event_in_parts_is_put_together(quiet, capsys):
+def test_parts_of_an_event_are_joined(quiet, capsys):
     parts = [line for event in clustered(4) for _, line in event_lines(event, 1_500)]
     assert len(parts) > 4
     Path("parts.ndjson").write_bytes(b"\n".join(parts))
@@ -107,7 +107,7 @@ def test_an_event_in_parts_is_put_together(quiet, capsys):
     assert texts[0].replace("parts.ndjson", "whole.ndjson") == texts[1]
 
 
-def test_what_is_wrong_is_reported_with_its_place(quiet, capsys):
+def test_errors_are_reported_with_their_line(quiet, capsys):
     Path("events.ndjson").write_bytes(lines(clustered(2)) + b"nonsense\n")
     assert run(capsys, "other", "--events", "events.ndjson")[2] == (
         "rebalance-agent whatif: events.ndjson, line 3: is not JSON in UTF-8\n"
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_reported_with_its_place(quiet, capsys):
     assert "must be a whole number" in run(capsys, "g", "--events", "events.ndjson", *wrong)[2]
 
 
-def test_a_file_that_is_cut_off_or_damaged_is_reported(quiet, capsys):
+def test_a_truncated_or_damaged_file_is_reported(quiet, capsys):
     packed = gzip.compress(lines(clustered(8)))
     for name, data in (("cut.gz", packed[:-40]), ("damaged.gz", packed[:60] + b"\xff" * 60 + packed[120:])):
         Path(name).write_bytes(data)
@@ -139,14 +139,14 @@ def test_groups_of_two_clusters_are_not_one_history(quiet, capsys):
     assert err.endswith("events.ndjson has groups g of 2 clusters, such as c and other: keep only one of them\n")
 
 
-def test_the_help_teaches(capsys):
+def test_the_help_explains_the_table(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
     for word in ("SKEW", "EXCESS", "STALLED", "examples:", "exit codes:"):
         assert word in out
 
 
-def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
+def test_an_agents_history_gives_the_same_result(quiet, capsys, monkeypatch):
     from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
     assert run(capsys, "unknown")[0] == 1
 
 
-def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch):
+def test_rebalances_dropped_by_the_agent_during_the_request_are_omitted(quiet, capsys, monkeypatch):
     from support.http.api import api_of  # noqa: PLC0415
     from support.observer.views import full_view  # noqa: PLC0415
 

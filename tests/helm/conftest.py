@@ -16,7 +16,7 @@ NUMBERS = itertools.count(1)
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
     for item in items:
         if "api_server" in getattr(item, "fixturenames", ()):
@@ -30,7 +30,7 @@ def api_server(tmp_path_factory):
         assert os.environ.get("CI") != "true", "openssl makes the certificates"
         pytest.skip("openssl makes the certificates")
     with ControlPlane(tmp_path_factory.mktemp("api-server")) as server:
-        # Of the server's side: some are larger than what an annotation of the client's may hold.
+        # Server-side apply, because some are too large for an annotation of client-side apply.
         for definitions in (operator_definitions(), spark_definitions()):
             server.kubectl("apply", "--server-side", "-f", definitions)
         server.kubectl("wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=60s")
@@ -39,7 +39,7 @@ def api_server(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def restricted(api_server):
-    """Makes a namespace, once, which takes and warns of nothing but what `restricted` allows."""
+    """Creates a namespace once, which enforces and warns of the profile `restricted`."""
 
     @functools.cache
     def make(name):
@@ -51,5 +51,5 @@ def restricted(api_server):
 
 @pytest.fixture
 def namespace(restricted):
-    """The name of such a namespace, of the test's own."""
+    """The name of the test's own namespace with that profile."""
     return restricted(f"tests-{next(NUMBERS)}")

@@ -1,4 +1,4 @@
-"""The test API server rejects what a cluster would reject, without which the other tests prove nothing."""
+"""The test API server rejects the same objects as a cluster; the other tests depend on this."""
 
 import json
 
@@ -24,7 +24,7 @@ POD = {
 
 
 def changed(manifest, path, value):
-    """A copy with one value set, under keys and indices apart by dots."""
+    """A copy with one value set, at a path of keys and indices separated by dots."""
     copy = json.loads(json.dumps(manifest))
     *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
     place = copy
@@ -34,12 +34,12 @@ def changed(manifest, path, value):
     return copy
 
 
-def test_kubectl_and_server_are_of_one_version(api_server):
+def test_kubectl_and_server_have_the_same_version(api_server):
     versions = json.loads(api_server.kubectl("version", "--output=json"))
     assert versions["clientVersion"]["gitVersion"] == versions["serverVersion"]["gitVersion"]
 
 
-def test_a_pod_by_the_strictest_profile_is_taken(api_server, namespace):
+def test_a_pod_with_the_strictest_profile_is_accepted(api_server, namespace):
     assert api_server.dry_run([POD], namespace) == ["pod/pod created (server dry run)"]
 
 
@@ -54,13 +54,13 @@ def test_a_pod_by_the_strictest_profile_is_taken(api_server, namespace):
         ("spec.hostNetwork", True, "host namespaces"),
     ],
 )
-def test_what_is_wrong_with_a_pod_is_reported(api_server, namespace, path, value, said):
+def test_errors_of_a_pod_are_reported(api_server, namespace, path, value, said):
     with pytest.raises(RefusedError) as error:
         api_server.dry_run([changed(POD, path, value)], namespace)
     assert said in str(error.value)
 
 
-def test_workloads_are_warned_of_pods_that_would_not_start(api_server, namespace):
+def test_workloads_whose_pods_would_not_start_cause_warnings(api_server, namespace):
     template = changed({"metadata": {"labels": {"app": "a"}}, "spec": POD["spec"]}, "spec.hostNetwork", True)
     deployment = {
         "apiVersion": "apps/v1",

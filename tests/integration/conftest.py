@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-import support.kafka.closed_sockets  # noqa: F401 - for what it mends
+import support.kafka.closed_sockets  # noqa: F401 - for its effect
 from support.browsers.browsing import browser
 from support.browsers.fleet_page import EVIL, FleetPage, served
 
 HERE = Path(__file__).parent
 
-# The longest, so that no process is left alone with one in the end; and some read all that the session's broker has in
-# its offsets topic, again and again: of that there is least at first.
+# The longest tests run first, so that no process runs one of them alone at the end. Some also repeatedly read the whole
+# offsets topic of the session's broker, which is shortest at first.
 FIRST = (
     "test_verify.py",
     "test_scenarios.py",
@@ -30,19 +30,19 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def chromium():
-    """A browser that the tests of a module look at their pages with."""
+    """A browser for the tests of a module."""
     with browser() as mine:
         yield mine
 
 
 @pytest.fixture(scope="module")
 def fleet():
-    """Groups that never lived, for the agent's own page; one of them has a name that means harm."""
+    """Synthetic groups for the agent's page; one of them has a malicious name."""
     return FleetPage(rename={3: EVIL})
 
 
 @pytest.fixture(scope="module")
 def address(fleet):
-    """Where that page is."""
+    """The URL of that page."""
     with served(fleet.app()) as url:
         yield url

@@ -1,6 +1,6 @@
 """One real node for all tests that need it, with a Kafka and the chart.
 
-What they have in common takes minutes once: the image of this tree, and Kubernetes' programs, which are built and kept.
+Shared preparations take minutes once: the image of this tree, and Kubernetes' programs, which are built and cached.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUN_SECONDS_MAX = 300
 
 @pytest.fixture(scope="session")
 def machine():
-    """Reserve this machine for the run, if it can have a node; before anything is built, which takes minutes."""
+    """Reserve this machine for the run if it meets the requirements, before builds, which take minutes."""
     if missing := needs.missing():
         assert os.environ.get("CI") != "true", missing
         pytest.skip(missing)
@@ -41,7 +41,7 @@ def machine():
 
 @pytest.fixture(scope="session")
 def archives(machine, tmp_path_factory):
-    """The images of this tree by their names; built here, since the node's network has no way out."""
+    """The images of this tree by their names; built before, because the node's network has no route to the outside."""
     folder = tmp_path_factory.mktemp("images")
 
     def archive(reference, target):
@@ -55,7 +55,7 @@ def archives(machine, tmp_path_factory):
 def node(archives, tmp_path_factory):
     """A node with the images, and with the resources of the Prometheus operator."""
     definitions = kube_tools.operator_definitions()
-    java_runtime()  # the node's network has no way out: what comes from outside is here before
+    java_runtime()  # the node's network has no route to the outside: downloads happen before
     pause = images.pause_image(PAUSE, tmp_path_factory.mktemp("pause") / "pause.tar")
     with Node(Place(tools.cache() / "node"), [pause, *archives.values()]) as node:
         for kind in ("podmonitors", "prometheusrules", "servicemonitors"):
@@ -97,7 +97,7 @@ def run(node):
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,  # kubelet believes it only of an image whose user is a number
+            "runAsNonRoot": True,  # kubelet accepts runAsNonRoot only for an image with a numeric user
             "seccompProfile": {"type": "RuntimeDefault"},
         }
         mounts = [{"name": "tmp", "mountPath": "/tmp"}]

@@ -1,6 +1,6 @@
 """A typical consumer for pods: it reads until SIGTERM, or for SECONDS, and closes cleanly.
 
-SIGUSR1 makes it leak memory, some 60 MiB each second, until somebody ends it.
+SIGUSR1 makes it leak about 60 MiB per second until it is ended.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.clock import SystemClock
 
 POLL_MS = 200
-LEAK_BYTES = 12 << 20  # each poll
+LEAK_BYTES = 12 << 20  # per poll
 
 stop, leaking = threading.Event(), threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: stop.set())

@@ -8,7 +8,8 @@ from support.cluster.consumers import PARTITIONS, SECONDS_MAX, events, ready, sa
 from support.observer.observing import eventually
 
 LEAKED_BYTES = 2 << 30
-"""Bytes that a consumer leaks before memory counts as short: far more than other programs on the node use."""
+"""Bytes that a consumer leaks before memory counts as short: far more than other programs on the node use at that
+time."""
 
 GONE = ("member_failed", "member_gone", "member_left")
 """Triggers of a rebalance after a member is gone."""
@@ -58,7 +59,7 @@ def test_scaling_up_and_down_is_reported_by_both(consumers, release):
     assert sum(stalls.values()) >= 1, "no stall is exact: sidecars' events did not reach the observer"
 
 
-def test_a_rollout_is_reported_with_the_pods_that_went_and_came(consumers, release, kafka):
+def test_a_rollout_is_reported_with_its_old_and_new_pods(consumers, release, kafka):
     group = consumers.name
     consumers.deploy(2)
     eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
@@ -75,11 +76,11 @@ def test_a_rollout_is_reported_with_the_pods_that_went_and_came(consumers, relea
         ]
         return {event["where"]["pod"] for event in reported}
 
-    # The sidecar ends after its consumer, and sends what that said last.
+    # The sidecar ends after its consumer, and sends its last events.
     eventually(lambda: goodbyes() >= old, 60, waiting_for="the last words of both pods that went")
 
 
-def test_a_crash_is_no_goodbye_and_the_sidecar_outlives_it(consumers, release):
+def test_a_crash_is_reported_as_a_failure_and_the_sidecar_survives_it(consumers, release):
     group = consumers.name
     consumers.deploy(2)
     eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
@@ -108,8 +109,9 @@ def test_too_much_memory_ends_the_consumer_only(consumers, release):
     eventually(lambda: shared(consumers, 1), SECONDS_MAX, waiting_for="the consumer's return")
 
 
-def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumers, release):
-    """Kubelet evicts once two gibibytes less are available than at the test's begin, however much the machine has."""
+def test_memory_pressure_on_the_node_evicts_the_pod_that_causes_it(consumers, release):
+    """Kubelet evicts once available memory is two gibibytes below the test's start, independent of the machine's
+    memory."""
     group, node = consumers.name, consumers.node
     consumers.deploy(2, memory_max="64Gi")
     eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
@@ -118,7 +120,7 @@ def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumer
     seen = {}
 
     def evicted():
-        """Kubelet's event: the pod's own status shows no reason where the consumer ends in order within a second."""
+        """Kubelet's event, because the pod's status has no reason if the consumer ends cleanly within a second."""
         seen.update(node.memory(), phase=consumers.now(leaking)["status"]["phase"])
         return [event["message"] for event in consumers.events(leaking, "Evicted")]
 
@@ -133,7 +135,7 @@ def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumer
     assert {event["involvedObject"]["name"] for event in everywhere} == {leaking["metadata"]["name"]}
 
 
-def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):
+def test_an_eviction_is_reported_as_a_leave_and_a_new_pod_takes_over(consumers, release):
     group = consumers.name
     consumers.deploy(2)
     eventually(lambda: shared(consumers, 2), SECONDS_MAX, waiting_for="two consumers that share all partitions")
@@ -147,7 +149,7 @@ def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):
     assert name not in {pod["metadata"]["name"] for pod in consumers.settled(2)}
 
 
-def test_a_job_ends_although_its_sidecar_would_not(consumers, kafka):
+def test_a_job_ends_although_its_sidecar_runs_without_end(consumers, kafka):
     consumers.job("once", seconds=5)
     consumers.kubectl("wait", "--for=condition=complete", "job/once", "--timeout=100s")
     (pod,) = consumers.node.get("pods", "--namespace", consumers.name, "--selector=job=once")["items"]
@@ -159,7 +161,7 @@ def test_a_job_ends_although_its_sidecar_would_not(consumers, kafka):
 
 
 def restarts(pod) -> tuple[int, int]:
-    """How often the consumer and its sidecar were started again."""
+    """Restart counts of the consumer and its sidecar."""
     (consumer,) = pod["status"]["containerStatuses"]
     (beside,) = pod["status"]["initContainerStatuses"]
     return consumer["restartCount"], beside["restartCount"]

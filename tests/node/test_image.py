@@ -57,7 +57,7 @@ print(json.dumps({"status": status, "seconds": seconds, "cpu": used.ru_utime + u
 
 
 @pytest.mark.parametrize("reference", [IMAGE, PIPELINE_IMAGE])
-def test_it_says_what_it_is_and_runs_as_nobody_by_itself(archives, reference):
+def test_the_image_has_labels_and_runs_as_non_root_by_default(archives, reference):
     configured = images.configured(reference)
     assert configured["User"] == "65532:65532"
     assert configured["Entrypoint"] == ["rebalance-agent"]
@@ -66,13 +66,13 @@ def test_it_says_what_it_is_and_runs_as_nobody_by_itself(archives, reference):
     assert all(labels[name] for name in ("description", "licenses", "revision", "title"))
 
 
-def test_it_starts_soon(run):
+def test_the_image_starts_quickly(run):
     seen = json.loads(run("start", command=["python", "-c", START]).splitlines()[-1])
     assert seen["status"] == 0
     assert seen["cpu"] < START_CPU_SECONDS_MAX
 
 
-def test_it_is_small_and_runs_as_nobody_on_a_root_that_nobody_writes_to(run):
+def test_the_image_is_small_and_runs_as_non_root_with_a_read_only_root(run):
     seen = json.loads(run("look", command=["python", "-c", LOOK % (ABSENT,)]))
     assert seen.pop("bytes") < BYTES_MAX
     assert seen == {
@@ -84,12 +84,12 @@ def test_it_is_small_and_runs_as_nobody_on_a_root_that_nobody_writes_to(run):
     }
 
 
-def test_its_entry_point_is_the_agent(run):
+def test_the_entry_point_is_the_agent(run):
     assert run("version", args=["--version"]).startswith("rebalance-agent ")
 
 
 def test_the_pipeline_runs_without_a_network(run):
-    """Spark's jars and its Java are in the image; the brokers' and every other address are out of reach."""
+    """Spark's jars and its Java are in the image; brokers and all other addresses are unreachable."""
     stages = (
         "rebalance-agent pipeline synthesize --groups 2 --days 1 --seed 1 --out /tmp/history >/dev/null && "
         "rebalance-agent pipeline run --events /tmp/history --tables /tmp/tables --report /tmp/report.html"

@@ -38,7 +38,7 @@ def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, cons
     assert (before["metadata"]["labels"][version], after["metadata"]["labels"][version]) == ("0.0.1", __version__)
     assert after["spec"]["selector"] == before["spec"]["selector"]
 
-    # The new process goes on from what the old one wrote, and counts what it sees itself.
+    # The new process continues from the old one's snapshots, and counts its own observations.
     eventually(
         lambda: samples(aged.address, "kafka_rebalance_members", consumergroup=group),
         SECONDS_MAX,
@@ -50,7 +50,7 @@ def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, cons
     eventually(lambda: aged.completed(group, "member_joined"), SECONDS_MAX, waiting_for="a rebalance after the upgrade")
     reported = [event for event in events(kafka, group, "aged-events") if event["kind"] == "generation"]
     numbers = [event["generation"] for event in reported if not event.get("revision")]
-    assert numbers == list(range(min(numbers), max(numbers) + 1)), "one is missing, or reported twice"
+    assert numbers == list(range(min(numbers), max(numbers) + 1)), "a rebalance is missing or reported twice"
     aged.helm("uninstall", aged.name)
 
 
@@ -60,7 +60,7 @@ def older(node, folder):
     return folder / "rebalance-agent-0.0.1.tgz"
 
 
-def test_a_secret_that_is_missing_is_named_as_documented(node, kafka):
+def test_a_missing_secret_is_reported_as_documented(node, kafka):
     secret = ("--set=kafka.sasl.username=observer", "--set=kafka.sasl.password.secretName=observer")
     wanting = Release(node, kafka, "rebalance-agent", "wanting", ("--set=kafka.sasl.enabled=true", *secret))
     wanting.begin()
@@ -79,7 +79,7 @@ def test_a_secret_that_is_missing_is_named_as_documented(node, kafka):
     wanting.helm("uninstall", wanting.name)
 
 
-def test_removal_leaves_nothing(node, kafka):
+def test_an_uninstalled_release_leaves_no_objects(node, kafka):
     flags = ("--set=injection.enabled=true", "--set-string=injection.label=other", "--set=monitoring.enabled=true")
     other = Release(node, kafka, "other", "elsewhere", flags)
     other.install("--set=fullnameOverride=other")

@@ -30,7 +30,7 @@ def test_its_roundrobin_fails_on_mixed_subscriptions():
 
 
 def test_it_cannot_read_a_version_1_subscription_without_owned_partitions():
-    # Written by clients that said version 1 before they knew its field; one such member ends the leader's assignment.
+    # Some clients send version 1 without its field; one such member fails the leader's assignment.
     short = struct.pack(">hih1si", 1, 1, 1, b"t", -1)
     with pytest.raises(struct.error):
         ConsumerProtocolSubscription.decode(short)

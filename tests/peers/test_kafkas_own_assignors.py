@@ -72,7 +72,7 @@ def kafkas_own(java, name, subject):
 
 @st.composite
 def racked_groups(draw):
-    """Groups of equal and mixed subscriptions whose members and replicas mostly say their racks."""
+    """Groups of equal and mixed subscriptions, in which most members and replicas have racks."""
     racks = st.sampled_from(["r1", "r2", "r3"])
     topics = {}
     for name in draw(st.lists(st.sampled_from("abcd"), unique=True, min_size=1, max_size=4)):
@@ -87,7 +87,7 @@ def racked_groups(draw):
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
-def test_same_as_kafkas_own(java, name):
+def test_assignments_equal_those_of_kafkas_own_assignors(java, name):
     @given(groups().filter(lambda subject: subject.members))  # Java refuses a group without members
     @settings(max_examples=examples())
     def agree(subject):
@@ -96,7 +96,7 @@ def test_same_as_kafkas_own(java, name):
     agree()
 
 
-def test_range_matches_racks_as_kafkas_own_does(java):
+def test_range_matches_racks_like_kafkas_own(java):
     matched = 0
 
     @given(racked_groups())
@@ -109,10 +109,10 @@ def test_range_matches_racks_as_kafkas_own_does(java):
         matched += ours != STRATEGIES["range"].assign(rackless).members
 
     agree()
-    assert matched > 50, "the groups drawn must let racks matter"
+    assert matched > 50, "racks must matter in the random groups"
 
 
-def test_members_and_topics_sort_as_javas_strings_do(java):
+def test_members_and_topics_are_sorted_like_javas_strings(java):
     # U+FF5E sorts after U+1F600 in UTF-16 code units, before it by code point
     subject = group(
         {"\uff5e": 1, "\U0001f600": 2}, member("\uff5e", "\uff5e \U0001f600"), member("\U0001f600", "\uff5e \U0001f600")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 
 @settings(max_examples=examples())
 @given(st.text(max_size=40), st.sampled_from([1, 4, 50, 1_000]))
-def test_a_group_is_where_its_coordinator_is(group, partitions):
+def test_the_partition_of_a_group_is_that_of_its_coordinator(group, partitions):
     start_java()
     utils = jpype.JClass("org.apache.kafka.common.utils.Utils")
     assert offsets_partition(group, partitions) == int(utils.abs(jpype.JString(group).hashCode())) % partitions

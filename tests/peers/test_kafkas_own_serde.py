@@ -43,7 +43,7 @@ def as_kafka_says(record):
 @st.composite
 def records(draw):
     """A record's key and value, encoded by us."""
-    # Kafka 4.3 knows key version 0 with value version 0 only; older brokers wrote the others, so we read them.
+    # Kafka 4.3 supports key version 0 only with value version 0; older brokers wrote others, so we read them.
     key_version = draw(st.sampled_from([version for version in RECORDS if version != 0]))
     table = RECORDS[key_version]
     version = draw(st.sampled_from(table.value.versions))
@@ -53,7 +53,7 @@ def records(draw):
 
 @SLOW
 @given(messages(NOT_KEYS))
-def test_kafka_and_we_write_the_same_bytes_and_read_each_others(drawn):
+def test_kafka_and_this_package_write_the_same_bytes_and_read_each_others(drawn):
     message, version, fields = drawn
     theirs = kafkas(message.name).encode(version, kafka_form(message, version, fields))
     ours = message.encode(version, fields)
@@ -63,7 +63,7 @@ def test_kafka_and_we_write_the_same_bytes_and_read_each_others(drawn):
 
 @settings(SLOW, max_examples=examples())
 @given(messages(LATER))
-def test_what_a_later_kafka_adds_changes_nothing_for_this_one_and_us(drawn):
+def test_fields_of_a_later_kafka_change_nothing_for_kafka_and_this_package(drawn):
     message, version, fields = drawn
     data = message.encode(version, fields)
     decoded = BY_NAME[message.name].decode(data)
@@ -72,14 +72,14 @@ def test_what_a_later_kafka_adds_changes_nothing_for_this_one_and_us(drawn):
 
 @SLOW
 @given(records())
-def test_a_record_is_to_us_what_it_is_to_the_coordinator(drawn):
+def test_a_record_is_read_like_in_the_coordinator(drawn):
     key, value = drawn
     assert as_kafka_says(decode_record(key, value)) == serde().decode(key, value)
 
 
 @SLOW
 @given(records(), st.data())
-def test_what_we_read_in_damaged_bytes_is_what_the_coordinator_reads(drawn, data):
+def test_damaged_bytes_are_read_like_in_the_coordinator(drawn, data):
     key, value = drawn
     damaged = data.draw(mutated(value))
     try:
@@ -90,7 +90,7 @@ def test_what_we_read_in_damaged_bytes_is_what_the_coordinator_reads(drawn, data
 
 
 @pytest.mark.parametrize("row", range(len(CAPTURED)))
-def test_a_record_of_a_real_group_is_to_us_what_it_is_to_the_coordinator(row):
+def test_a_record_of_a_real_group_is_read_like_in_the_coordinator(row):
     key, value = CAPTURED[row]
     record = decode_record(key, value)
     assert as_kafka_says(record) == serde().decode(key, value)

@@ -55,7 +55,7 @@ def metric(name, is_sum, numbers):
 
 
 def metrics_data(metrics, attributes):
-    """Each metric has a resource of its own, as in what Java's clients push."""
+    """Each metric has its own resource, as in pushes of Java's clients."""
     whole = java(f"{OTLP}.metrics.v1.MetricsData").newBuilder()
     resource = java(f"{OTLP}.resource.v1.Resource").newBuilder()
     for name, value in attributes.items():
@@ -71,7 +71,7 @@ def metrics_data(metrics, attributes):
 
 @SLOW
 @given(METRICS, st.dictionaries(st.sampled_from(["group_id", "client_rack"]), st.text(st.characters(codec="utf-8"))))
-def test_what_kafkas_classes_write_is_read(metrics, attributes):
+def test_metrics_written_by_kafkas_classes_are_read(metrics, attributes):
     found = read_metrics(metrics_data(metrics, attributes), "abc", ("group_id",))
     assert found == PushedMetrics(
         {name: float(numbers[-1]) for name, _, numbers in metrics if name in set("abc")},
@@ -87,7 +87,7 @@ def kafkas_json(name, body):
     return json.loads(str(converter.write(message, 0).toString()))
 
 
-def test_kafkas_classes_read_both_answers():
+def test_kafkas_classes_read_both_responses():
     fields = {
         "error_code": 0,
         "client_instance_id": INSTANCE,
@@ -116,7 +116,7 @@ def test_kafkas_classes_read_both_answers():
     assert kafkas_json("PushTelemetryResponseData", pushed[5:]) == {"throttleTimeMs": 0, "errorCode": 118}
 
 
-def test_kafkas_classes_read_the_requests_as_we_do():
+def test_kafkas_classes_read_the_requests_like_this_package():
     head = len(get_request()) - 17  # a UUID, and no tagged fields
     for instance_id in (ZERO_UUID, INSTANCE):
         asked = get_request(instance_id)

@@ -46,7 +46,7 @@ def comparisons():
 
 
 @pytest.mark.parametrize("name", KAFKAS_CLASS)
-def test_kafkas_own_is_never_better_and_at_times_worse(comparisons, name):
+def test_kafkas_own_is_never_better_and_sometimes_worse(comparisons, name):
     found = comparisons[name]
     assert found.groups == 1_000
     assert found.ours_worse == 0
@@ -85,7 +85,7 @@ def test_kafkas_own_moves_more_in_this_group_than_its_balance_needs(java_sticky)
     assert squares_and_moves(subject, owners, ours) == (6, 1)
 
 
-def test_kafkas_own_fails_where_owned_partitions_are_gone(java_sticky):
+def test_kafkas_own_fails_if_owned_partitions_no_longer_exist(java_sticky):
     subject = group(
         {"t": 2}, member("a", "t", owned={"t": (5,)}, generation=1), member("b", "t", owned={"t": (6,)}, generation=1)
     )
@@ -94,7 +94,7 @@ def test_kafkas_own_fails_where_owned_partitions_are_gone(java_sticky):
     assert STICKY.assign(reported(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}
 
 
-def test_kafkas_own_hands_out_a_partition_that_never_was(java_sticky):
+def test_kafkas_own_assigns_a_nonexistent_partition(java_sticky):
     subject = group({"t": 2}, member("a", "t", owned={"t": (0, -1)}, generation=1), member("b", "t"))
     assert java_sticky(reported(subject)) == {"a": {"t": (-1,)}, "b": {"t": (0, 1)}}
     assert STICKY.assign(reported(subject)).members == {"a": {"t": (0,)}, "b": {"t": (1,)}}

@@ -28,7 +28,7 @@ REPEATED = [
     "shuffled-roundrobin",
     "weighted-sticky",
 ]
-"""Strategies whose decisions follow from what an event says, also if another process ran them."""
+"""Strategies whose decisions follow from an event, also if another process ran them."""
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -45,7 +45,7 @@ def test_every_decision_of_the_library_is_repeated(name, seed):
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
 @settings(max_examples=examples(25))
 @given(seed=SEEDS)
-def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name, seed):
+def test_the_librarys_own_sticky_is_repeated_even_if_not_required(name, seed):
     found = fidelity(history_of(walked(Walk(seed, newest=True), STRATEGIES[name], 6)))
     assert sum(line.agreeing for line in found.lines) == found.not_comparable
     assert sum(line.same_assignment for line in found.lines) == found.checked
@@ -57,11 +57,11 @@ def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name,
     recorded=st.sampled_from(["range", "sticky"]),
     name=st.sampled_from(["copartitioned-sticky", "range", "roundrobin", "shuffled-roundrobin", "sticky"]),
 )
-def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
+def test_each_step_of_a_replay_starts_from_the_previous_decision(seed, recorded, name):
     history = history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6))
     before, strategy = {}, STRATEGIES[name]
     for place, step in enumerate(replay_rebalances(history, strategy)):
-        before = {} if step.rebalance.fresh else before  # a member that joins an empty group starts anew
+        before = {} if step.rebalance.fresh else before  # a member that joins an empty group has no previous partitions
         members = tuple(
             MemberSubscription(each.member_id, each.topics, each.instance_id, before.get(identity, {}), 1)
             for identity, each in zip(step.rebalance.identities, step.rebalance.roster.members, strict=True)
@@ -82,7 +82,7 @@ def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
 
 @settings(max_examples=examples(25))
 @given(seed=SEEDS)
-def test_both_forms_of_a_strategy_decide_alike(seed):
+def test_both_forms_of_a_strategy_decide_equally(seed):
     history = history_of(walked(Walk(seed, newest=True), STRATEGIES["roundrobin"], 5))
     for name in ("sticky", "copartitioned-sticky"):
         if refusal(history, STRATEGIES[name]):
@@ -95,7 +95,7 @@ def test_both_forms_of_a_strategy_decide_alike(seed):
 
 @settings(max_examples=examples(25))
 @given(seed=SEEDS, recorded=st.sampled_from(["range", "roundrobin", "shuffled-roundrobin"]))
-def test_no_recommendation_is_worse_than_what_there_is(seed, recorded):
+def test_no_recommendation_is_worse_than_the_current_strategy(seed, recorded):
     found = what_if(history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6)))
     advice = recommend(found)
     if advice.strategy is None:
@@ -127,7 +127,7 @@ def clustered_anew(name, event):
     rebalances=st.integers(2, 4),
     late=st.integers(0, 2),
 )
-def test_no_recommendation_puts_more_topics_on_one_host_when_all_members_start_anew(recorded, late, **shape):
+def test_no_recommendation_puts_more_topics_on_one_host_after_a_restart_of_all_members(recorded, late, **shape):
     late = min(late, shape["hosts"] * shape["each"] - 1)
     events = on_hosts(recorded, topics=24, late=late, **shape)
     advice = recommend(what_if(history_of(events), EVEN))
@@ -138,6 +138,6 @@ def test_no_recommendation_puts_more_topics_on_one_host_when_all_members_start_a
 
 @settings(max_examples=examples(25))
 @given(seed=SEEDS)
-def test_who_ran_a_strategy_that_only_the_library_has_is_known(seed):
+def test_the_library_is_known_to_have_run_its_own_strategies(seed):
     events = walked(Walk(seed), STRATEGIES["weighted-sticky"], 3)
     assert {verdict(each) for each in events} == {(LIBRARY, None)}

@@ -16,18 +16,18 @@ SESSION_S = 45.0
 SETTINGS = SimulationSettings(initial_rebalance_delay_ms=0)
 
 MEMBERS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 3_000)), min_size=1, max_size=5)
-"""For each its time between polls, in units of 500 ms, and how long its revoked callback takes."""
+"""For each member its time between polls, in units of 500 ms, and the duration of its revoked callback."""
 
 
 def simulated(strategy, members, partitions, change):
-    """What happens when ``change`` does: the timeline, and the generations before and after it."""
+    """The effect of ``change``: the timeline, and the generations before and after it."""
     specs = [
         SimulatedMember(
             f"m{place}", ("t",), (strategy,), processing_ms=500 * units, revoked_ms=pause, heartbeat_interval_ms=1
         )
         for place, (units, pause) in enumerate(members)
     ]
-    # All at once: they are one generation, and their polls are at multiples of their times since then.
+    # All join at once, so they are one generation, and their polls are at multiples of their times since then.
     timeline = simulate({"t": TopicMetadata(partitions)}, [*(Join(0, each) for each in specs), change], SETTINGS)
     earlier = [each for each in timeline.generations if each.start_ms < AT_MS][-1]
     return timeline, earlier, timeline.generations[-1]
@@ -64,13 +64,13 @@ def check(strategy, members, partitions, change, expired=()):
 
 @pytest.mark.parametrize("strategy", ["sticky", "cooperative-sticky", "roundrobin"])
 @given(members=MEMBERS, partitions=st.integers(1, 12))
-def test_when_somebody_joins(strategy, members, partitions):
+def test_stalls_of_a_join_are_predicted(strategy, members, partitions):
     check(strategy, members, partitions, Join(AT_MS, SimulatedMember("new", ("t",), (strategy,))))
 
 
 @pytest.mark.parametrize("strategy", ["sticky", "cooperative-sticky", "roundrobin"])
 @given(members=MEMBERS, partitions=st.integers(1, 12))
-@example(members=[(1, 0), (1, 0), (3, 0)], partitions=2)  # who has nothing is waited for, too
-def test_when_somebody_dies(strategy, members, partitions):
+@example(members=[(1, 0), (1, 0), (3, 0)], partitions=2)  # the group also waits for members without partitions
+def test_stalls_of_a_crash_are_predicted(strategy, members, partitions):
     if len(members) > 1:
         check(strategy, members, partitions, Crash(AT_MS, "m0"), {"m0": SESSION_S})

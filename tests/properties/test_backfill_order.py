@@ -11,7 +11,7 @@ LOGS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), min_size=1, max_s
 
 
 @given(logs=LOGS, seed=st.integers(0, 2**32))
-def test_in_any_order_the_newest_record_of_a_group_wins_and_nothing_goes_backwards(logs, seed):
+def test_in_any_order_the_newest_record_of_a_group_counts_and_no_state_goes_back(logs, seed):
     """The tail starts at recorded ends while the backfill reads up to them, interleaved in any order."""
     chance = random.Random(seed)
     ends = {partition: chance.randint(0, len(log)) for partition, log in enumerate(logs)}

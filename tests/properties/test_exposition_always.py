@@ -60,7 +60,7 @@ def views(draw):
 
 
 @given(st.lists(views(), max_size=4), st.integers(1, 4))
-def test_every_page_is_well_formed_and_says_each_name_as_it_is(found, bound):
+def test_every_page_is_well_formed_with_unchanged_names(found, bound):
     limits = SeriesLimits(max_member_series=bound, top_topics=bound)
     found = list({view.group: view for view in found}.values())
     text = GroupsPage(lambda: found, FakeClock(NOW), limits).text()
@@ -73,7 +73,7 @@ def test_every_page_is_well_formed_and_says_each_name_as_it_is(found, bound):
 
 
 @given(views(), st.integers(1, 8))
-def test_folding_loses_no_member_and_keeps_the_bound(view, bound):
+def test_merging_loses_no_member_and_keeps_the_bound(view, bound):
     by_metric = {metric.name: each for metric, each in group_samples(view, SeriesLimits(bound)).by_metric.items()}
     owners = by_metric["kafka_rebalance_owner_members"]
     assert sum(members for _, members in owners) == len(view.members)
@@ -98,7 +98,7 @@ def test_running_counters_never_fall(start, later):
 
 
 @given(views())
-def test_the_cached_page_is_the_page_that_would_be_written_anew(view):
+def test_the_cached_page_equals_a_newly_rendered_one(view):
     held = [view]
     clock = FakeClock(NOW)
     page = GroupsPage(lambda: held, clock)
@@ -126,7 +126,7 @@ MORE = st.fixed_dictionaries(
 
 
 @given(views(), CHANGED, MORE, st.lists(st.integers(0, 2 * SLOWEST_SHOWN_SECONDS * 1000), min_size=1, max_size=3))
-def test_a_page_is_that_of_its_time_although_no_view_changed(view, changed, more, waits):
+def test_a_page_has_the_values_of_its_time_although_no_view_changed(view, changed, more, waits):
     held = [replace(view, **AT_REST | more | changed)]
     assert held[0].at_rest is not bool(changed)
     clock = FakeClock(NOW)
@@ -149,7 +149,7 @@ bodies = st.lists(
 
 
 @given(bodies)
-def test_a_body_is_accepted_as_a_whole_or_not_at_all(body):
+def test_a_body_is_accepted_completely_or_not_at_all(body):
     accepted = []
     app = EventsApp(lambda events, _dropped: accepted.append(events), FakeClock())
     status, _, answer = ask(app, EVENTS_PATH, "POST", body, content_length=str(len(body)))

@@ -94,7 +94,7 @@ EVENTS = st.lists(generations() | others(), max_size=25)
 
 @settings(max_examples=examples(60))
 @given(EVENTS)
-def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
+def test_the_history_is_bounded_and_can_be_requested(events):
     limits = HistoryLimits(rebalances=3, rollouts=1, reports=4, groups=1, size_bytes=8_000)
     history = EpisodeHistory(limits)
     for event in events:
@@ -112,7 +112,7 @@ def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
 
 @settings(max_examples=examples(60))
 @given(EVENTS)
-def test_whatever_is_remembered_can_be_said(events):
+def test_any_history_can_be_explained(events):
     text = explain([replace(event, group="g") for event in events], last=10)
     assert all(line.isprintable() for line in text.splitlines())
 

@@ -30,7 +30,7 @@ def server():
 
 
 def said(server, pieces):
-    """All that comes back."""
+    """All received bytes."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         received = b""
@@ -49,7 +49,7 @@ def bodies(received):
 
 @slow
 @given(st.integers(0, 3), st.lists(st.integers(0, 3 * len(REQUEST) + len(LAST)), max_size=6).map(sorted))
-def test_wherever_requests_are_cut_each_has_its_answer_in_order(server, number, cuts):
+def test_split_requests_are_answered_in_order(server, number, cuts):
     text = number * REQUEST + LAST
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
     assert bodies(said(server, pieces)) == [*number * [b"hello world/x"], b"/end"]
@@ -57,7 +57,7 @@ def test_wherever_requests_are_cut_each_has_its_answer_in_order(server, number, 
 
 @slow
 @given(st.lists(st.binary(max_size=300) | st.sampled_from([b"\r\n\r\n", REQUEST, b"GET / HTTP/1.1\r\n"]), max_size=5))
-def test_whatever_is_sent_the_next_client_is_served(server, caplog, pieces):
+def test_after_any_input_the_next_client_is_served(server, caplog, pieces):
     said(server, pieces)
     assert bodies(said(server, [LAST])) == [b"/end"]
     assert [record for record in caplog.records if record.exc_info] == []

@@ -26,7 +26,7 @@ def pages(draw):
 
 
 @given(pages())
-def test_it_reads_what_the_parser_of_prometheus_reads(pieces):
+def test_our_reader_agrees_with_prometheus_parser(pieces):
     read = [(row, sample) for row, samples in parsed_families(pieces) for sample in samples]
     assert [tuple(sample) for _, sample in read] == [tuple(each) for each in parsed_samples(b"".join(pieces).decode())]
     assert all(sample.name == row.name for row, sample in read)

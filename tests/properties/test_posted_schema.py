@@ -15,13 +15,13 @@ SCHEMA = posted_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 RANGES = st.sets(st.integers(0, 40)).map(lambda numbers: to_ranges(sorted(numbers)))
-"""A schema cannot say that ranges ascend, so the strategy does."""
+"""A schema cannot express ascending ranges, so the strategy generates them."""
 
 ODD = [
     None, True, 0.5, -1, 0, 2**63, -(2**63) - 1, "", "assign", "paused", "x" * (LABEL_MAX + 1), "x" * (TEXT_MAX + 1),
     [], [1], {}, {"t": 7}, {"t": "0-2"}, {"t": "a"}, {"pod": "p"}, {"pod": 1}, {"pod": "p" * (LABEL_MAX + 1)},
 ]  # fmt: skip
-"""Values that fit into some fields and not into others."""
+"""Values that are valid in some fields only."""
 
 
 def values(schema):
@@ -72,7 +72,7 @@ def accepted(data):
 
 
 @given(EVENTS)
-def test_what_the_schema_allows_is_accepted(event):
+def test_lines_allowed_by_the_schema_are_accepted(event):
     assert VALIDATOR.is_valid(event)
     (decoded,) = parse_events([json.dumps(event).encode()])
     assert decoded.group == event["group"]

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, lo
 from support.examples import examples
 
 SECRETS = st.text(string.ascii_letters + string.digits, min_size=24, max_size=40)
-"""Long enough to be in no text by chance."""
+"""Long enough not to occur in a text by chance."""
 
 WRONG = st.sampled_from(
     [
@@ -51,7 +51,7 @@ def test_no_error_shows_a_secret(name, secret, wrong):
 @given(
     st.sampled_from(sorted(SECRET_PROPERTIES)), SECRETS, st.sampled_from([{}, {"a": ["b"]}, {"acks": "1"}, {"x": None}])
 )
-def test_settings_show_no_secret_whether_they_are_taken_or_refused(name, secret, wrong):
+def test_neither_accepted_nor_refused_settings_show_a_secret(name, secret, wrong):
     try:
         loaded = load(ObserverSettings, None, {"kafka": {name: secret, **wrong}})
         reported = f"{loaded!r} {loaded} {shown_settings(loaded)}"
@@ -78,7 +78,7 @@ def test_a_traceback_in_the_log_shows_no_local_variable(form, secret):
 
 
 @given(SECRETS, st.text(max_size=20), st.text(max_size=20))
-def test_a_secret_that_somebody_put_into_a_text_is_starred(secret, before, after):
+def test_a_secret_within_a_text_is_replaced_by_stars(secret, before, after):
     shown = without_secrets(before + secret + after, {"sasl.password": secret, "client.id": "me"})
     assert secret not in shown
     assert without_secrets(before, {"sasl.password": secret, "client.id": before}) == before

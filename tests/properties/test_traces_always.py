@@ -101,7 +101,7 @@ def test_parents_are_roots_or_spans_of_the_same_event(events):
 
 
 @given(GENERATION_EVENTS)
-def test_the_root_spans_its_phases_and_comes_once(event):
+def test_the_root_spans_its_phases_and_is_unique(event):
     spans = spans_of([event])[0]
     within = event.previous_generation == event.generation
     assert [span.name for span in spans if span.parent_id is None] == ([] if event.revision or within else [ROOT])

@@ -1,3 +1,3 @@
 """Fixtures of all tests with real clients."""
 
-import support.kafka.closed_sockets  # noqa: F401 - for what it mends
+import support.kafka.closed_sockets  # noqa: F401 - for its effect

@@ -1,5 +1,5 @@
 """Soak: a real observer and broker for hours, while thousands of groups appear, rebalance and disappear.
 
-``make soak ARGS="--hours 2 --groups 2000"``. `churn` writes what their coordinator would, `samples` looks at the
-process, `slopes` says what grows and how surely, `page` writes the report, `run` ties them together and judges.
+``make soak ARGS="--hours 2 --groups 2000"``. `churn` writes the coordinator's records, `samples` measures the process,
+`slopes` detects growth with its confidence, `page` writes the report, `run` combines them and decides.
 """

@@ -1,6 +1,7 @@
-"""Synthetic groups: their coordinator's records at a steady rate, as members and whole groups come and go.
+"""Synthetic groups: their coordinator's records at a steady rate, as members join and leave, and groups appear and
+disappear.
 
-Names are used again, so that a cluster of so many groups is watched for ever and not one that grows.
+Names are reused, so that the number of groups in the cluster is constant.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ from rebalance_agent.clock import Clock
 __all__ = ["Churn"]
 
 STEP_S = 0.02
-"""Seconds between two writes of what is due."""
+"""Seconds between two writes of due records."""
 
 MEMBERS_MAX = 12
 COMMITS = 10
 """Offset commits for each generation."""
 
 GONE = 0.1
-"""Share of rebalances that are a group's deletion; its next is a birth. So that a group lives for minutes, and what is
-kept of groups is as it will always be when the samples begin: a slope in hours would be that of their growing older."""
+"""Share of rebalances that delete a group; its next one creates it again. So a group lives for minutes, and the data of
+groups has its final distribution of ages when samples begin: otherwise hours of aging would look like growth."""
 
 
 class Churn:
@@ -122,7 +123,7 @@ class Churn:
 def _age(chance: random.Random) -> int:
     """The generation of a group whose members have changed since long ago.
 
-    Were all groups of one age, their members' subscriptions, which name the generation, would be the same bytes and
-    kept once, and memory would grow for hours as the groups' ages come to differ.
+    If all groups had the same age, their members' subscriptions, which contain the generation, would be equal bytes
+    stored once, and memory would grow for hours while ages diverge.
     """
     return int(math.log(1 - chance.random()) / math.log(1 - GONE))

@@ -1,8 +1,8 @@
 """``make soak``: measures whether the observer grows while groups churn on a real broker for hours.
 
 ``make soak ARGS="--hours 2 --groups 2000 --report soak.html"``. Exit code 1 when memory, descriptors, threads,
-the time or size of a scrape, or the share of a core surely grow. First the history that is kept of each group is filled
-in a hurry, for until then memory grows as it should.
+the time or size of a scrape, or the share of a core certainly grow. First the bounded history of each group is filled
+quickly, because until then memory grows as designed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from soak.samples import MEASURES, Sample, sampled  # noqa: E402
 from soak.slopes import fitted  # noqa: E402
 
 WARM = 0.1
-"""Share of the time before samples count: the observer first works off the groups that were written at once."""
+"""Share of the time before samples count: the observer first processes the groups written at once."""
 
 FILLED_MAX = 25_000
 """Rebalances that fill the history of any number of groups: it is bounded in bytes."""
@@ -98,14 +98,14 @@ def main() -> int:
 
 
 def _soaked(options: argparse.Namespace) -> tuple[list[Sample], int, bool]:
-    """The samples, the number of rebalances meanwhile, and whether the observer ended on SIGTERM."""
+    """The samples, the number of rebalances in that time, and whether the observer ended on SIGTERM."""
     samples: list[Sample] = []
     rebalances = 0
     try:
         for sample, so_far in _observed(options):
             samples.append(sample)
             rebalances = so_far
-    except subprocess.TimeoutExpired:  # what was seen until then is worth reporting all the same
+    except subprocess.TimeoutExpired:  # report the samples so far
         return samples, rebalances, False
     return samples, rebalances, True
 
@@ -137,7 +137,7 @@ def _observed(options: argparse.Namespace) -> Iterator[tuple[Sample, int]]:
                 before = clock.monotonic(), watching.cpu_seconds()
         churn.stop()
         group, number = churn.last()
-        # One that reads no more takes no more, either.
+        # An observer that stopped reading would not grow either.
         watching.wait(lambda: watching.generation_of(group) == number, PATIENCE_S, 1.0)
 
 

@@ -51,7 +51,7 @@ def sampled(watching: Observer, clock: Clock, begun: float, cpu_before: tuple[fl
     process = psutil.Process(watching.process.pid)
     before = clock.monotonic()
     page = watching.metrics()
-    if "# HELP " not in page:  # nothing, or why not
+    if "# HELP " not in page:  # empty, or the reason of a failure
         raise SystemExit(f"the observer did not answer a scrape: {page[:200]}")
     scrape_ms = (clock.monotonic() - before) * 1000
     now, cpu = clock.monotonic(), watching.cpu_seconds()

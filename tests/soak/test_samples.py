@@ -20,12 +20,12 @@ def watching(page):
     )
 
 
-def test_a_look_measures_the_page():
+def test_a_sample_measures_the_page():
     page = "# HELP kafka_rebalance_members x\n" * 100
     assert sampled(watching(page), SystemClock(), 0.0, (0.0, 0.0)).scrape_mib == len(page) / 2**20
 
 
 @pytest.mark.parametrize("page", ["", "503 too many at once"])
-def test_what_is_no_page_of_metrics_is_none(page):
+def test_a_response_without_metrics_is_no_sample(page):
     with pytest.raises(SystemExit, match="did not answer a scrape"):
         sampled(watching(page), SystemClock(), 0.0, (0.0, 0.0))

@@ -26,20 +26,20 @@ def test_a_slope_is_found_within_its_error(per_hour):
     assert sum(within) >= 55
 
 
-def test_what_grows_is_reported_and_what_is_flat_or_falls_is_not():
+def test_only_growing_series_are_reported():
     assert all(fitted(HOURS, noisy(seed, 3.0)).grows(2.0) for seed in range(40))
     assert not any(fitted(HOURS, noisy(seed, -3.0)).grows(2.0) for seed in range(40))
     assert sum(fitted(HOURS, noisy(seed, 0.0)).sure for seed in range(500)) <= 5
 
 
-def test_growth_that_is_sure_and_small_is_allowed():
+def test_certain_but_small_growth_is_allowed():
     slope = fitted(HOURS, noisy(1, 0.2, noise=0.001))
     assert slope.sure
     assert not slope.grows(0.5)
 
 
-def test_noise_that_hangs_together_is_not_taken_for_growth():
-    """Memory goes up and down in long waves: as many samples as there are waves, and not as there are looks."""
+def test_correlated_noise_is_not_reported_as_growth():
+    """Memory changes in long waves: the number of waves counts as the number of samples."""
     waves = [100 + 5 * math.sin(hours * 2 * math.pi * 3) for hours in HOURS]
     assert not fitted(HOURS, waves).grows(1.0)
 
@@ -49,7 +49,7 @@ def test_two_samples_are_no_slope():
         fitted([0, 1], [1, 2])
 
 
-def test_the_page_says_what_grows():
+def test_the_page_names_growing_measures():
     chance = random.Random(3)
     samples = [
         Sample(hours, 150 + 30 * hours, 40, 20, 80 + chance.random(), 5 + chance.random() / 100, 0.1) for hours in HOURS

@@ -14,16 +14,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/spark/" in item.path.as_posix():
             item.add_marker(pytest.mark.spark)
-            # PySpark lets go of a socket whose file it goes on reading.
+            # PySpark drops a socket while it still reads its file.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
 @pytest.fixture(scope="session")
 def spark():
-    """Two threads and a gigabyte: what a laptop can spare."""
+    """Two threads and a gigabyte, suitable for a laptop."""
     settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
     with open_session(settings, "tests") as session:
-        logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each call where tests catch all levels
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each call if tests capture all levels
         yield session
     java = SparkContext._gateway.proc
     java.stdin.close()  # it ends by itself
@@ -32,5 +32,5 @@ def spark():
 
 @pytest.fixture
 def tables(spark, tmp_path):
-    """A folder of tables that no other test knows."""
+    """A folder of tables for this test only."""
     return DeltaTables(spark, str(tmp_path / "tables"))

@@ -1,5 +1,5 @@
 """Supply chain: the Python packages in ``requirements/*.lock``, and their known vulnerabilities.
 
-``make sbom`` and ``make audit``. `locks` reads what is locked, `programs` installs the tools where nothing else is,
-`bills` writes bills of materials, `audit` asks for known vulnerabilities and judges the answers.
+``make sbom`` and ``make audit``. `locks` reads locked packages, `programs` installs the tools separately, `bills`
+writes bills of materials, `audit` requests known vulnerabilities and evaluates the responses.
 """

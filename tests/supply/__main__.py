@@ -1,6 +1,6 @@
 """``make sbom`` and ``make audit``: bills of materials, and known vulnerabilities of Python packages.
 
-The audit is of ``requirements/*.lock``. Java, npm and Go have locks of their own: see docs/security.md.
+The audit covers ``requirements/*.lock``. Java, npm and Go have their own locks: see docs/security.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds known vulnerabilities of locked packages with pip-audit; a missing answer is an error.
 
-pip-audit itself takes a package that the database does not know for one without vulnerabilities, says "No known
-vulnerabilities found" and ends well: so it does of all of them behind a mirror that has packages and no database. And
-it ends with the same code where something is found and where nobody could be asked.
+pip-audit itself treats a package that is missing in the database as free of vulnerabilities, prints "No known
+vulnerabilities found" and exits with 0: behind a mirror without a database, for all packages. It also has the same exit
+code for findings and for an unreachable database.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def _ask(python: str, content: str, options: Sequence[str]) -> Answers:
         done = subprocess.run(command, capture_output=True, check=False, text=True)
         if report.exists():
             return answers(json.loads(report.read_text(encoding="utf-8")))
-        # It could not ask to the end, and does not print what was answered until then.
+        # It failed before the end, and does not print earlier results.
         return Answers({}, (done.stderr.strip().splitlines() or [""])[-1])
 
 
 def requirements(versions: Iterable[Version]) -> Iterator[str]:
     """Requirement files for pip-audit without markers, because it skips packages for other systems.
 
-    It refuses two versions of a package at once, so that what has several is in several files.
+    It refuses two versions of a package at once, so these are in separate files.
     """
     left = set(versions)
     while left:

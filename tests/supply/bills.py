@@ -10,14 +10,14 @@ import rebalance_agent
 from supply.locks import FOLDER
 
 RUNTIME = ("agent", "pipeline")
-"""Locks of what runs with the wheel, each in the image of that name; the others build and test."""
+"""Runtime locks, each for the image of that name; the others are for builds and tests."""
 
 
 def bill(python: str, lock: Path, *, validated: bool = True) -> str:
     """The bill as JSON. ``validated``: checked with CycloneDX's own schema, which takes some seconds.
 
     Raises:
-        RuntimeError: cyclonedx-py failed; says what it said.
+        RuntimeError: cyclonedx-py failed; the text is its output.
 
     """
     options = ("--pyproject", str(FOLDER.parent / "pyproject.toml"), "--spec-version", "1.6", "--output-reproducible")
@@ -27,7 +27,7 @@ def bill(python: str, lock: Path, *, validated: bool = True) -> str:
     if done.returncode:
         raise RuntimeError(f"cyclonedx-py failed on {lock.name}: {done.stderr.strip()}")
     content = json.loads(done.stdout)
-    # pyproject.toml leaves the version to the package, where cyclonedx-py does not look.
+    # The version is dynamic in pyproject.toml, which cyclonedx-py does not support.
     content["metadata"]["component"]["version"] = rebalance_agent.__version__
     return json.dumps(content, indent=2) + "\n"
 

@@ -1,4 +1,4 @@
-"""Installs pip-audit and cyclonedx-py of ``requirements/audit.lock`` into the cache of tools.
+"""Installs pip-audit and cyclonedx-py from ``requirements/audit.lock`` into the cache of tools.
 
 They install some 50 packages, which would otherwise be among the checked ones.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from supply.locks import FOLDER
 from support.runner.tools import cache
 
-INSTALL_SECONDS_MAX = 840  # twenty, but on a machine that has much else to do; its tests have more
+INSTALL_SECONDS_MAX = 840  # normally twenty seconds, more on a busy machine
 
 
 class UnavailableError(Exception):
@@ -38,7 +38,7 @@ def python(lock: Path = FOLDER / "audit.lock") -> str:
     with (folder / ".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not complete.exists():
-            shutil.rmtree(environment, ignore_errors=True)  # somebody was killed, or had no network
+            shutil.rmtree(environment, ignore_errors=True)  # an earlier installation was killed, or had no network
             _run([sys.executable, "-m", "venv", str(environment)])
             asked = (
                 "--quiet",

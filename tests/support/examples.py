@@ -1,7 +1,7 @@
 """The number of examples that Hypothesis tries.
 
-Sixty of each core rule with every change. ``--hypothesis-profile=quick``, which ``make test-fast`` has, tries 25, and
-``deep``, which ``make test-slow`` has, 500: these find what is rare.
+Sixty of each core rule with every change. ``--hypothesis-profile=quick`` (``make test-fast``) tries 25, and ``deep``
+(``make test-slow``) 500, to find rare cases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALL = 100
 
 def register_profiles() -> None:
     """Register the profiles, and load the one for every change."""
-    # How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
+    # The duration of an example depends on other load; pytest's own timeout ends a hanging one.
     common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("rebalance-agent", common, max_examples=USUAL)
     settings.register_profile("quick", common, max_examples=QUICK)

@@ -1,4 +1,4 @@
-"""Two names that differ never look the same: as a label, on a page, in a table."""
+"""Two different names never look the same in a label, on a page or in a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(st.
 
 
 def names_back(text):
-    """The name that `visible` made this text of."""
+    """The name from which `visible` made this text."""
     found = re.compile(r"(\\+)(ud[89a-f][0-9a-f]{2})")
 
     def read(match):
@@ -50,7 +50,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("one", ["a\ud800", "\\\ud800"])
-def test_a_name_and_its_escape_written_out_differ(way, one):
+def test_a_name_and_its_literal_escape_differ(way, one):
     other = one.replace("\ud800", "\\ud800")
     assert way(one) != way(other)
 
@@ -63,6 +63,6 @@ def test_two_names_are_two_label_values(one, other):
     assert (label(one) == label(other)) == (one == other)
 
 
-def test_usual_names_stay_as_they_are():
+def test_usual_names_are_unchanged():
     for name in ("orders", "b\xfccher", "C:\\users\\ud", "a\\b", "\\\\host", "\U0001f600"):
         assert visible(name) == name

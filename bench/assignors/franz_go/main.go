@@ -1,7 +1,7 @@
-// One of franz-go's balancers on one case, timed: franz_go STRATEGY FILE CALLS SECONDS.
+// Times one of franz-go's balancers on one case: franz_go STRATEGY FILE CALLS SECONDS.
 //
-// It prints "ready", then the CPU nanoseconds of each call on a line of its own. Timed is Balance alone, on the calling
-// thread: MemberBalancer, which decodes the members' subscriptions, is not, nor is the encoding of the plan.
+// It prints "ready", then a line with the CPU nanoseconds of each call. Only Balance is timed, on the calling thread:
+// neither MemberBalancer, which decodes the members' subscriptions, nor the encoding of the plan.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(arguments []string) error {
 	}
 	fmt.Println("ready")
 	runtime.LockOSThread()
-	// The first call is for the caches.
+	// The first call warms the caches.
 	if _, err := balance(balancer, members, topics); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func run(arguments []string) error {
 	return nil
 }
 
-// read returns the topics and the members, in the order that the client puts them in before it asks a balancer.
+// read returns the topics and the members, in the client's order of a balancer's input.
 func read(path string) (map[string]int32, []kmsg.JoinGroupResponseMember, error) {
 	file, err := os.Open(path)
 	if err != nil {

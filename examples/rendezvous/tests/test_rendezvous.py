@@ -1,4 +1,4 @@
-"""The strategy's own promises. Whether results are valid is checked by kafka-rebalance-agent when it runs."""
+"""The strategy's own promises. kafka-rebalance-agent checks at runtime that results are valid."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def test_the_installed_name_is_this_strategy():
     assert strategy("cooperative-rendezvous").protocol == "cooperative"
 
 
-def test_every_partition_has_an_owner_whatever_the_order_of_members():
+def test_every_partition_has_an_owner_in_any_order_of_members():
     assert owners(group("a", "b", "c")) == owners(group("c", "a", "b"))
     assert len(owners(group("a", "b", "c"))) == 67
 
 
 @pytest.mark.parametrize(("slack", "most"), [("0", 20), ("25", 25), ("1000", 60)])
-def test_no_member_gets_more_of_a_topic_than_its_share_and_the_slack(slack, most):
+def test_no_member_gets_more_of_a_topic_than_its_share_plus_the_slack(slack, most):
     owned = list(owners(group("a", "b", "c", **{"slack.percent": slack})).items())
     for name in "abc":
         assert sum(owner == name and topic == "orders" for (topic, _), owner in owned) <= most
 
 
-def test_with_slack_enough_only_the_partitions_of_the_member_that_left_move():
+def test_with_enough_slack_only_the_partitions_of_the_member_that_left_move():
     before, after = (owners(group(*names, **{"slack.percent": "1000"})) for names in ("abc", "ab"))
     assert all(after[partition] == owner for partition, owner in before.items() if owner != "c")

@@ -3,7 +3,8 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Name of the release's objects: release and chart, without saying the same twice. At most 63 characters, as a Service may have. */}}
+{{/* Name of the release's objects: RELEASE-CHART, or RELEASE if it contains the chart's name. At most 63 characters,
+the limit of Services. */}}
 {{- define "rebalance-agent.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
@@ -13,7 +14,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Name and version as a label may hold them. */}}
+{{/* Chart name and version as a valid label value. */}}
 {{- define "rebalance-agent.chart" -}}
 {{- printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
@@ -22,7 +23,8 @@
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
 
-{{/* What selects pods, besides app.kubernetes.io/component: it never changes, for a Deployment's selector cannot. */}}
+{{/* Labels that select pods, besides app.kubernetes.io/component. They never change, because a Deployment's selector is
+immutable. */}}
 {{- define "rebalance-agent.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "rebalance-agent.name" . | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
@@ -40,14 +42,15 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- include "rebalance-agent.merged" (list (include "rebalance-agent.selectorLabels" . | fromYaml) $common $own) -}}
 {{- end -}}
 
-{{/* Labels of pods of .component, with .more of the values; none of these can change what selects them. */}}
+{{/* Labels of pods of .component, plus .more from the values, which cannot override the selector's labels. */}}
 {{- define "rebalance-agent.podLabels" -}}
 {{- $selecting := include "rebalance-agent.selectorLabels" .context | fromYaml -}}
 {{- $_ := set $selecting "app.kubernetes.io/component" .component -}}
 {{- include "rebalance-agent.merged" (list $selecting .more (include "rebalance-agent.labels" .context | fromYaml)) -}}
 {{- end -}}
 
-{{/* Labels or annotations of several values, each key once, for not all readers of YAML allow two: those that come first win. */}}
+{{/* Merges labels or annotations. Earlier mappings override later ones. Each key is rendered once, because some YAML
+parsers reject duplicates. */}}
 {{- define "rebalance-agent.merged" -}}
 {{- $all := dict -}}
 {{- range . -}}{{- $all = merge $all (default (dict) .) -}}{{- end -}}
@@ -67,7 +70,7 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- include "rebalance-agent.imageReference" (dict "image" .Values.image "version" .Chart.AppVersion) -}}
 {{- end -}}
 
-{{/* The reference that .image means; .version where it names no tag. A digest wins over a tag. */}}
+{{/* Reference of .image. A digest overrides the tag; an empty tag means .version. */}}
 {{- define "rebalance-agent.imageReference" -}}
 {{- $name := .image.repository -}}
 {{- with .image.registry -}}{{- $name = printf "%s/%s" . $name -}}{{- end -}}
@@ -78,17 +81,17 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 {{- end -}}
 
-{{/* A single value as text; numbers without an exponent, which Helm gives to those from a million on. */}}
+{{/* A scalar as text. Helm would write numbers from 1,000,000 with an exponent. */}}
 {{- define "rebalance-agent.text" -}}
 {{- kindIs "string" . | ternary . (toRawJson .) -}}
 {{- end -}}
 
-{{/* Of containers: what the profile `restricted` wants, and a root file system that nobody writes to. */}}
+{{/* Security context of containers: the profile `restricted`, and a read-only root file system. */}}
 {{- define "rebalance-agent.securityContext" -}}
 {{- toYaml .Values.securityContext -}}
 {{- end -}}
 
-{{/* Of pods of this chart's own. */}}
+{{/* Security context of this chart's own pods; injected sidecars use their pod's. */}}
 {{- define "rebalance-agent.podSecurityContext" -}}
 {{- toYaml .Values.podSecurityContext -}}
 {{- end -}}

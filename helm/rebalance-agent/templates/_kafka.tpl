@@ -1,8 +1,8 @@
 {{/*
-How every role connects to Kafka, from the values under `kafka`.
+The Kafka connection of every role, from the values under `kafka`.
 
 Secrets are files, never variables or arguments: `rebalance-agent.kafka.sources` puts them into a projected volume that is
-mounted at /etc/rebalance-agent, and the properties name them there.
+mounted at /etc/rebalance-agent, and properties refer to these paths.
 */}}
 
 {{/* Kafka client properties under librdkafka's names, as a YAML mapping of texts. */}}
@@ -16,7 +16,7 @@ mounted at /etc/rebalance-agent, and the properties name them there.
 {{- end }}
 {{- end -}}
 
-{{/* Those of them that have values of their own. */}}
+{{/* The properties that come from separate values (bootstrapServers, tls, sasl). */}}
 {{- define "rebalance-agent.kafka.own" -}}
 {{- $tls := .Values.kafka.tls -}}
 {{- $sasl := .Values.kafka.sasl -}}
@@ -45,7 +45,7 @@ sasl.password.file: {{ $folder }}/password
 {{- end }}
 {{- end -}}
 
-{{/* Properties whose values nobody may see. */}}
+{{/* Properties whose values are secret. */}}
 {{- define "rebalance-agent.kafka.secrets" -}}
 - sasl.oauthbearer.assertion.private.key.passphrase
 - sasl.oauthbearer.assertion.private.key.pem
@@ -64,7 +64,7 @@ sasl.password.file: {{ $folder }}/password
 {{- end }}
 {{- end -}}
 
-{{/* Sources of a projected volume with the secrets that these properties name, to be mounted at /etc/rebalance-agent. */}}
+{{/* Sources of a projected volume, for the mount at /etc/rebalance-agent, with the secrets of these properties. */}}
 {{- define "rebalance-agent.kafka.sources" -}}
 {{- $tls := .Values.kafka.tls -}}
 {{- $sasl := .Values.kafka.sasl -}}

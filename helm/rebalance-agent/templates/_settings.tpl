@@ -1,6 +1,6 @@
 {{/*
-The settings file of observer, pipeline and tests (docs/observe.md): the values `observer.settings`, and what the chart
-makes of others. It is mounted at /etc/rebalance-agent, with the secrets that it names beside it.
+The settings file of observer, pipeline and tests (docs/observe.md): the values `observer.settings`, and settings that
+follow from other values. It is mounted at /etc/rebalance-agent, beside the Secrets it refers to.
 */}}
 
 {{- define "rebalance-agent.settings" -}}
@@ -41,7 +41,7 @@ replicas_group: {{ include "rebalance-agent.observer.group" . }}
 {{- end }}
 {{- end -}}
 
-{{/* Sources of the projected volume that has these files. */}}
+{{/* Sources of the projected volume with these files. */}}
 {{- define "rebalance-agent.listener.sources" -}}
 {{- $folder := .folder -}}
 {{- with .listener.tls }}
@@ -66,7 +66,7 @@ replicas_group: {{ include "rebalance-agent.observer.group" . }}
 {{- end }}
 {{- end -}}
 
-{{/* Sources of the projected volume with the settings, and the secrets for Kafka that they name. */}}
+{{/* Sources of the projected volume with the settings and their Secrets for Kafka. */}}
 {{- define "rebalance-agent.settings.sources" -}}
 - configMap:
     name: {{ include "rebalance-agent.fullname" . }}-settings
@@ -75,7 +75,7 @@ replicas_group: {{ include "rebalance-agent.observer.group" . }}
 {{- end }}
 {{- end -}}
 
-{{/* The same with the certificates and tokens of the observer's ports: its volume. */}}
+{{/* The observer's volume: the same, plus certificates and tokens of its ports. */}}
 {{- define "rebalance-agent.settings.volume" -}}
 name: settings
 projected:

@@ -5,7 +5,8 @@ The sidecar, for charts that have this one as a dependency (examples/helm/consum
 
 for an init container (the first one: it begins before all others and ends after them), and with the same argument
 `rebalance-agent.sidecar.volumes` for its volumes and `rebalance-agent.sidecar.address` for the environment of the consumer's
-container. `workload` and `image` are what the observer shows of the consumer and knows deploys by; both may be missing.
+container. The observer shows `workload` and `image` with the consumer, and recognises deploys by them; both are
+optional.
 */}}
 {{- define "rebalance-agent.sidecar" -}}
 {{- $chart := .chart -}}
@@ -103,7 +104,8 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* Gives a consumer's instrumentation the address of the sidecar. Behind a gateway it sends nothing: the gateway sees all. */}}
+{{/* The sidecar's address for the consumer's instrumentation. Empty behind a gateway, which already sees everything
+that would be sent. */}}
 {{- define "rebalance-agent.sidecar.address" -}}
 - name: REBALANCE_AGENT_EVENTS_URL
   value: {{ get (default (dict) .chart.Values.sidecar.settings) "gateway_groups" | empty | ternary "http://127.0.0.1:29309/v1/events" "" | quote }}
@@ -129,25 +131,25 @@ timeoutSeconds: 2
 failureThreshold: 8
 {{- end -}}
 
-{{/* A sidecar that ends would keep the pod from starting: with a wrong setting it says so, and stays. */}}
+{{/* If the sidecar exited, the pod would not start. So with a wrong setting it logs the error and keeps running. */}}
 {{- define "rebalance-agent.sidecar.args" -}}
 [sidecar, --stay]
 {{- end -}}
 
 {{/*
-Waits until the sidecar listens, and gives up into success: other containers are kept back for these seconds at most. It is
-no probe of Kubernetes' own kinds since those that fail restart the container, and keep the others back as long as they do.
+Waits until the sidecar listens, and succeeds after a timeout, so other containers wait at most these seconds.
+Kubernetes' own probes do not fit: a failing probe restarts the container, and blocks the others until it succeeds.
 */}}
 {{- define "rebalance-agent.sidecar.startup" -}}
 [python, -m, rebalance_agent.runtime.startup]
 {{- end -}}
 
-{{/* Where it serves its metrics. */}}
+{{/* Listen address of its metrics. */}}
 {{- define "rebalance-agent.sidecar.listen" -}}
 {{- .Values.listenHost }}:29308
 {{- end -}}
 
-{{/* Variable of the setting that `.` names. */}}
+{{/* Environment variable of the setting `.`. */}}
 {{- define "rebalance-agent.sidecar.variable" -}}
 REBALANCE_AGENT_{{ . | upper }}
 {{- end -}}

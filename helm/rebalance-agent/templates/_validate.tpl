@@ -1,4 +1,4 @@
-{{/* What the schema cannot say: values that need each other. Each message says what to do. */}}
+{{/* Checks that a schema cannot express: values that depend on each other. Each message contains the remedy. */}}
 {{- define "rebalance-agent.validate" -}}
 {{- $sasl := .Values.kafka.sasl -}}
 {{- if and $sasl.enabled (ne $sasl.mechanism "OAUTHBEARER") (or (not $sasl.username) (not $sasl.password.secretName)) -}}

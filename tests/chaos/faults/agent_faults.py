@@ -123,7 +123,7 @@ def _starve(context, agent, seconds):
     how = "went on" if life.running else "ended"
     print(f"           {how} with {MEMORY_BYTES >> 20} MiB more at most", flush=True)
     life.limit_memory(None)
-    # Who ran out of memory once may be in any state: what an orchestrator does is to start it anew.
+    # A process that ran out of memory may be in any state: restart it, as an orchestrator does.
     life.kill()
     agent.start()
 

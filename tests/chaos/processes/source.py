@@ -56,6 +56,6 @@ class Source:
     def _note(self, error, message):
         if error is not None and error.fatal():
             self.errors.append(f"nothing more was taken: {error.str()}")
-        # Of one that was sent again and turned out to have been taken before, nobody knows the offset.
+        # The offset of a record that was accepted at its first attempt, but sent again, is unknown.
         if error is None and message.offset() is not None:
             self.written.add((message.partition(), message.offset()))

@@ -61,13 +61,13 @@ def api():
         ("/api/v1/groups/nobody", "", 404),
     ],
 )
-def test_answers_are_what_the_document_says(api, path, query, expected):
+def test_responses_match_the_document(api, path, query, expected):
     status, answer = ask(api, path, query)
     assert status == expected
     assert problems(openapi_document(), path, answer, status) == []
 
 
-def test_an_answer_that_the_document_does_not_allow_is_noticed(api):
+def test_a_response_that_the_document_does_not_allow_is_detected(api):
     _, answer = ask(api, "/api/v1/groups")
     answer["groups"][0]["members"] = "two"
     answer["groups"][1]["colour"] = "red"
@@ -76,7 +76,7 @@ def test_an_answer_that_the_document_does_not_allow_is_noticed(api):
 
 
 def test_every_field_of_a_whole_rebalance_is_filled_by_the_example(api):
-    """Or the comparison above would say nothing of it."""
+    """Otherwise the comparison above would not cover it."""
     detail = ask(api, f"/api/v1/groups/orders/rebalances/{EVENTS[0].event_id}")[1]
     assert detail["reports"]
     assert detail["rebalance"].keys() | {"started_ms"} == set(
@@ -84,12 +84,12 @@ def test_every_field_of_a_whole_rebalance_is_filled_by_the_example(api):
     )
 
 
-def test_every_schema_is_one():
+def test_every_schema_is_valid():
     for schema in openapi_document()["components"]["schemas"].values():
         Draft202012Validator.check_schema(schema)
 
 
-def test_every_reference_leads_somewhere():
+def test_every_reference_resolves():
     document = openapi_document()
     known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
 
@@ -106,7 +106,7 @@ def test_every_reference_leads_somewhere():
     assert set(references(document)) <= known
 
 
-def test_every_field_says_what_it_is():
+def test_every_field_has_a_description():
     nameless = {
         f"{name}.{field}"
         for name, schema in openapi_document()["components"]["schemas"].items()

@@ -47,7 +47,7 @@ def test_the_schema_of_posted_events_is_current():
     assert (DOCS / "posted-events.schema.json").read_bytes() == posted_schema_json()
 
 
-def test_the_event_of_the_page_for_any_language_is_accepted_and_its_wrong_form_is_refused_as_the_page_says():
+def test_the_pages_example_event_is_accepted_and_its_wrong_form_refused_with_the_documented_error():
     page = (DOCS / "report-from-any-language.md").read_text(encoding="utf-8")
     (line,) = re.findall(r"^<?.*'END'\n(.*)\nEND$", page, re.MULTILINE)
     (event,) = parse_events([line.encode()])

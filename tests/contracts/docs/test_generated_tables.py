@@ -1,4 +1,4 @@
-"""The generated tables in hand-written pages are those that `make docs` writes."""
+"""The generated tables in hand-written pages equal the output of `make docs`."""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ def links(page):
 
 
 def anchors(page):
-    """What GitHub makes of the page's headings: words in lower case, joined with dashes."""
+    """GitHub's anchors of the page's headings: words in lower case, joined with dashes."""
     text = re.sub(r"^( *)(```+).*?^\1\2 *$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     titles = re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", re.sub(LINK, "]", title)).lower().replace(" ", "-") for title in titles}
@@ -48,7 +48,7 @@ def reachable(start):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_relative_link_leads_somewhere(page):
+def test_every_relative_link_resolves(page):
     lost = [
         f"{target.relative_to(ROOT)}{'#' + anchor if anchor else ''}"
         for target, anchor in links(page)
@@ -71,7 +71,7 @@ def test_every_picture_is_shown():
     assert set((ROOT / "docs" / "images").rglob("*.svg")) - shown == set()
 
 
-def test_a_lost_link_is_noticed(tmp_path):
+def test_a_broken_link_is_detected(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "# A `b`: c\n[x](gone.md) `[y](code.md)`\n```sh\n[z](block.md)\n```\n[here](#a-b-c) [out](https://x.org)\n"

@@ -54,11 +54,11 @@ def test_types_and_labels_are_those_of_the_catalogue(role):
 
 
 @pytest.mark.parametrize("role", SCRAPES)
-def test_promtool_has_nothing_to_say(role):
+def test_promtool_reports_no_problem(role):
     assert promtool_says(SCRAPES[role]) == ""
 
 
-def test_every_closed_value_of_a_counter_is_there_at_zero():
+def test_every_closed_value_of_a_counter_starts_at_zero():
     shown = families(SCRAPES[ExporterRole.OBSERVER]) | families(SCRAPES[ExporterRole.GATEWAY])
     for row in CATALOGUE:
         if row.kind is MetricType.COUNTER and row.role is not ExporterRole.SIDECAR:

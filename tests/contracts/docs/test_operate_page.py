@@ -18,7 +18,7 @@ OF_THE_PIPELINE = {
     ("group", OWN_GROUPS, "prefix", "Read"),
     *(("topic", ObserverSettings().baselines_topic, "literal", right) for right in ("Read", "Write", "Create")),
 }
-"""Besides the observer's: Spark's consumer groups, and `aggregate --publish` (docs/pipeline.md)."""
+"""Rights in addition to the observer's: Spark's consumer groups, and `aggregate --publish` (docs/pipeline.md)."""
 
 NEEDED = {
     "rebalance-agent": ObserverSettings(replicas_group="rebalance-agent"),
@@ -36,7 +36,7 @@ def users() -> dict[str, dict]:
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_a_user_has_what_the_role_needs(name):
+def test_a_user_has_the_rights_of_its_role(name):
     given = {
         (operation, acl["resource"]["type"], acl["resource"]["name"])
         for acl in users()[name]["spec"]["authorization"]["acls"]
@@ -46,7 +46,7 @@ def test_a_user_has_what_the_role_needs(name):
     assert given == needed
 
 
-def test_the_pipeline_has_what_it_needs_besides():
+def test_the_pipeline_has_its_additional_rights():
     (acls,) = (each["acls"] for each in manifests() if "acls" in each)
     given = {(*acl["resource"].values(), operation) for acl in acls for operation in acl["operations"]}
     assert given == OF_THE_PIPELINE

@@ -25,7 +25,7 @@ def test_a_section_names_the_columns_of_its_table(name):
     assert sorted(named) == sorted(TABLES[name].schema.names)
 
 
-def test_the_message_that_is_shown_is_one():
+def test_the_shown_message_is_valid():
     [text] = re.findall(r"```json\n(.*?)```", SECTIONS["baselines"], re.DOTALL)
     baseline = baseline_from_json(text.encode())
     assert isinstance(baseline, GroupBaseline)

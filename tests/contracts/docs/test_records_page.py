@@ -17,7 +17,7 @@ def test_the_kinds_are_those_of_the_tables():
     assert listed == {version: table.kind for version, table in RECORDS.items()}
 
 
-def test_what_is_counted_is_counted_in_metrics_of_the_catalogue():
+def test_counters_on_the_page_are_in_the_catalogue():
     named = re.findall(r"`(rebalance_agent_\w+)(?:\{(\w+)=\"(\w+)\"\})?`", PAGE)
     assert len(named) >= 4
     for name, label, value in named:

@@ -32,7 +32,7 @@ def _tests(body, within=""):
 
 
 @pytest.mark.parametrize(("path", "name"), TESTS)
-def test_pytest_finds_a_test_by_the_name_that_is_given(path, name):
+def test_pytest_finds_a_test_by_its_given_name(path, name):
     assert name in collected(path)
 
 
@@ -42,7 +42,7 @@ def test_every_row_names_a_test_and_no_test_without_its_name():
     assert re.findall(r"`tests/[\w/.]+`", PAGE) == []
 
 
-def test_files_that_enforce_something_are_there():
+def test_enforcing_files_exist():
     named = {each for row in ROWS for each in re.findall(r"`([\w/]+(?:\.py|/))`", row[1])}
     assert len(named) > 15
     assert {each for each in named if not (PACKAGE / each).exists()} == set()

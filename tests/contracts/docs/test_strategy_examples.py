@@ -13,10 +13,10 @@ from rebalance_agent.cli.main import main
 
 PAGES = {page.stem: page for page in (Path(__file__).parents[3] / "docs" / "strategies").glob("*.md")}
 SESSIONS = ("lag-aware", "rack-aware-sticky", "redundant", "sticky")
-"""Pages that show a console: ``cat group.json``, then commands whose answers ``jq`` cuts."""
+"""Pages with a console: ``cat group.json``, then commands whose output ``jq`` filters."""
 
 PAIRS = ("copartitioned-sticky", "task-sticky")
-"""Pages that show a group, and after the command a part of its answer."""
+"""Pages with a group, a command, and a part of its output."""
 
 
 def blocks(page, language):
@@ -49,13 +49,13 @@ def jq(expression, value):
         yield json.dumps(found, separators=(",", ":"))
 
 
-def test_no_page_shows_an_answer_that_is_not_replayed():
+def test_every_output_on_a_page_is_tested():
     assert {name for name in PAGES if blocks(name, "console")} == set(SESSIONS)
     assert {name for name in PAGES if blocks(name, "json")} == set(PAIRS)
 
 
 @pytest.mark.parametrize("page", SESSIONS)
-def test_a_console_shows_what_the_commands_print(assign, page):
+def test_consoles_show_the_real_output(assign, page):
     (session,) = blocks(page, "console")
     cat, *steps = re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]
     shown, _, group = cat.partition("\n")
@@ -72,14 +72,14 @@ def commands(page):
 
 
 @pytest.mark.parametrize("page", PAIRS)
-def test_a_part_of_the_answer_is_what_the_command_prints(assign, page):
+def test_parts_of_outputs_are_real(assign, page):
     group, answer, *_ = blocks(page, "json")
     (command,) = commands(page)
     shown, printed = json.loads(answer), assign(command, group)
     assert shown == {key: printed[key] for key in shown}
 
 
-def test_a_copy_takes_over_as_the_page_says(assign):
+def test_a_standby_takes_over_as_documented(assign):
     group, before, after = (json.loads(block) for block in blocks("copartitioned-sticky", "json"))
     stays = [member for member in group["members"] if member["id"] != "m2"]
     for member in stays:

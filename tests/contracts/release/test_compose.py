@@ -1,6 +1,6 @@
 """compose.yaml is valid, and its files, services, flags and settings exist.
 
-No Docker is needed, and nothing is started: images of others are taken on trust.
+It needs no Docker and starts nothing; images of others are not checked.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ COMPOSE_SPECIFICATION = (
     "github.com/compose-spec/compose-go/v2@v2.9.0",
     "h1:UHSv/QHlo6QJtrT4igF1rdORgIUhDo1gWuyJUoiNNIM=",
 )
-"""The Go module that holds the specification's JSON schema, and what it hashes to; nothing of it is built."""
+"""The Go module with the specification's JSON schema, and its checksum; it is not built."""
 
 
 def mounted(service: str) -> dict[str, Path]:
-    """Files and folders of the repository by where they are in a container."""
+    """Files and folders of the repository, by their path in a container."""
     binds = [each.split(":") for each in SERVICES[service].get("volumes", ()) if each.startswith("./")]
     return {inside: ROOT / outside for outside, inside, *_ in binds}
 
@@ -48,7 +48,7 @@ def agents() -> dict[str, list[str]]:
     }
 
 
-def test_what_compose_mounts_is_there():
+def test_mounted_files_exist():
     paths = [path for service in SERVICES for path in mounted(service).values()]
     assert len(paths) >= 5
     assert [str(path) for path in paths if not path.exists()] == []
@@ -67,7 +67,7 @@ def test_compose_builds_its_image_once():
     assert built in {each["image"] for each in SERVICES.values() if "build" not in each}
 
 
-def test_each_consumer_of_compose_has_a_sidecar_of_its_own():
+def test_each_consumer_of_compose_has_its_own_sidecar():
     networks = [service["network_mode"] for name, service in SERVICES.items() if name.startswith("consumer-")]
     assert sorted(networks) == sorted(f"service:{name}" for name in SERVICES if name.startswith("sidecar-"))
 
@@ -80,12 +80,12 @@ def test_the_images_of_others_have_a_tag_that_can_be_pinned_to_a_digest():
     ] == []
 
 
-def test_compose_is_what_its_specification_allows():
+def test_compose_is_valid_by_its_specification():
     schema = json.loads((module(*COMPOSE_SPECIFICATION) / "schema" / "compose-spec.json").read_text(encoding="utf-8"))
-    jsonschema.Draft7Validator(schema).validate(COMPOSE)  # what the schema calls itself, jsonschema does not know
+    jsonschema.Draft7Validator(schema).validate(COMPOSE)  # jsonschema does not know the schema's own dialect
 
 
-def test_services_that_others_need_are_there_and_say_when_they_are_well():
+def test_required_services_exist_and_have_health_checks():
     for service in SERVICES.values():
         for needed, how in service.get("depends_on", {}).items():
             assert how == {"condition": "service_healthy"}
@@ -93,7 +93,7 @@ def test_services_that_others_need_are_there_and_say_when_they_are_well():
 
 
 @pytest.mark.parametrize(("service", "command"), agents().items())
-def test_an_agent_takes_its_command(service, command):
+def test_agents_accept_their_commands(service, command):
     cli, settings = AGENTS[command[0]]
     parser = argparse.ArgumentParser()
     cli.add_parser(parser.add_subparsers())
@@ -102,7 +102,7 @@ def test_an_agent_takes_its_command(service, command):
     assert f"://{host}:{port}" in SERVICES[host]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
 
 
-def test_consumers_take_their_arguments():
+def test_consumers_accept_their_arguments():
     for name in SERVICES:
         if name.startswith("consumer-"):
             _, program = SERVICES[name]["entrypoint"]
@@ -112,7 +112,7 @@ def test_consumers_take_their_arguments():
             assert flags <= set(re.findall(r'add_argument\("(--[a-z-]+)"', text))
 
 
-def test_grafana_knows_where_boards_and_prometheus_are():
+def test_grafana_has_the_paths_of_boards_and_prometheus():
     inside = mounted("grafana")
     read = {Path(path).parent.name: yaml.safe_load(file.read_text()) for path, file in inside.items() if file.is_file()}
     (provider,) = read["dashboards"]["providers"]
@@ -125,7 +125,7 @@ def test_grafana_knows_where_boards_and_prometheus_are():
 
 
 @pytest.mark.skipif(PROMTOOL is None, reason="no promtool: run by `make test`, or set REBALANCE_AGENT_PROMTOOL")
-def test_prometheus_takes_its_configuration_and_its_rules(tmp_path):
+def test_prometheus_accepts_its_configuration_and_rules(tmp_path):
     inside = mounted("prometheus")
     (given,) = (
         each.partition("=")[2] for each in SERVICES["prometheus"]["command"] if each.startswith("--config.file=")

@@ -26,7 +26,7 @@ PROCESSES = (
     "rebalance_agent.demo.processes.member_commands",
     "rebalance_agent.demo.processes.producer",
 )
-"""What the demo and its processes import."""
+"""Modules that the demo and its processes import."""
 
 WITH_NOTHING_ELSE = """
 import importlib, importlib.metadata, re, sys
@@ -47,12 +47,12 @@ sys.meta_path.insert(0, Locked())
 for module in modules:
     importlib.import_module(module)
 """
-"""Import the modules that the first argument names where only the packages of the second are installed."""
+"""Import the modules in the first argument with only the packages of the second one installed."""
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A fresh checkout, as far as the Makefile looks at it."""
+    """The files of a fresh checkout that the Makefile uses."""
     for name in ("Makefile", "pyproject.toml", "requirements/demo.lock", "requirements/dev.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -60,7 +60,7 @@ def checkout(tmp_path):
 
 
 def commands(checkout: Path, goal: str) -> str:
-    """What ``make GOAL`` would run."""
+    """The commands of ``make GOAL``."""
     command = [shutil.which("make") or "make", "--dry-run", "--no-print-directory", goal]
     return subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True).stdout
 
@@ -69,7 +69,7 @@ def names(requirements: list[str]) -> set[str]:
     return {re.match(r"[\w.-]+", each)[0].lower() for each in requirements}
 
 
-def test_it_has_what_the_extra_asks_for_and_nothing_of_the_other_extras():
+def test_the_small_environment_has_the_demo_extra_and_no_other():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     asked = names(extras["agent"] + extras["kafka-python"] + extras["testing"] + extras["demo"])
     asked.remove("kafka-rebalance-agent")
@@ -78,11 +78,11 @@ def test_it_has_what_the_extra_asks_for_and_nothing_of_the_other_extras():
     assert not (names(extras["pipeline"] + extras["aiokafka"] + extras["watch"]) - asked) & packages
 
 
-def test_it_has_the_versions_and_files_that_are_tested():
+def test_the_small_environment_has_the_tested_versions_and_files():
     assert set(locked("demo")) <= set(locked("dev"))
 
 
-def test_it_is_enough_for_what_the_demos_processes_import():
+def test_the_small_environment_has_all_imports_of_the_demos_processes():
     packages = " ".join(package.name for package in locked("demo"))
     command = [sys.executable, "-P", "-c", WITH_NOTHING_ELSE, " ".join(PROCESSES), packages]
     done = subprocess.run(command, capture_output=True, check=False, text=True)
@@ -97,7 +97,7 @@ def test_a_fresh_checkout_gets_the_small_environment(checkout):
     assert ".venv-demo/bin/python -P -m rebalance_agent.cli.main demo" in run
 
 
-def test_the_complete_environment_is_used_where_there_is_one(checkout):
+def test_the_complete_environment_is_used_if_it_exists(checkout):
     (checkout / ".venv").mkdir()
     (checkout / ".venv" / ".complete").touch()
     run = commands(checkout, "demo")
@@ -105,13 +105,13 @@ def test_the_complete_environment_is_used_where_there_is_one(checkout):
     assert ".venv/bin/python -P -m rebalance_agent.cli.main demo" in run
 
 
-def test_it_is_cleaned_up_and_in_no_commit(checkout):
+def test_the_small_environment_is_removed_by_clean_and_ignored_by_git(checkout):
     assert " .venv-demo " in commands(checkout, "clean")
     assert ".venv-demo/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/demo.md"])
-def test_the_docs_say_how_much_is_downloaded(page):
+def test_the_documented_download_size_is_current(page):
     jars = sum(artifact.size for artifact in locked_artifacts()) / 1e6
     (packages,) = re.findall(r"-demo,(\d+) MB\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -21,18 +21,18 @@ GROUP = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The installed example, and beside it a package whose strategies cannot be used."""
+    """The installed example, and a package with unusable strategies."""
     folder = install(tmp_path_factory.mktemp("site"))
     return declare(folder, "careless", "2.0", broken="no_such_module:STRATEGY", sticky="rendezvous_strategy:RENDEZVOUS")
 
 
-def test_its_own_tests_pass_where_it_is_installed(site):
+def test_the_examples_tests_pass_after_its_installation(site):
     ended = run(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests"))
     assert ended.returncode == 0, ended.stdout
     assert re.search(r"^\d+ passed", ended.stdout, re.MULTILINE)
 
 
-def test_strategies_lists_it_with_its_package_and_what_cannot_be_used_with_the_reason(site):
+def test_strategies_lists_it_with_its_package_and_unusable_ones_with_the_reason(site):
     ended = command(site, "strategies")
     assert (ended.returncode, ended.stderr) == (0, "")
     text = " ".join(ended.stdout.split())
@@ -59,14 +59,14 @@ def test_assign_uses_it_and_reads_its_settings(site, arguments):
     assert result["quality"]["skew_ratio"] == 1.0
 
 
-def test_assign_refuses_one_that_cannot_be_used_and_says_what_to_do(site):
+def test_assign_refuses_an_unusable_strategy_with_a_remedy(site):
     ended = command(site, "assign", "--strategy", "broken", "-", stdin=json.dumps(GROUP))
     assert ended.returncode == 2
     assert "strategy 'broken' of careless 2.0 cannot be used: no_such_module:STRATEGY: " in ended.stderr
     assert "repair or uninstall the package" in ended.stderr
 
 
-def test_whatif_replays_it_beside_ours_and_says_what_it_cannot_replay(site, tmp_path):
+def test_whatif_replays_it_like_ours_and_names_unusable_ones(site, tmp_path):
     events = tmp_path / "events.ndjson"
     events.write_bytes(b"\n".join(map(json_line, clustered(8))) + b"\n")
     ended = command(site, "whatif", "g", "--events", str(events), "--json")
@@ -78,7 +78,7 @@ def test_whatif_replays_it_beside_ours_and_says_what_it_cannot_replay(site, tmp_
     assert "whatif: strategy 'broken' of careless 2.0 cannot be used" in ended.stderr
 
 
-def test_a_gateway_takes_it_by_its_name_and_refuses_one_that_cannot_be_used(site):
+def test_a_gateway_accepts_it_by_name_and_refuses_an_unusable_one(site):
     code = "from rebalance_agent.gateway.group_rules import parse_rules; import sys; print(*parse_rules(sys.argv[1]))"
     rule = "orders=rendezvous,assignment.rendezvous.slack.percent=10"
     assert run(site, "-c", code, rule).stdout == f"{rule}\n"
@@ -88,12 +88,12 @@ def test_a_gateway_takes_it_by_its_name_and_refuses_one_that_cannot_be_used(site
 @pytest.mark.parametrize(
     "rules", ["orders=rendezvous,assignment.rendezvous.slack.percent=10", "a=Own_2.x-y,assignment.Own_2.x-y.k=v; b=c"]
 )
-def test_the_annotation_of_a_pod_takes_the_rules_that_its_gateway_takes(rules):
+def test_the_annotation_of_a_pod_accepts_its_gateways_rules(rules):
     keys = yaml.safe_load((ROOT / "helm" / "rebalance-agent" / "files" / "injection.yaml").read_text())
     assert re.fullmatch(keys["gateway-groups"]["form"], rules)
 
 
-def test_it_is_not_imported_before_it_is_asked_for(site):
+def test_it_is_not_imported_before_it_is_requested(site):
     code = "import sys, rebalance_agent.assignors as a; a.strategy('range'); a.find_strategy('stream'); "
     code += "print('rendezvous_strategy' in sys.modules); a.find_strategy('rendezvous'); "
     code += "print('rendezvous_strategy' in sys.modules)"
@@ -102,7 +102,7 @@ def test_it_is_not_imported_before_it_is_asked_for(site):
     assert run(site, "-S", "-c", code).stdout.split() == ["False"]
 
 
-def test_the_page_shows_the_package_as_it_is():
+def test_the_page_shows_the_current_package():
     page = (ROOT / "docs" / "own-strategy.md").read_text(encoding="utf-8")
     for path in ("pyproject.toml", "src/rendezvous_strategy/__init__.py"):
         text = (EXAMPLE / path).read_text(encoding="utf-8")

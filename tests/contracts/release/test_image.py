@@ -11,17 +11,17 @@ import rebalance_agent
 
 ROOT = Path(__file__).parents[3]
 LOCKS = ("agent", "build", "pipeline")
-ONLY_OF_THE_IMAGE = {"setuptools", "wheel"}  # pip brings its own to who develops
+ONLY_OF_THE_IMAGE = {"setuptools", "wheel"}  # pip of a development environment contains its own copy
 
 
 def locked(name: str) -> dict[str, str]:
-    """Version by package; a package that has one for each Python has the last of them."""
+    """Version by package; for a package with a version per Python, the last one."""
     text = (ROOT / "requirements" / f"{name}.lock").read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9][\w.-]*)==(\S+)", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_an_image_is_made_of_the_versions_that_are_tested(name):
+def test_an_image_has_the_tested_versions(name):
     tested = locked("dev")
     assert {package: version for package, version in locked(name).items() if tested.get(package) != version}.keys() <= (
         ONLY_OF_THE_IMAGE
@@ -36,12 +36,12 @@ def test_every_package_of_an_image_has_its_hashes_and_no_address(name):
         assert "--hash=sha256:" in entry, entry
 
 
-def test_the_images_label_says_the_packages_version():
+def test_the_images_label_has_the_packages_version():
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert f"ARG VERSION={rebalance_agent.__version__}\n" in text
 
 
-def test_what_the_images_are_made_of_gets_past_the_ignore_file():
+def test_the_ignore_file_permits_the_images_sources():
     lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     let_in = {line.removeprefix("!") for line in lines if line.startswith("!")}
     assert "*" in lines

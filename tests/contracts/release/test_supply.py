@@ -1,6 +1,6 @@
 """Bills of materials list the locked packages, and the audit finds known vulnerabilities, with the real tools.
 
-They are installed at the first use. Without a network these tests are skipped, unless they run in CI.
+The tools are installed at first use. Without a network these tests are skipped, unless they run in CI.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def directly(monkeypatch):
 
 @pytest.fixture
 def database():
-    """An OSV API on loopback that knows of one vulnerability; its address."""
+    """The address of an OSV API on loopback that knows one vulnerability."""
 
     class Osv(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -76,20 +76,20 @@ def database():
 
 
 @pytest.mark.parametrize("name", locks.names())
-def test_whatever_is_locked_has_its_hashes_and_no_address(name):
+def test_locked_packages_have_hashes_and_no_address(name):
     text = (locks.FOLDER / f"{name}.lock").read_text(encoding="utf-8")
     assert "://" not in text
     assert len(locks.packages(text)) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
 
 
 @pytest.mark.parametrize("text", ["", "numpy>=2 --hash=sha256:" + 64 * "0", "numpy==2.0", "-r other.lock"])
-def test_a_lock_that_locks_nothing_is_refused(text):
+def test_a_lock_without_pins_is_refused(text):
     with pytest.raises(ValueError, match="a lock has versions with hashes"):
         locks.packages(text)
 
 
 @pytest.mark.parametrize("name", RUNTIME)
-def test_a_bill_names_every_package_with_its_version_and_hashes(tools, name):
+def test_a_bill_contains_every_package_with_version_and_hashes(tools, name):
     content = json.loads(bill(tools, locks.FOLDER / f"{name}.lock", validated=False))
     named = [
         locks.Package(
@@ -106,7 +106,7 @@ def test_a_bill_names_every_package_with_its_version_and_hashes(tools, name):
 
 
 def test_the_same_lock_gives_the_same_bill(tools, monkeypatch, tmp_path):
-    """The addresses of packages are not in it."""
+    """It does not contain the addresses of packages."""
     lock = tmp_path / "some.lock"
     lock.write_text((locks.FOLDER / "build.lock").read_text(encoding="utf-8"), encoding="utf-8")
     first = bill(tools, lock, validated=False)
@@ -118,19 +118,19 @@ def test_the_same_lock_gives_the_same_bill(tools, monkeypatch, tmp_path):
     assert "mirror.example" not in first
 
 
-def test_a_lock_that_cannot_be_read_is_an_error(tools, tmp_path):
+def test_an_unreadable_lock_is_an_error(tools, tmp_path):
     with pytest.raises(RuntimeError, match=r"cyclonedx-py failed on missing\.lock"):
         bill(tools, tmp_path / "missing.lock", validated=False)
 
 
-def test_the_audit_finds_what_the_database_knows(tools, database):
+def test_the_audit_finds_known_vulnerabilities(tools, database):
     code, lines = verdict(ASKED, ask(tools, ASKED, ["--vulnerability-service=osv", f"--osv-url={database}"]))
     assert code == VULNERABLE
     assert lines[0].startswith("pyyaml 5.3: PYSEC-2020-96 (CVE-2020-1747), fixed in 5.3.1")
     assert lines[1:] == ["audit: 1 of 2 versions have known vulnerabilities"]
 
 
-def test_a_database_that_cannot_be_reached_is_no_good_news(tools):
+def test_an_unreachable_database_is_an_error(tools):
     code, lines = verdict(ASKED, ask(tools, ASKED, ["--vulnerability-service=osv", "--osv-url=http://127.0.0.1:1/"]))
     assert code == UNANSWERED
     assert "no answer for 2 of 2 versions" in lines[0]

@@ -23,7 +23,7 @@ ours = {"rebalance_agent", "__main__"}
 print(sorted({name.partition(".")[0] for name in sys.modules} - set(sys.stdlib_module_names) - ours), file=sys.stderr)
 sys.exit(code)
 """
-"""Run a command from the wheel that is the first argument; say which foreign packages were imported."""
+"""Run a command from the wheel in the first argument; print the imported third-party packages."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def wheel(tmp_path_factory):
 
 
 def test_a_release_is_the_same_bytes_each_time(tmp_path):
-    """Each build gives the same bytes, so that what is signed can be built again."""
+    """Each build gives the same bytes, so that a signed wheel can be reproduced."""
     built = []
     for number, umask in enumerate((0o022, 0o077)):
         command = [sys.executable, "-m", "hatchling", "build", "--directory", str(tmp_path / str(number))]
@@ -49,12 +49,12 @@ def test_a_release_is_the_same_bytes_each_time(tmp_path):
 
 
 def _run(wheel, *arguments, stdin):
-    """``-S``: without site-packages, as in an environment that has nothing but this wheel."""
+    """``-S``: without site-packages, as in an environment with only this wheel."""
     command = [sys.executable, "-S", "-c", WITHOUT_PACKAGES, str(wheel), *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
 
 
-def test_types_and_the_embedded_kafkas_checksums_travel_with_the_code(wheel):
+def test_the_wheel_contains_types_and_the_embedded_kafkas_checksums(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert "rebalance_agent/py.typed" in names
@@ -84,7 +84,7 @@ def test_decode_needs_no_other_package(wheel):
     ("command", "extra"),
     [("explain", "agent"), ("observe", "agent"), ("sidecar", "agent"), ("demo", "demo"), ("watch", "watch")],
 )
-def test_a_command_that_needs_more_says_what_to_install(wheel, command, extra):
+def test_a_command_with_missing_packages_names_the_extra(wheel, command, extra):
     done = _run(wheel, command, stdin="")
     assert done.returncode == 1
     assert f"pip install 'kafka-rebalance-agent[{extra}]'" in done.stderr

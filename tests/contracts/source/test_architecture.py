@@ -1,7 +1,7 @@
 """ARCHITECTURE.md maps every package in the order of the import contract, and all its paths exist.
 
-The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so that the last tests can show
-what each of them refuses.
+The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so the last tests show that
+each rule can fail.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ PACKAGES = {str(path.parent.relative_to(PACKAGE)) for path in PACKAGE.rglob("*/_
 
 SUFFIXES = "cfg|ci|html|json|lock|md|ndjson|py|svg|toml|txt|yaml"
 PATHS = re.compile(rf"`((?:[\w.<>*-]+/)+[\w.<>*-]*|[\w.-]+\.(?:{SUFFIXES}))`|(?<![\w/])(tests/[\w./-]+\w)")
-"""A text in backticks with a slash in it or a file's ending, and paths of tests in commands."""
+"""Text in backticks with a slash or a file's suffix, and paths of tests in commands."""
 
 WRITTEN_BY_USERS = {"report.html"}
 NO_FILES = {"text/plain"}
 
 
 def section(text, title):
-    """What stands under a heading."""
+    """The text under a heading."""
     return re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)[1]
 
 
 def drawn(text):
-    """The picture's lines, each as the names that stand on it."""
+    """The picture's lines, each as its names."""
     (picture,) = re.findall(r"^```text\n(.*?)^```$", section(text, "Picture"), re.DOTALL | re.MULTILINE)
     return [re.split(r" {2,}", line)[0].split(" | ") for line in picture.splitlines()]
 
 
 def mapped(text):
-    """The packages of the map's rows, in their order, with the sentence that each has."""
+    """The packages of the map's rows in order, with their sentences."""
     return re.findall(r"^\| \[`([\w/]+)`\]\(agent/rebalance_agent/\1\) \| (.+) \|$", section(text, "Map"), re.MULTILINE)
 
 
 def contract(wanted):
-    """The first import contract that is ``wanted``."""
+    """The first import contract for which ``wanted`` is true."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return next(each for each in settings["tool"]["importlinter"]["contracts"] if wanted(each))
 
@@ -65,7 +65,7 @@ def lost(text, *, below=()):
             yield path
 
 
-def test_every_package_is_in_the_map_once_and_no_row_names_a_package_that_is_gone():
+def test_every_package_is_in_the_map_once_and_every_row_is_a_package():
     assert sorted(package for package, _ in mapped(ARCHITECTURE)) == sorted(PACKAGES)
 
 
@@ -82,8 +82,8 @@ def test_every_package_and_module_at_the_top_is_in_the_picture():
     assert {name for line in drawn(ARCHITECTURE) for name in line} == top - {"__init__"}
 
 
-def test_http_may_import_of_the_package_only_what_knows_nothing():
-    forbidden = set(contract(lambda each: each["name"].startswith("HTTP knows"))["forbidden_modules"])
+def test_http_imports_only_independent_modules_of_the_package():
+    forbidden = set(contract(lambda each: each["name"].startswith("HTTP imports"))["forbidden_modules"])
     everything = {f"rebalance_agent.{name}" for line in layers() for name in line}
     allowed = ("http", "errors", "clock", "health", "regular_files")
     assert everything - forbidden == {f"rebalance_agent.{name}" for name in allowed}
@@ -94,7 +94,7 @@ def test_http_may_import_of_the_package_only_what_knows_nothing():
     [(ARCHITECTURE, (PACKAGE,)), (CONTRIBUTING, ())],
     ids=["architecture", "contributing"],
 )
-def test_every_path_that_is_named_is_there(text, below):
+def test_every_named_path_exists(text, below):
     assert list(lost(text, below=below)) == []
     assert len(PATHS.findall(text)) > 50
 
@@ -123,7 +123,7 @@ def test_the_files_of_a_change_are_those_of_contributing():
         assert [path or pattern for path, pattern in paths if (path or pattern) not in steps] == [], title
 
 
-def test_a_package_that_is_gone_and_one_without_a_row_are_noticed():
+def test_a_removed_package_and_one_without_a_row_are_detected():
     text = (
         "## Map\n\n| [`api`](agent/rebalance_agent/api) | It. |\n| [`gone`](agent/rebalance_agent/gone) | Is gone. |\n"
     )
@@ -131,12 +131,12 @@ def test_a_package_that_is_gone_and_one_without_a_row_are_noticed():
     assert mapped("## Map\n\n| [`api`](agent/rebalance_agent/ui) | Leads elsewhere. |\n") == []
 
 
-def test_another_order_is_noticed():
+def test_another_order_is_detected():
     assert drawn("## Picture\n\n```text\nb | c    words\na        words\n```\n") == [["b", "c"], ["a"]]
     assert drawn(re.sub(r"^demo\b.*\n", "", ARCHITECTURE, flags=re.MULTILINE)) != layers()
 
 
-def test_a_path_that_is_gone_is_noticed():
+def test_a_removed_path_is_detected():
     text = "`docs/gone.md` `docs/events.md` `alerts/<name>.py` `alerts/<gone>.go` `gone.py` `Makefile` tests/gone"
     assert list(lost(text)) == ["docs/gone.md", "alerts/<gone>.go", "gone.py", "tests/gone"]
     assert list(lost("`tracker.py` `tracking/tracker.py`", below=[PACKAGE])) == ["tracker.py"]

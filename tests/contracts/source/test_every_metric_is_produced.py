@@ -1,7 +1,7 @@
 """The tracker can produce every metric of the group catalogue, with each of its closed label values.
 
-Other tests show a row with values written by hand. Here the tracker computes the values from histories: a row or a
-label value that no history produces does not belong in the catalogue.
+Other tests use values written by hand. Here the tracker computes the values from histories: a row or a label value
+without a history does not belong in the catalogue.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ ONE = member("a", (0, 1, 2, 3))
 
 
 def next_generation(*members, protocol="range", reports=(), number=2):
-    """A group of two, and what comes after it."""
+    """A group of two members, and further observations."""
     return [
         *BEGIN,
         TWO,
@@ -101,7 +101,7 @@ def in_rack(rack, one):
 
 
 def replaced():
-    """Both members of a group come back under new ids."""
+    """Both members of a group return with new ids."""
     static = [member(name, part, instance=name[0]) for name, part in (("a-1", (0, 1)), ("b-1", (2, 3)))]
     back = [member("a-2", (0, 1), instance="a"), static[1]]
     both = [back[0], member("b-2", (2, 3), instance="b")]
@@ -114,7 +114,7 @@ def replaced():
 
 
 def restless():
-    """A member that goes and comes back three times."""
+    """A member that leaves and returns three times."""
     yield from (*BEGIN, TWO)
     for time in range(3):
         yield record(20_000 + time * 40_000, 2 + 2 * time, ONE)
@@ -122,7 +122,7 @@ def restless():
 
 
 def exactly():
-    """All members say when they stopped and resumed."""
+    """All members report when they stopped and resumed."""
     reports = [
         assigned("a", 4_010, 4_020, 1, (0, 1)),
         assigned("b", 4_010, 4_020, 1, (2, 3)),
@@ -138,7 +138,7 @@ def coop(at, number, *members):
 
 
 def followed_up():
-    """A cooperative group hands two partitions over, and takes one step more than its balance needs."""
+    """A cooperative group moves two partitions, one more than its balance needs."""
     yield from (*BEGIN, coop(4_000, 1, ONE))
     yield coop(30_000, 2, member("a", (0, 1), owned=(0, 1, 2, 3)), member("b"))
     yield coop(30_100, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)))
@@ -146,7 +146,7 @@ def followed_up():
 
 
 def coordinated(group_type):
-    """Partition 1 goes from one member to the other, which was away for a while before."""
+    """Partition 1 moves to the other member, which was absent before."""
     facts = [
         joins(1_000, "a", rebalance_timeout_ms=30_000),
         fact(1_000, GroupEpoch(2)),
@@ -191,7 +191,7 @@ def described():
 
 
 def held_on():
-    """A removed member gives its partitions up when another one has owned them for some time."""
+    """A removed member revokes its partitions when another one has owned them for some time."""
     reports = [assigned("a", 4_010, 4_020, 1, (0, 1)), assigned("b", 4_010, 4_020, 1, (2, 3))]
     late = said(Callback.LOST, "b", 44_000, 44_010, 1, (2, 3))
     return [*next_generation(ONE, reports=reports), late]
@@ -247,7 +247,7 @@ def observed(history):
 
 @pytest.fixture(scope="module")
 def seen():
-    """Metric -> its samples that say something: counted, measured, or the state that holds."""
+    """Metric -> its meaningful samples: counts, measurements, or the current state."""
     found = defaultdict(set)
     for history in HISTORIES.values():
         for metric, (labels, value) in observed(history)[0]:
@@ -259,7 +259,7 @@ def seen():
 
 @pytest.mark.parametrize("row", GROUP_ROWS, ids=lambda row: row.name)
 def test_a_history_produces_each_row_and_each_value_of_its_labels(row, seen):
-    assert seen[row], "no history leads to it"
+    assert seen[row], "no history produces it"
     for label, closed in row.values.items():
         assert {labels[row.labels.index(label) - 1] for labels in seen[row]} == set(closed), label
 
@@ -285,7 +285,7 @@ def _calls():
                 yield node.attr
 
 
-def test_everything_that_the_agent_can_count_of_itself_is_counted_somewhere():
+def test_every_own_counter_of_the_agent_is_used():
     meters = {name for name in vars(AgentMetrics) if not name.startswith("_")}
     assert len(meters) > 10
     assert meters <= set(_calls())

@@ -1,6 +1,6 @@
 """Folders and files stay small, imports stay in their packages, names are unique, and pure packages have no effects.
 
-Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
+Every rule is a function over (path, text) pairs, so the last tests show that each rule can fail.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ FILES = {
 }
 
 FILES_MAX = 15
-"""Python files of one folder, ``__init__.py`` included: a list that is read at one glance."""
+"""Python files of one folder, ``__init__.py`` included: a list that is readable at a glance."""
 
 LISTS = {"assignors/strategies": "one module for each strategy", "cli/commands": "one module for each command"}
-"""Folders that may have more files, and what each file is: a reader finds it by its name."""
+"""Folders that may have more files, with the kind of each file: readers find them by name."""
 
 LINES_MAX = 300
 """Lines of one file, unless it is a table."""
@@ -68,7 +68,7 @@ IMPORTERS = {
     "textual": ("cli.screens",),
     "yaml": ("runtime.settings",),
 }
-"""Third-party package -> the packages and modules of ours that import it, and no other does."""
+"""Third-party package -> the only packages and modules of ours that import it."""
 
 NOT_IN_DOCSTRINGS = {"pytest", "structlog"}
 """The test runner's plugin and the logger: no property of the packages that import them."""
@@ -110,8 +110,8 @@ COMPUTING_HERE = {
     "assignors.strategy_registry": {"importlib", "pkgutil"},
     "assignors.plugins.installed_plugins": {"importlib", "logging"},
 }
-"""Our module -> modules of Python that it may import besides: the registry imports every strategy's module, and another
-module those of other packages, about which only the log can tell where nobody asked for one of them."""
+"""Our module -> additional modules of Python that it may import: the registry imports every strategy's module, and
+another module imports plugins, whose problems it logs if no caller requested them."""
 
 EFFECTS = {"breakpoint", "input", "open", "print"}
 """Built-in functions that read or write."""
@@ -134,7 +134,7 @@ def dotted(path):
 
 
 def imported_names(tree):
-    """The dotted name of every import of a module, wherever it stands."""
+    """The dotted name of every import of a module, at any depth."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -143,7 +143,7 @@ def imported_names(tree):
 
 
 def impure(files):
-    """(module of a package of `PURE`, import or call that such a module may not have)."""
+    """(module of a package of `PURE`, its forbidden import or call)."""
     found = set()
     for path, text in files.items():
         if not any(within(dotted(path), package) for package in PURE):
@@ -243,16 +243,16 @@ def homonyms(files):
     }
 
 
-def test_no_folder_has_more_files_than_one_can_overlook():
+def test_no_folder_has_too_many_files():
     assert crowded(FILES) == {}
 
 
-def test_no_folder_of_the_tests_has_more_files_than_one_can_overlook():
+def test_no_folder_of_the_tests_has_too_many_files():
     tests = ROOT.parents[1] / "tests"
     assert crowded([path.relative_to(tests) for path in tests.rglob("*.py")]) == {}
 
 
-def test_no_folder_of_the_measurements_has_more_files_than_one_can_overlook():
+def test_no_folder_of_the_measurements_has_too_many_files():
     bench = ROOT.parents[1] / "bench"
     files = [path.relative_to(bench) for path in bench.rglob("*.py")]
     assert len(files) > 15
@@ -275,20 +275,20 @@ def test_every_table_is_long():
     assert {path for path in TABLES if FILES[PurePosixPath(path)].count("\n") <= LINES_MAX} == set()
 
 
-def test_third_party_packages_are_imported_where_the_table_says_and_nowhere_else():
+def test_third_party_packages_are_imported_only_as_in_the_table():
     assert misplaced(third_party_imports(FILES)) == set()
 
 
-def test_the_table_of_third_party_packages_allows_nothing_that_is_not_done():
+def test_every_row_of_the_table_of_third_party_packages_is_used():
     assert idle(third_party_imports(FILES)) == set()
 
 
-def test_pure_packages_have_no_way_to_have_an_effect():
+def test_pure_packages_have_no_effects():
     assert impure(FILES) == set()
 
 
 @pytest.mark.parametrize("package", PURE)
-def test_the_map_names_every_pure_package(package):
+def test_the_map_contains_every_pure_package(package):
     sentence = (ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(" are pure:")[0]
     assert f"`{package}`" in sentence.rpartition("\n\n")[2]
 
@@ -297,7 +297,7 @@ def test_the_map_names_every_pure_package(package):
     ("package", "importer"),
     [(name, place) for name, places in IMPORTERS.items() if name not in NOT_IN_DOCSTRINGS for place in places],
 )
-def test_a_package_says_in_its_docstring_which_third_party_package_it_imports(package, importer):
+def test_the_docstring_of_a_package_names_its_third_party_imports(package, importer):
     docstring = ast.get_docstring(parsed(FILES[PurePosixPath(*importer.split("."), "__init__.py")]))
     assert f"``{package}``" in docstring
 
@@ -332,7 +332,7 @@ def test_a_file_of_three_hundred_and_one_lines_is_refused_unless_it_is_a_table()
     assert long_files({PurePosixPath("a.py"): text, PurePosixPath("b.py"): 300 * "\n", **tables}) == {"a.py": 301}
 
 
-def test_imports_are_found_wherever_they_stand_and_judged_by_their_place():
+def test_imports_are_found_at_any_depth_and_checked_by_module():
     text = "import kafka.errors\n\ndef f():\n    from jgo.maven import Context\n    from . import x\n    import os\n"
     imports = third_party_imports({PurePosixPath("artifacts", "__init__.py"): text})
     assert imports == {("kafka", "artifacts"), ("jgo", "artifacts")}
@@ -345,7 +345,7 @@ def test_imports_are_found_wherever_they_stand_and_judged_by_their_place():
     assert ("h11", "http") in idle(imports)
 
 
-def test_effects_are_found_by_import_and_by_call_in_pure_packages_alone():
+def test_effects_are_found_by_import_and_call_only_in_pure_packages():
     text = "import os.path\nfrom threading import Lock\nimport math\nfrom rebalance_agent.clock import Clock\n"
     text += "from rebalance_agent.model.group import Member\nimport pkgutil\nopen('x')\nf.open('x')\n"
     refused = {"os.path", "threading.Lock", "rebalance_agent.clock.Clock", "pkgutil", "open"}

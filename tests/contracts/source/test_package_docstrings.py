@@ -1,6 +1,6 @@
-"""The docstring of a package is its list of contents: it names each of its modules, and nothing that does not exist.
+"""The docstring of a package is its list of contents: it contains each of its modules and no other name.
 
-Both rules are functions over a folder, so that the last tests can show what each of them refuses.
+Both rules are functions over a folder, so the last tests show that each rule can fail.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PACKAGES = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.pare
 EVERY_NAME = {path.stem for path in ROOT.rglob("*.py")} | {package.name for package in PACKAGES}
 
 UNLISTED_MAX = 3
-"""Modules of a package that needs no list of them: its sentence is enough."""
+"""Packages that need no list of modules, because their sentence suffices."""
 
 LISTED_ELSEWHERE = {
     "cli/commands": "`rebalance-agent --help` lists the commands",
     "cli/pipeline": "`rebalance-agent pipeline --help` lists the stages",
 }
-"""Packages of modules that only their users' list names, and why."""
+"""Packages whose modules are only in their users' lists, with the reason."""
 
 
 def contents(package):
@@ -53,7 +53,7 @@ def used_names(package):
 
 
 def absent(package):
-    """What the docstring of ``package`` names and is neither a module of ours nor used in the package's code."""
+    """Names in the docstring of ``package`` that are neither our modules nor used in its code."""
     known = contents(package) | EVERY_NAME | used_names(package)
     return {pattern for pattern in named(package) if not any(fnmatchcase(name, pattern) for name in known)}
 
@@ -67,12 +67,12 @@ def below_root(package):
     [each for each in PACKAGES if len(contents(each)) > UNLISTED_MAX and below_root(each) not in LISTED_ELSEWHERE],
     ids=below_root,
 )
-def test_a_package_names_its_modules(package):
+def test_a_package_lists_its_modules(package):
     assert unnamed(package) == set()
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=below_root)
-def test_a_package_names_nothing_that_is_gone(package):
+def test_a_package_lists_no_removed_module(package):
     assert absent(package) == set()
 
 
@@ -81,7 +81,7 @@ def test_every_reason_for_a_list_elsewhere_is_needed(name):
     assert len(unnamed(ROOT / name)) > UNLISTED_MAX
 
 
-def test_a_module_that_is_not_named_and_a_name_without_a_module_are_found(tmp_path):
+def test_an_unlisted_module_and_a_name_without_a_module_are_detected(tmp_path):
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "__init__.py").touch()
     for name in ("first", "watch_rows", "watch_app", "forgotten"):

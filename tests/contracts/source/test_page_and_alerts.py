@@ -44,7 +44,7 @@ def test_the_readme_has_the_number_of_alerts():
     assert re.findall(r"(\d+) alerts", (ROOT / "README.md").read_text(encoding="utf-8")) == [str(len(ALERTS))]
 
 
-def test_the_documentation_of_the_page_has_them_too():
+def test_the_documentation_of_the_page_has_the_same_numbers():
     text = PAGE.read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| ((?:critical|warning): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
     long = rounded_duration(trouble.LONG_SECONDS_MIN).replace("\N{NO-BREAK SPACE}", " ")

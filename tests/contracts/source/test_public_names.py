@@ -20,7 +20,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_all_names_what_the_module_defines(path):
+def test_dunder_all_lists_the_modules_public_names(path):
     tree = ast.parse(path.read_text())
     module = importlib.import_module(
         ".".join((rebalance_agent.__name__, *path.relative_to(ROOT).with_suffix("").parts)),
@@ -28,10 +28,10 @@ def test_all_names_what_the_module_defines(path):
     exported = module.__all__
     assert exported == sorted(exported, key=_ruff_order), "__all__ is not sorted"
     defined = {name for node in tree.body for name in _defined(node)}
-    assert set(exported) <= defined, "__all__ names what is not defined here"
+    assert set(exported) <= defined, "__all__ contains undefined names"
     public = {name for name in defined if not name.startswith("_") and not name.isupper()} - {"logger"}
-    assert public <= set(exported), "public names that __all__ leaves out"
-    assert ast.get_docstring(tree), "a module says what it is"
+    assert public <= set(exported), "public names missing in __all__"
+    assert ast.get_docstring(tree), "a module has a docstring"
 
 
 def _defined(node):

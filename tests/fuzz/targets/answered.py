@@ -27,7 +27,7 @@ from support.observer.views import NOW
 __all__ = ["TARGETS"]
 
 URL = "http://127.0.0.1:1"
-"""An address without a broker: each connection gets the answer of `answering`."""
+"""An address without a broker: each connection gets the response of `answering`."""
 
 LINES = [b"{}", b"[]", b"0"]
 
@@ -68,7 +68,7 @@ def take_http_answer(data):
 
 
 def _of_webhook(made):
-    """Its time is over as soon as it would wait; it does not wait if the answer names a wrong line."""
+    """Its deadline passes as soon as it would wait; it does not wait if the response names a wrong line."""
     clock = FakeClock(NOW)
     webhook = Webhook(webhook_target(URL), clock, seconds=1.0, backoff=lambda: Backoff(first_s=9.0))
     delivered = range(len(LINES))
@@ -81,7 +81,7 @@ def _of_webhook(made):
 
 
 def _of_sidecar(made):
-    """Nothing is raised in the consumer, and its log gets one line only."""
+    """The consumer raises no exception and logs one line."""
     answer = Endpoint("127.0.0.1", 1).post(Batch(b"{}\n", 1, 0))
     assert answer.reason.isprintable(), answer
     assert len(made) == 1
@@ -132,7 +132,7 @@ def reported_by_librdkafka():
 
 
 TARGETS = (
-    # Python makes room for all that a command would read of an agent before the first byte of it is there.
+    # Python allocates memory for everything that a command would read from an agent before the first byte arrives.
     Target("http-answer", take_http_answer, http_answers, WORDS, 1.0, 68 * MB, 400, 20 * KB, threaded=True),
     Target("librdkafka", take_librdkafka, reported_by_librdkafka, (b'"cgrp":', b"CGMDv2:", b"rebalance_cnt")),
 )

@@ -1,4 +1,4 @@
-"""Requests behind the HTTP server: paths, queries and headers of the API and the pages."""
+"""Requests without the HTTP server: paths, queries and headers of the API and the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: a YAML or TOML file, variables of the environment, and texts with a grammar of their own."""
+"""Settings: a YAML or TOML file, variables of the environment, and texts with their own grammar."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def take_record(data):
 
 
 def take_observer(data):
-    """Keys and values in turn, through all that an observer shows, publishes and ingests.
+    """Keys and values in turn, through all code that shows, publishes and ingests them.
 
     Nothing may fail; published events can be decoded again and are accepted by the pipeline.
     """
@@ -82,7 +82,7 @@ def _is_shown(views, events, now_ms):
     families(GroupsPage(lambda: views, clock).text())
     assert api("/api/v1/groups", "")[0] == "200 OK"
     well_formed(site.answer("/", "", ())[2])
-    for view in [each for each in views if each.group][:2]:  # brokers let nobody join a group without a name
+    for view in [each for each in views if each.group][:2]:  # brokers allow no group without a name
         assert get(api, view.group)["summary"]["group"] == view.group
         status, _, page = site.answer("/group", f"name={quote(view.group, safe='')}", ())
         assert status == "200 OK"
@@ -109,6 +109,6 @@ def group_records():
 
 TARGETS = (
     Target("record", take_record, records, WORDS, framed_from=0),
-    # Text, pages and events of a whole observer, each of which names every member.
+    # Text, pages and events of a whole observer, all of which contain every member.
     Target("observer", take_observer, group_records, WORDS, 2.0, 16 * MB, 4_000, 8 * KB, framed_from=0),
 )

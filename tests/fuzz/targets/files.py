@@ -57,7 +57,7 @@ def take_backfill(data):
 def _columns(raw):
     """The columns that Spark reads from such a line."""
     partition = raw.partition or 0
-    partition = partition if partition in INT32 else 0  # what is no int is null to it, and null is the first
+    partition = partition if partition in INT32 else 0  # other values than int are null, and null sorts first
     at_ms = raw.timestamp or 0
     return {"partition": partition, "offset": raw.offset, "timestamp_ms": at_ms, "key": raw.key, "value": raw.value}
 
@@ -99,6 +99,6 @@ WORDS = (b"topics", b"ids", b"timestamp", b"offset", b"partition", b"null")
 
 TARGETS = (
     Target("backfill", take_backfill, backfills, WORDS, 2.0, 16 * MB, 4_000, 16 * KB, text=True),
-    # What is packed may be a thousand times as large, and a line as long as it is.
+    # A compressed input may be a thousand times as large unpacked, in a single line.
     Target("line-file", take_lines, files, WORDS, 2.0, 8 * MB, 8_000, 16 * KB),
 )

@@ -1,4 +1,4 @@
-"""Kafka frames as the gateway parses them, and what clients push in them; `support.gateway.fuzz` adds the sockets."""
+"""Kafka frames and pushed metrics as the gateway parses them; `support.gateway.fuzz` adds the sockets."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ HANDLERS = {
 }
 METADATA, DESCRIBE_GROUPS = 3, 15
 ANSWERED = (PRODUCE, METADATA, 10, DESCRIBE_GROUPS, API_VERSIONS, 60)
-"""Other answers that the gateway reads: addresses (FindCoordinator and DescribeCluster, too), versions, and what it
-asked itself."""
+"""Other responses that the gateway reads: addresses (also FindCoordinator and DescribeCluster), versions, and responses
+to its own requests."""
 
 METRIC = next(iter(CLIENT_VALUES))
 
@@ -81,7 +81,7 @@ def take_request(data):
 
 
 def take_answer(data):
-    """API key and version in four bytes, then the broker's answer: what the gateway makes of it, and of its own."""
+    """API key and version in four bytes, then the broker's response, which the gateway rewrites and reads."""
     try:
         head = read_head(data[:4] + bytes(4))
         frame = data[4:]
@@ -110,7 +110,7 @@ def take_otlp(data):
 
 
 def take_push(data):
-    """A request of telemetry of either kind; what it pushes is read as the gateway does."""
+    """A telemetry request of either kind; its metrics are read as in the gateway."""
     with contextlib.suppress(DecodeError):
         decode_get_subscriptions(data)
     try:
@@ -121,7 +121,7 @@ def take_push(data):
 
 
 def _handler(head):
-    """The handler that decodes the frame, for known versions; it has no connection, since decoding needs none."""
+    """The handler that decodes the frame, for known versions; it has no connection, because decoding needs none."""
     kind = HANDLERS.get(head.api_key)
     return kind.__new__(kind) if kind is not None and 0 <= head.api_version <= kind.VERSION_MAX else None
 

@@ -1,4 +1,4 @@
-"""What clients hold back from a listener, and names whose text must stay their own."""
+"""Incomplete requests to a listener, and names whose texts must be unique."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["TARGETS"]
 CLIENTS_MAX = 24
 LIMITS = Limits(connections=8, requests=4, bodies_bytes=4 * KB, answers_bytes=64 * KB, workers=2)
 EVENTS_LIMITS = Limits(connections=100, requests=90, bodies_bytes=4 * KB, workers=2)
-"""Room for all complete requests of two inputs, which have to wait for a worker here; the bound of bodies is small."""
+"""Slots for all complete requests of two inputs, which wait for a worker here; the bound of bodies is small."""
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 
 
 @cache
 def servers() -> tuple[list[int], Faults]:
-    """Ports of a web listener with large pages and an events listener, with few places, and what they logged."""
+    """Ports of a web listener with large pages and an events listener, with few slots, and their logs."""
     web = WebApp((lambda _dialect: b"# HELP a b\n" * 100_000,), Readiness(["kafka"]))
     events = EventsApp(lambda _events, _dropped: None, SystemClock())
     made = [
@@ -41,13 +41,13 @@ def servers() -> tuple[list[int], Faults]:
 
 
 def take_held(data):
-    """The first byte chooses the listener; each piece is what one client says before it waits for ever."""
+    """The first byte chooses the listener; each piece is sent by one client, which then waits without end."""
     ports, faults = servers()
     port = ports[data[0] % 2 if data else 0]
     with contextlib.ExitStack() as stack:
         for piece in parts(data[1:])[:CLIENTS_MAX]:
             client = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
-            with contextlib.suppress(OSError):  # it had to go already
+            with contextlib.suppress(OSError):  # the listener has already closed it
                 client.sendall(piece or b"")
         last = stack.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE_S))
         last.sendall(HEALTH)

@@ -49,7 +49,7 @@ def true_events():
 
 
 def take_reported(data):
-    """Lines of events: each is refused, or reported to a ledger, which comes to an end over true records."""
+    """Lines of events: each is refused, or passed to a ledger with real records, which completes."""
     ledger = Ledger("captured")
     for number, line in enumerate(data.split(b"\n")):
         event = read_or_refused(lambda line: event_from_json(json_object(line)), line, InvalidInputError)

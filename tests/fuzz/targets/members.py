@@ -118,7 +118,7 @@ def take_streams_user_data(data):
 
 
 def take_group(data):
-    """The first byte chooses the strategy; what follows are subscriptions as members sent them to their leader."""
+    """The first byte chooses the strategy; the members' subscriptions follow, as the leader gets them."""
     strategy = list(STRATEGIES.values())[data[0] % len(STRATEGIES)] if data else STRATEGIES["range"]
     sent = parts(data[1:])[:MEMBERS_MAX]
     read = (read_member(f"m{at}", None, each or b"") for at, each in enumerate(sent))
@@ -176,6 +176,6 @@ TARGETS = (
     Target("assignment", take_assignment, assignments),
     Target("user-data", take_user_data, user_data),
     Target("streams-user-data", take_streams_user_data, streams_user_data),
-    # A leader plans while its group waits, and each member's topics and partitions are objects.
+    # A group waits while its leader assigns, and each member's topics and partitions are objects.
     Target("strategies", take_group, groups, (b"clicks", b"orders"), 2.0, 4 * MB, 1_000, 2 * KB, framed_from=1),
 )

@@ -30,13 +30,13 @@ __all__ = ["TARGETS"]
 GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 
 LABELS_MAX = 60
-"""Values of a label that a sidecar may have exported: its bounds, and what several events of one post add."""
+"""Values of a label that a sidecar may have exported: its bounds, plus values of several events in one post."""
 
 WORDS = (b"member", b"assign", b"payments", b"0-99999", b'"kind"', b"1e400", b"\\ud800")
 
 
 def take_post(data):
-    """A body: refused as a whole, or counted, shown, and published as it came."""
+    """A body: refused completely, or counted, shown, and published unchanged."""
     accepted, metrics = [], MemberMetrics(FakeClock(NOW))
     app = EventsApp(lambda events, _dropped: accepted.extend(events), FakeClock(NOW))
     status, _, answer = ask(app, EVENTS_PATH, "POST", data, content_length=str(len(data)))
@@ -56,7 +56,7 @@ def take_post(data):
 
 
 def take_report(data):
-    """A record of the events topic, as an observer takes it in."""
+    """A record of the events topic, as an observer reads it."""
     event = read_or_refused(parse_report, data, InvalidInputError)
     if event is not None:
         tracker = Tracker("cluster")

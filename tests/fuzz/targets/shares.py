@@ -1,4 +1,4 @@
-"""Floods of several groups at the tail: a group that floods waits, in order and within bounds, and others do not."""
+"""Floods of several groups at the tail: a flooding group waits, in order and within bounds, and others do not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS_MAX = 24
 """Records of one input."""
 
 WAITING_MAX = 4
-"""Records of one group that may wait, so that some of an input are skipped."""
+"""Maximum number of waiting records of one group, so that some of an input are skipped."""
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("t",), None, {}, -1, None))
 ASSIGNMENTS = [
@@ -32,7 +32,7 @@ VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range
 
 
 def take_shares(data):
-    """Each two bytes are a record: which of four groups, how large, and how long after the one before."""
+    """Each two bytes are a record: one of four groups, its size, and the time since the previous one."""
     usual, set_aside.KEY_RECORDS_MAX = set_aside.KEY_RECORDS_MAX, WAITING_MAX
     try:
         _flood(data)
@@ -62,11 +62,11 @@ def _flood(data):
         context.clock.advance(5_000)
         emitter.share.release()
         _take(context, seen, skipped)
-    assert emitter.share.held_back({0: 10**6}) == {0: 10**6}, "nothing waits for ever"
+    assert emitter.share.held_back({0: 10**6}) == {0: 10**6}, "no record waits without end"
     malformed = len(context.meters.of("decode_error"))
     assert sum(map(len, seen.values())) + sum(skipped.values()) + malformed == sum(wrote.values())
     dropped = sum(number for outcome, number in context.meters.of("over_budget") if outcome == "skipped")
-    assert dropped == sum(skipped.values()), "all of a group's records in the inbox say how many are missing"
+    assert dropped == sum(skipped.values()), "all of a group's records in the inbox have the number of missing ones"
 
 
 def _take(context, seen, skipped):
@@ -74,7 +74,7 @@ def _take(context, seen, skipped):
     assert sum(len(observation.value.members) for observation in waiting if observation.value) <= 3 * len(waiting)
     for observation in waiting:
         offsets = seen.setdefault(observation.group, [])
-        assert not offsets or offsets[-1] < observation.offset, "each group's records come in their order"
+        assert not offsets or offsets[-1] < observation.offset, "each group's records are in order"
         offsets.append(observation.offset)
         skipped[observation.group] += observation.skipped
 

@@ -41,7 +41,7 @@ class Faults(logging.Handler):
 
 @cache
 def logged_faults():
-    """What any listener of this process logs from now on."""
+    """All log records of this process's listeners from now on."""
     faults = Faults()
     logging.getLogger("rebalance_agent").addHandler(faults)
     return faults
@@ -70,7 +70,7 @@ def servers():
 
 
 def take_http(data):
-    """The first byte chooses the listener; all that follows is sent at once, and then nothing more."""
+    """The first byte chooses the listener; the rest is sent at once, and then nothing more."""
     ports, faults = servers()
     with socket.create_connection(("127.0.0.1", ports[data[0] % 2 if data else 0]), PATIENCE_S) as connection:
         answer = bytearray()

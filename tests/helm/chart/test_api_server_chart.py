@@ -10,14 +10,14 @@ from support.cluster.control_plane import documents
 from support.helm.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
 
 RELEASE = "one"
-CONNECTED = ("--validate", "--dry-run=server")  # which versions of APIs there are is the server's to say
+CONNECTED = ("--validate", "--dry-run=server")  # the server determines the API versions
 
 examples = pytest.mark.parametrize("example", EXAMPLES, ids=example_name)
 
 
 @pytest.fixture
 def render(api_server, namespace, restricted):
-    """Renders for this API server, and makes what must be there before: namespaces, and the accounts of pods."""
+    """Renders for this API server, and creates requirements: namespaces and service accounts."""
 
     def rendered(*arguments):
         text = api_server.helm("template", RELEASE, CHART, "--namespace", namespace, *CONNECTED, *arguments)
@@ -33,13 +33,13 @@ def render(api_server, namespace, restricted):
 
 
 @examples
-def test_every_object_is_taken_without_a_warning(api_server, namespace, render, example):
-    # An account is here already, and not by `apply`, of which kubectl would warn.
+def test_every_object_is_accepted_without_a_warning(api_server, namespace, render, example):
+    # The account exists already but was not created by `apply`, of which kubectl would warn.
     rendered = [each for each in render(*chosen(example)) if each["kind"] != "ServiceAccount"]
     assert len(api_server.dry_run(rendered, namespace)) == len(rendered) > 0
 
 
-def test_so_is_every_application_of_spark(api_server, namespace, render, tmp_path):
+def test_every_spark_application_is_accepted_without_a_warning(api_server, namespace, render, tmp_path):
     values = tmp_path / "values.yaml"
     values.write_text(yaml.safe_dump(SPARK))
     rendered = [each for each in render("--values", values) if each["kind"] == "ScheduledSparkApplication"]
@@ -47,15 +47,13 @@ def test_so_is_every_application_of_spark(api_server, namespace, render, tmp_pat
 
 
 @examples
-def test_every_pod_may_start_where_nothing_but_restricted_may(api_server, namespace, render, example):
+def test_every_pod_may_start_under_the_profile_restricted(api_server, namespace, render, example):
     pods = list(bare_pods(render(*chosen(example))))
     assert len(api_server.dry_run(pods, namespace)) == len(pods)
 
 
 @examples
-def test_what_is_installed_can_be_upgraded_and_is_gone_after_uninstall(
-    api_server, namespace, restricted, tmp_path, example
-):
+def test_a_release_can_be_upgraded_and_is_removed_by_uninstall(api_server, namespace, restricted, tmp_path, example):
     def helm(*arguments):
         return api_server.helm(*arguments, "--namespace", namespace)
 
@@ -72,7 +70,7 @@ def test_what_is_installed_can_be_upgraded_and_is_gone_after_uninstall(
 
 
 def later(folder):
-    """A copy of the chart as it will be in a year."""
+    """A copy of the chart as a later version."""
     chart = shutil.copytree(CHART, folder / CHART.name)
     about = yaml.safe_load((chart / "Chart.yaml").read_text())
     about |= {"version": "99.0.0", "appVersion": "99.0.0"}
@@ -85,7 +83,7 @@ def names(manifests):
 
 
 def remaining(api_server, manifests, namespace):
-    """Names of those that are still there, and not about to be removed by a controller."""
+    """Names of the remaining objects that no controller will remove."""
     placed = [{**each, "metadata": {"namespace": namespace, **each["metadata"]}} for each in manifests]
     command = ("get", "--filename", "-", "--ignore-not-found", "--output", "json")
     text = api_server.kubectl(*command, stdin=documents(placed))

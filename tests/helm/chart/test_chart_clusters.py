@@ -10,7 +10,7 @@ from support.helm.chart import EVERYTHING, helm, one
 from support.helm.rendered import CHART, objects
 
 ONCE = ("monitoring.prometheusRule.enabled=false", "monitoring.dashboards.enabled=false")
-"""Of all releases but one."""
+"""Values of all releases except one."""
 
 
 def release(name, namespace, *chosen):
@@ -38,7 +38,7 @@ def selected(kind, text, *path):
 
 
 @pytest.mark.parametrize("namespaces", [("kafka", "kafka"), ("east", "west")])
-def test_two_of_them_make_nothing_twice_and_select_nothing_of_each_other(namespaces):
+def test_two_releases_share_no_object_and_select_nothing_of_each_other(namespaces):
     first, second = namespaces
     east, west = release("east", first), release("west", second, *ONCE)
     assert not identities(east) & identities(west)
@@ -55,7 +55,7 @@ def test_two_of_them_make_nothing_twice_and_select_nothing_of_each_other(namespa
         assert selected(kind, east, *path) != selected(kind, west, *path), kind
 
 
-def test_releases_of_one_name_in_two_namespaces_inject_side_by_side():
+def test_releases_with_one_name_in_two_namespaces_inject_independently():
     cluster_wide = [
         {identity for identity in identities(release("main", namespace)) if identity[1] is None}
         for namespace in ("east", "west")

@@ -25,12 +25,12 @@ def test_written_files_are_current(path):
     assert (CHART / path).read_text(encoding="utf-8") == WRITTEN[path], "run `make chart`"
 
 
-def test_no_copy_is_left_over():
+def test_there_is_no_obsolete_copy():
     there = {path.relative_to(CHART) for path in (CHART / "files" / "rules").iterdir()}
     assert there == {path for path in WRITTEN if path.parent.name == "rules"}
 
 
-def test_the_package_holds_the_boards(tmp_path):
+def test_the_package_contains_the_boards(tmp_path):
     subprocess.run([program("helm"), "package", CHART, "--destination", tmp_path], check=True)
     with tarfile.open(next(tmp_path.glob("*.tgz"))) as package:
         held = {
@@ -41,13 +41,13 @@ def test_the_package_holds_the_boards(tmp_path):
     assert held == {path.name: path.read_bytes() for path in FOLDER.iterdir()}
 
 
-def test_the_readme_is_what_helm_docs_makes_of_the_values(tmp_path):
+def test_the_readme_is_the_output_of_helm_docs(tmp_path):
     copy = shutil.copytree(CHART, tmp_path / CHART.name)
     subprocess.run([program("helm-docs"), "--sort-values-order=file", "--chart-search-root", copy], check=True)
     assert (CHART / "README.md").read_text() == (copy / "README.md").read_text(), "run `make chart`"
 
 
-def test_the_chart_is_of_this_version():
+def test_the_chart_has_this_version():
     about = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert about["appVersion"] == __version__
     assert re.findall(r"image: \S+:(\S+)", about["annotations"]["artifacthub.io/images"]) == [__version__] * 2
@@ -62,7 +62,7 @@ def leaves(schema, path=""):
             yield f"{path}{name}", each
 
 
-def test_every_value_says_what_it_is():
+def test_every_value_has_a_description():
     assert [name for name, schema in leaves(SCHEMA) if not schema.get("description")] == []
 
 
@@ -76,7 +76,7 @@ def test_schema_of_a_mapping_is_closed_and_of_an_empty_one_open():
     assert schema["properties"]["c"] == {"description": "Free.", "type": "object"}
 
 
-def test_what_a_line_states_is_laid_over_its_default_and_a_type_replaces_it():
+def test_an_annotation_is_merged_with_the_default_or_replaces_it_with_a_type():
     schema = values_schema("a: x # @schema {enum: [x, y]}\nb: # @schema {type: object}\n  c: 1\n", {})
     assert schema["properties"]["a"] == {"type": "string", "enum": ["x", "y"]}
     assert schema["properties"]["b"] == {"type": "object"}

@@ -21,7 +21,7 @@ OBSERVER = "rebalance-agent observe: "
 
 
 def shown(page):
-    """Each command of the page's consoles with what it answers."""
+    """Each command of the page's consoles with its output."""
     for block in re.findall(r"^```console\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
         for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, answer = each.partition("\n")
@@ -33,20 +33,20 @@ def answers(page, start):
 
 
 def first_column(page, header):
-    """Cells, without the marks of code."""
+    """Cells without the backticks."""
     table = page.partition(f"| {header} |")[2].partition("\n\n")[0]
     return [line.split(" | ")[0].strip("| `") for line in table.splitlines()[2:]]
 
 
 def refused(*arguments):
-    """What Helm says, in one line: a page breaks its lines elsewhere."""
+    """Helm's error in one line, because a page breaks lines differently."""
     with pytest.raises(HelmError) as error:
         helm("template", "rebalance-agent", ROOT / "helm" / "rebalance-agent", *arguments)
     return " ".join(str(error.value).split())
 
 
-def test_what_an_installation_says_is_shown(tmp_path):
-    """Without a cluster Helm renders no notes: here they are an object of a copy."""
+def test_the_output_of_an_installation_is_documented(tmp_path):
+    """Without a cluster Helm renders no notes, so a copy of the chart renders them as an object."""
     copy = shutil.copytree(CHART, tmp_path / CHART.name)
     (copy / "templates" / "NOTES.txt").rename(copy / "files" / "NOTES.txt")
     reported = """{kind: Reported, reported: {{ tpl (.Files.Get "files/NOTES.txt") . | toJson }}}"""
@@ -59,35 +59,35 @@ def test_what_an_installation_says_is_shown(tmp_path):
 
 
 @pytest.mark.parametrize(("command", "answer"), answers(OPERATE, "helm template"))
-def test_a_value_that_is_refused(command, answer, monkeypatch):
+def test_the_message_for_a_refused_value_is_documented(command, answer, monkeypatch):
     monkeypatch.chdir(ROOT)
     with pytest.raises(HelmError) as error:
         helm(*shlex.split(command)[1:])
     assert str(error.value).strip() == answer
 
 
-def test_values_that_are_refused_are_shown():
+def test_messages_for_refused_values_are_documented():
     assert len(answers(OPERATE, "helm template")) >= 2
 
 
-def test_values_that_cannot_work_together():
+def test_messages_for_inconsistent_values_are_documented():
     cells = first_column(OPERATE, "message ends with | why")
     given = ["observer.events.enabled=true", "pipeline.enabled=true", "injection.enabled=true"]
     for cell, values in zip(cells, given, strict=True):
         assert cell.removesuffix(" ...") in refused("--set", values, "--kube-version", "1.33.1")
 
 
-def test_an_api_server_that_cannot_inject():
+def test_the_message_for_an_api_server_without_injection_is_documented():
     (block,) = re.findall(r"^```text\nError: INSTALLATION FAILED: (.*?)^```", INJECT, re.DOTALL | re.MULTILINE)
     assert " ".join(block.split()) in refused("--set", "injection.enabled=true", "--kube-version", "1.33.1")
 
 
-def test_a_parameter_that_nobody_knows():
+def test_the_message_for_an_unknown_parameter_is_documented():
     (block,) = re.findall(r"^```text\n(Error: values .*?)^```", INJECT, re.DOTALL | re.MULTILINE)
     assert refused("--set", "injection.parameters.loglevel=debug") == " ".join(block.split())
 
 
-def test_settings_that_keep_the_observer_from_starting(tmp_path, capsys):
+def test_messages_of_settings_that_prevent_the_observers_start_are_documented(tmp_path, capsys):
     wrong = {"settle_second": "5", "groups_deny": "'['"}
     cells = [each for each in first_column(OPERATE, "last line of the log | what to do") if each.startswith(OBSERVER)]
     for cell, (name, value) in zip(cells, wrong.items(), strict=True):
@@ -97,10 +97,10 @@ def test_settings_that_keep_the_observer_from_starting(tmp_path, capsys):
         assert capsys.readouterr().err.strip() == cell
 
 
-def test_brokers_that_nobody_reaches(capsys):
+def test_the_message_for_unreachable_brokers_is_documented(capsys):
     ((command, answer),) = answers(OPERATE, "rebalance-agent check --bootstrap-servers")
     assert main(shlex.split(command)[1:]) == 2
-    own = "ok       listen"  # a port that others of this machine may have
+    own = "ok       listen"  # a port that other programs of this machine may use
     reported, written = (
         [line for line in text.splitlines() if not line.startswith(own)]
         for text in (capsys.readouterr().out.strip(), answer)
@@ -112,7 +112,7 @@ def mebibytes(name, text):
     return [int(number) for number in re.findall(rf"{name}: (\d+)Mi", text)]
 
 
-def test_the_sizes_leave_room_and_the_default_is_that_of_the_chart():
+def test_documented_sizes_are_sufficient_and_the_default_is_the_charts():
     rows = OPERATE.partition("| consumer groups |")[2].partition("\n\n")[0].splitlines()[2:]
     peaks = [int(re.findall(r"(\d+)\*? MiB", row)[-1]) for row in rows]
     chosen = [(*mebibytes("requests.memory", row), *mebibytes("limits.memory", row)) or "the default" for row in rows]

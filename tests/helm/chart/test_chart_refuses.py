@@ -65,7 +65,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("values", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named(values, message):
+def test_wrong_values_are_named(values, message):
     with pytest.raises(HelmError, match=rf"(?s)don't meet the specifications of the schema.*{message}"):
         template(values)
 
@@ -73,13 +73,13 @@ def test_what_is_wrong_is_named(values, message):
 @pytest.mark.parametrize(
     "name", sorted(name for name in ObserverSettings.model_fields if name.startswith(OF_THE_CHART))
 )
-def test_a_setting_that_the_chart_makes_itself_is_none_of_the_observer_s(name):
+def test_a_setting_that_the_chart_sets_itself_is_refused_in_observer_settings(name):
     with pytest.raises(HelmError, match=f"'{name}'"):
         template({"observer": {"settings": {name: "x"}}})
 
 
 @pytest.mark.parametrize("name", sorted(SECRET_PROPERTIES))
-def test_a_secret_is_not_written_where_it_can_be_read(name):
+def test_a_secret_in_a_readable_value_is_refused(name):
     with pytest.raises(HelmError, match=rf"kafka\.properties: {re.escape(name)} would be readable in a ConfigMap"):
         template({"kafka": {"properties": {name: "x"}}})
 

@@ -18,7 +18,7 @@ INJECTION = ("--set", "injection.apiVersion=admissionregistration.k8s.io/v1beta1
 
 
 @examples
-def test_lint_has_nothing_to_say(example):
+def test_lint_reports_no_problem(example):
     assert "0 chart(s) failed" in helm("lint", "--strict", CHART, *chosen(example), *INJECTION)
 
 
@@ -36,7 +36,7 @@ def schemas(tmp_path_factory):
 
 @pytest.fixture
 def conform(schemas):
-    """What kubeconform says of a rendered text, and whether it says yes."""
+    """kubeconform's output for a rendered text, and whether it accepts the text."""
 
     def conform(text):
         kubeconform = [program("kubeconform"), "-summary", "-schema-location", f"{schemas}/{LOCATION}", "-"]
@@ -47,7 +47,7 @@ def conform(schemas):
 
 
 @examples
-def test_every_field_is_one_that_kubernetes_or_the_operator_defines(conform, example):
+def test_every_field_is_defined_by_kubernetes_or_the_operator(conform, example):
     text = template(None, *EVERYTHING, *INJECTION, *chosen(example))
     valid, said = conform(text)
     assert valid, said
@@ -57,7 +57,7 @@ def test_every_field_is_one_that_kubernetes_or_the_operator_defines(conform, exa
 @pytest.mark.parametrize(
     ("values", "field"), [({}, "automountServiceAccountToken"), (SPARK, "podSecurityContext"), (SPARK, "schedule")]
 )
-def test_a_field_that_nobody_defines_is_found(conform, values, field):
+def test_an_undefined_field_is_detected(conform, values, field):
     text = template(values, *EVERYTHING)
     assert conform(text)[0]
     valid, said = conform(text.replace(f" {field}:", f" {field}s:"))
@@ -72,7 +72,7 @@ def test_the_same_values_give_the_same_text(example):
 
 
 @examples
-def test_the_agent_takes_the_settings(tmp_path, example):
+def test_the_agent_accepts_the_settings(tmp_path, example):
     rendered = objects(template(None, *INJECTION, *chosen(example)))
     found = [each["data"]["settings.yaml"] for each in rendered if "settings.yaml" in each.get("data", {})]
     assert len(found) == sum(each["kind"] == "Deployment" for each in rendered)
@@ -82,7 +82,7 @@ def test_the_agent_takes_the_settings(tmp_path, example):
         load(ObserverSettings, str(settings), {})
 
 
-def test_pods_start_anew_when_settings_change_and_not_when_others_do():
+def test_pods_restart_only_when_their_own_settings_change():
     def checksum(values):
         return one("Deployment", template(values))["spec"]["template"]["metadata"]["annotations"]["checksum/settings"]
 
@@ -91,7 +91,7 @@ def test_pods_start_anew_when_settings_change_and_not_when_others_do():
     assert checksum({}) != checksum({"kafka": {"bootstrapServers": "kafka:9092"}})
 
 
-def test_boards_are_handed_over_letter_by_letter():
+def test_boards_are_rendered_unchanged():
     rendered = objects(template({"monitoring": {"enabled": True}}))
     boards = {name: text for each in rendered if each["kind"] == "ConfigMap" for name, text in each["data"].items()}
     for path in FOLDER.glob("*.json"):
@@ -99,7 +99,7 @@ def test_boards_are_handed_over_letter_by_letter():
 
 
 @pytest.mark.parametrize("kind", ["CronJob", "SparkApplication"])
-def test_every_object_says_whose_it_is(kind):
+def test_every_object_has_the_standard_labels(kind):
     values = {
         "commonLabels": {"team": "a"},
         "commonAnnotations": {"note": "b"},
@@ -132,7 +132,7 @@ def test_every_object_says_whose_it_is(kind):
     assert components["Job"] == "test"
 
 
-def test_what_selects_finds_what_is_meant():
+def test_selectors_match_their_pods():
     values = {"observer": {"replicas": 2, "networkPolicy": {"enabled": True}}, "monitoring": {"enabled": True}}
     text = template(values, *EVERYTHING)
     deployment, service = one("Deployment", text), one("Service", text)
@@ -148,7 +148,7 @@ def test_what_selects_finds_what_is_meant():
     assert monitor["endpoints"][0]["port"] in {port["name"] for port in service["spec"]["ports"]}
 
 
-def test_it_is_a_part_of_another_chart_by_the_same_values(tmp_path):
+def test_the_chart_works_as_a_dependency_with_the_same_values(tmp_path):
     parent = tmp_path / "parent"
     (parent / "charts").mkdir(parents=True)
     (parent / "charts" / CHART.name).symlink_to(CHART)

@@ -19,7 +19,7 @@ def groups(**values):
 
 
 def written(*overrides):
-    """What ``python -m alerts`` writes, in the order of the chart's files."""
+    """The output of ``python -m alerts``, in the order of the chart's files."""
     files = sorted((path, text) for path, text in rule_files(load(*overrides)).items() if path.parent.name == "rules")
     return [group for _, text in files for group in yaml.safe_load(text)["groups"]]
 
@@ -30,11 +30,11 @@ def changed(name, value):
     return "1h" if isinstance(value, str) else value * 3 + 1000000
 
 
-def test_without_values_they_are_the_files():
+def test_without_values_the_rules_equal_the_files():
     assert groups() == written()
 
 
-def test_every_value_that_is_changed_comes_where_it_belongs(tmp_path):
+def test_every_changed_value_is_in_its_place(tmp_path):
     values = {name: {key: changed(key, value) for key, value in own.items()} for name, own in DEFAULTS.items()}
     shared = values.pop("shared")
     mine = tmp_path / "mine.yaml"
@@ -43,7 +43,7 @@ def test_every_value_that_is_changed_comes_where_it_belongs(tmp_path):
 
 
 @pytest.mark.parametrize("group", ["rebalances", "stalls", "assignments", "agent"])
-def test_each_alert_of_a_group_can_be_left_out(group):
+def test_each_alert_can_be_omitted(group):
     name = f"kafka-rebalance-{group}"
     before = next(each for each in written() if each["name"] == name)["rules"]
     alerts = [rule["alert"] for rule in before if "alert" in rule]
@@ -52,7 +52,7 @@ def test_each_alert_of_a_group_can_be_left_out(group):
     assert name not in {each["name"] for each in groups(disabled=alerts)} or any("record" in rule for rule in before)
 
 
-def test_labels_are_added_to_all_and_to_one():
+def test_labels_are_added_to_all_alerts_or_to_one():
     found = {
         rule["alert"]: rule["labels"]
         for group in groups(alertLabels={"team": "a", "tier": "1"}, alerts={ALERTS[0]: {"labels": {"team": "b"}}})

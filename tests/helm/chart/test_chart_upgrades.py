@@ -10,7 +10,7 @@ from support.helm.rendered import CHART
 
 @pytest.fixture
 def release(api_server, namespace):
-    """Installs or upgrades with values; answers what the Deployment is then."""
+    """Installs or upgrades with values; returns the resulting Deployment."""
 
     def changed(**values):
         sets = [part for key, value in values.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
@@ -21,19 +21,19 @@ def release(api_server, namespace):
     return changed
 
 
-def test_one_observer_becomes_several_and_one_again(release):
+def test_one_observer_can_be_scaled_up_and_down_again(release):
     assert release()["strategy"] == {"type": "Recreate"}
     assert release(observer__replicas=2)["strategy"]["type"] == "RollingUpdate"
     assert release()["strategy"] == {"type": "Recreate"}
 
 
-def test_so_it_does_where_the_server_merges(api_server, namespace):
+def test_one_observer_can_be_scaled_with_server_side_apply(api_server, namespace):
     for replicas in (1, 2, 1):
         made = one("Deployment", template({"observer": {"replicas": replicas}, "namespaceOverride": namespace}))
         api_server.kubectl("apply", "--server-side", "--field-manager=flux", "--filename=-", stdin=json.dumps(made))
 
 
-def test_labels_that_somebody_adds_leave_the_selector_as_it_is(release):
+def test_additional_labels_do_not_change_the_selector(release):
     before = release()
     after = release(commonLabels__team="a", observer__podLabels__zone="b")
     assert after["selector"] == before["selector"]

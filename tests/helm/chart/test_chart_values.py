@@ -25,9 +25,9 @@ EVERYWHERE = {
         "networkPolicy": {"enabled": True},
     },
     "pipeline": {"enabled": True},
-    "monitoring": {"enabled": True, "dashboards": {"enabled": False}},  # which are long; they have a test of their own
+    "monitoring": {"enabled": True, "dashboards": {"enabled": False}},  # they are long and have their own test
     "injection": {"enabled": True, "apiVersion": "admissionregistration.k8s.io/v1"},
-    "sidecar": {"settings": {"gateway_seats": ".*=on"}},  # without which nothing switches seats off
+    "sidecar": {"settings": {"gateway_seats": ".*=on"}},  # without it the switch of seats has no effect
 }
 ON_SPARK = {"kind": "SparkApplication", "sparkApplication": {"image": "spark:1"}}
 BOARDS = {"enabled": True}
@@ -44,10 +44,10 @@ OTHERS = {
     "sidecar.resources": {"requests": {"cpu": "7m"}},
     "sidecar.settings": {"stop_seconds": 7},
 }
-"""What values may be that have a form of their own."""
+"""Valid values for fields with a special format."""
 
 BY_TEMPLATE = {"sidecar.extraEnv", "sidecar.extraEnvFrom"}
-"""Of the named template alone (`test_injection_template`)."""
+"""Values of the named template only (`test_injection_template`)."""
 
 OF_ANOTHER_CHART = {"enabled", "global"}
 
@@ -66,7 +66,7 @@ def at(values, path):
 
 
 def other(path, schema):
-    """A value that this one may have, and has not where everything is switched on."""
+    """A valid value that differs from the one with all features enabled."""
     if path in OTHERS:
         return OTHERS[path]
     now = at(EVERYWHERE, path)
@@ -88,7 +88,7 @@ def other(path, schema):
 
 
 def laid_over(values, path, value):
-    """A copy of ``values`` with one changed."""
+    """A copy of ``values`` with one changed value."""
     key, _, rest = path.partition(".")
     return {**values, key: laid_over(values.get(key, {}), rest, value) if rest else value}
 
@@ -99,12 +99,12 @@ def rendered(values):
     except HelmError as error:
         if "don't meet the specifications" in str(error):
             raise
-        return str(error)  # one that something else needs
+        return str(error)  # another feature needs it
 
 
 @pytest.fixture(scope="module")
 def everywhere():
-    """The values of each kind of installation, with what is rendered."""
+    """The values of each kind of installation, with the rendered output."""
     kinds = [
         EVERYWHERE,
         laid_over(EVERYWHERE, "pipeline", {"enabled": True, **ON_SPARK}),

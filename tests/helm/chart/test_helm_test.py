@@ -31,7 +31,7 @@ atexit.register(lambda: print("peak KiB", resource.getrusage(resource.RUSAGE_SEL
 
 @contextmanager
 def observer(page=OWN, readiness=None, tls=None, bearer=None):
-    """Where it listens."""
+    """Its listen address."""
     web = WebApp((lambda _dialect: page,), readiness or Readiness(), bearer=bearer)
     server = HttpServer("127.0.0.1", 0, web, tls=tls)
     server.start()
@@ -42,14 +42,14 @@ def observer(page=OWN, readiness=None, tls=None, bearer=None):
 
 
 def asked(*arguments, program=PROGRAM):
-    """Exit code, and what it prints."""
+    """Exit code and output."""
     environment = os.environ | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:1")
     command = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
-def test_an_observer_that_is_well_says_which_it_is():
+def test_a_ready_observer_prints_its_version():
     with observer() as url:
         code, reported = asked(url, "", "")
     assert code == 0
@@ -57,14 +57,14 @@ def test_an_observer_that_is_well_says_which_it_is():
     assert "idles" not in reported
 
 
-def test_one_without_brokers_is_well_and_idles():
+def test_an_observer_without_brokers_is_ready_and_idle():
     with observer(IDLE) as url:
         code, reported = asked(url)
     assert code == 0
     assert "it is idle: kafka.bootstrapServers is empty" in reported
 
 
-def test_one_that_is_not_ready_says_why():
+def test_an_observer_that_is_not_ready_prints_the_reason():
     readiness = Readiness()
     readiness.unready("cluster", "no broker answers")
     with observer(readiness=readiness) as url:
@@ -75,7 +75,7 @@ def test_one_that_is_not_ready_says_why():
 
 
 @needs_openssl
-def test_it_is_trusted_by_its_certificate_and_gets_the_token(tmp_path):
+def test_the_observers_certificate_is_trusted_and_the_token_sent(tmp_path):
     authority = Authority(tmp_path)
     own, other = authority.issue("observer", "DNS:rebalance-agent.monitoring.svc"), authority.issue("other")
     (tmp_path / "token").write_text(f"{TOKEN}\n")

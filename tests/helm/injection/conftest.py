@@ -1,4 +1,4 @@
-"""What the tests of one release of the chart share; each file has a fixture ``release`` of its own."""
+"""Fixtures of tests with one release of the chart; each file has its own fixture ``release``."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def namespace(release):
 
 @pytest.fixture(scope="module")
 def plain(release, namespace):
-    """What is made of a pod that says nothing."""
+    """The result for a pod without annotations."""
     return release.admitted(namespace, pod())["spec"]

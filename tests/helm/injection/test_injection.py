@@ -97,7 +97,8 @@ EXPECTED = {
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
-"""Of a pod with nothing, in full: no readiness probe among it, which would count for the pod."""
+"""The complete sidecar of a pod without annotations: without a readiness probe, which would affect the pod's
+readiness."""
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,7 @@ def release(api_server):
 
 @pytest.fixture(scope="module")
 def namespace(release):
-    """One that takes nothing but what `restricted` allows, and in which all those tests make nothing that lasts."""
+    """A namespace that enforces `restricted`, and in which tests store no objects."""
     return release.namespace()
 
 
@@ -118,19 +119,19 @@ def unlabelled(manifest):
 
 
 def alike(made):
-    """Without the labels, which differ by what is asked for."""
+    """A pod without its labels, which differ between tests."""
     made["metadata"].pop("labels", None)
     return made
 
 
-def test_the_sidecar_is_all_that_restricted_wants(release, namespace):
+def test_the_sidecar_satisfies_the_profile_restricted(release, namespace):
     made = release.admitted(namespace, pod())
     assert sidecar(made) == EXPECTED
     assert made["metadata"]["annotations"] == {MARK: VERSION}
 
 
 @pytest.mark.parametrize("manifest", TAKEN.values(), ids=TAKEN)
-def test_a_pod_gets_a_sidecar_in_front_and_stays_what_it_was(release, namespace, manifest):
+def test_a_pod_gets_a_sidecar_as_first_container_and_no_other_change(release, namespace, manifest):
     as_it_was = alike(release.admitted(namespace, unlabelled(manifest)))
     made = alike(release.admitted(namespace, manifest))
     assert without_sidecar(made) == as_it_was
@@ -138,7 +139,7 @@ def test_a_pod_gets_a_sidecar_in_front_and_stays_what_it_was(release, namespace,
 
 
 @pytest.mark.parametrize("manifest", LEFT.values(), ids=LEFT)
-def test_a_pod_is_left_alone(release, manifest, namespace, baseline):
+def test_pods_that_cannot_have_a_sidecar_are_not_injected(release, manifest, namespace, baseline):
     where = baseline if "indows" in json.dumps(manifest) else namespace
     made = alike(release.admitted(where, manifest))
     assert made == alike(release.admitted(where, unlabelled(manifest)))
@@ -147,11 +148,11 @@ def test_a_pod_is_left_alone(release, manifest, namespace, baseline):
 
 @pytest.fixture(scope="module")
 def baseline(release):
-    """A namespace that takes anything."""
+    """A namespace that accepts any pod."""
     return release.namespace(profile="privileged")
 
 
-def test_a_pod_of_the_host_network_is_left_alone(release, baseline):
+def test_a_pod_with_the_host_network_is_not_injected(release, baseline):
     assert sidecar(release.admitted(baseline, pod(hostNetwork=True))) is None
 
 
@@ -160,7 +161,7 @@ def test_a_pod_that_runs_as_root_has_a_sidecar_that_does_not(release, baseline):
     assert sidecar(made)["securityContext"] == EXPECTED["securityContext"]
 
 
-def test_kubernetes_gives_it_the_token_of_the_service_account_as_it_does_to_all(release, namespace):
+def test_the_sidecar_gets_the_service_accounts_token_like_all_containers(release, namespace):
     made = release.admitted(namespace, pod(automountServiceAccountToken=True))
     (mount,) = sidecar(made)["volumeMounts"]
     assert mount in made["spec"]["containers"][0]["volumeMounts"]
@@ -173,14 +174,14 @@ def test_an_address_that_is_set_is_not_changed(release, namespace):
     assert [each["env"] for each in made["spec"]["containers"]] == [[own], [ADDRESS]]
 
 
-def test_what_was_injected_is_left_as_it_is_when_it_is_made_again(release, namespace):
+def test_an_injected_pod_is_unchanged_when_created_again(release, namespace):
     made = release.admitted(namespace, pod())
     assert release.admitted(namespace, made) == made
     del made["metadata"]["annotations"]
     assert release.admitted(namespace, made) == made
 
 
-def test_it_is_stored(release, api_server, namespace):
+def test_an_injected_pod_is_stored(release, api_server, namespace):
     api_server.kubectl("create", "--namespace", namespace, "--filename=-", stdin=json.dumps(pod()))
     try:
         stored = json.loads(api_server.kubectl("get", "pod", "pod", "--namespace", namespace, "--output=json"))
@@ -199,7 +200,7 @@ def test_it_is_stored(release, api_server, namespace):
         (pod(labels={INJECT: "true", "rollouts-pod-template-hash": "7f5d"}, owners=owner("ReplicaSet", "a-7f5d")), "a"),
     ],
 )
-def test_the_sidecar_knows_its_place(release, namespace, made, workload):
+def test_the_sidecar_has_its_workload_and_image(release, namespace, made, workload):
     assert environment(sidecar(release.admitted(namespace, made))).get("WORKLOAD") == workload
 
 
@@ -236,7 +237,7 @@ spec: {policyName: %(name)s}
 
 
 @pytest.mark.parametrize("name", ["a-mesh", "z-mesh"])
-def test_beside_somebody_else_who_injects_there_is_one_sidecar(release, api_server, baseline, name):
+def test_with_another_injecting_policy_there_is_one_sidecar(release, api_server, baseline, name):
     policies = MESHED % {"name": name}
     api_server.kubectl("create", "--filename=-", stdin=policies)
     try:
@@ -250,7 +251,7 @@ def test_beside_somebody_else_who_injects_there_is_one_sidecar(release, api_serv
     assert made["spec"]["containers"][0]["env"] == [ADDRESS]
 
 
-def test_the_defaults_of_a_limit_range_reach_the_sidecar_too(release, api_server):
+def test_defaults_of_a_limit_range_apply_to_the_sidecar(release, api_server):
     where = release.namespace()
     limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1"}, "max": {"cpu": "4"}}]
     limited = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits"}, "spec": {"limits": limits}}

@@ -1,4 +1,4 @@
-"""Which annotations of pods count (`injection.annotations`): by default none that chooses image, secrets or brokers."""
+"""Annotations that take effect on pods (`injection.annotations`): by default none for image, secrets or brokers."""
 
 import pytest
 import yaml
@@ -22,7 +22,7 @@ WELL_FORMED = {
     "env-from-config-map": "other",
     "env-from-secret": "other",
 }
-"""Annotations that do not count by default."""
+"""Annotations without effect by default."""
 
 
 @pytest.fixture(scope="module")
@@ -31,29 +31,29 @@ def release(api_server):
         yield release
 
 
-def test_each_annotation_counts_or_is_tried_here():
+def test_each_annotation_takes_effect_by_default_or_is_tested_here():
     assert sorted([*COUNTING, *WELL_FORMED]) == sorted(SETTINGS)
 
 
 @pytest.mark.parametrize(("name", "value"), WELL_FORMED.items())
-def test_one_that_does_not_count_changes_no_pod_and_is_reported(release, namespace, plain, name, value):
+def test_an_annotation_without_effect_changes_no_pod_and_is_reported(release, namespace, plain, name, value):
     manifest = annotated(**{name: value})
     assert release.admitted(namespace, manifest)["spec"] == plain
     ignored = "of a pod is ignored: injection.annotations of the chart does not allow it; a namespace may have it"
     assert release.warnings(namespace, manifest) == [f"rebalance-agent/{name} {ignored}"]
 
 
-def test_all_of_them_at_once_change_no_pod(release, namespace, plain):
+def test_all_annotations_without_effect_together_change_no_pod(release, namespace, plain):
     assert release.admitted(namespace, annotated(**WELL_FORMED))["spec"] == plain
 
 
-def test_one_that_counts_is_used_without_a_warning(release, namespace, plain):
+def test_an_allowed_annotation_is_used_without_a_warning(release, namespace, plain):
     manifest = annotated(memory_limit="300Mi")
     assert sidecar(release.admitted(namespace, manifest))["resources"]["limits"]["memory"] == "300Mi"
     assert release.warnings(namespace, manifest) == []
 
 
-def test_a_namespace_may_have_all(release):
+def test_a_namespace_may_have_all_annotations(release):
     namespace = release.namespace()
     image = "mirror.example/rebalance-agent:1"
     release.server.kubectl("annotate", "namespace", namespace, f"rebalance-agent/image={image}")
@@ -63,7 +63,7 @@ def test_a_namespace_may_have_all(release):
     assert sidecar(release.admitted(namespace, annotated(image="registry.example/hostile:1")))["image"] == image
 
 
-def test_a_release_may_allow_others_or_none(api_server):
+def test_a_release_may_allow_other_annotations_or_none(api_server):
     with injecting(api_server, "injection.annotations={image}") as release:
         namespace, manifest = release.namespace(), annotated(image="mirror.example/a:1", log_level="debug")
         made = sidecar(release.admitted(namespace, manifest))

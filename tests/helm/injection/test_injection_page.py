@@ -14,12 +14,12 @@ PAGE = (Path(__file__).parents[3] / "docs" / "inject-a-sidecar.md").read_text(en
 
 
 def settings_named():
-    """What the first column of the table of settings names."""
+    """The names in the first column of the table of settings."""
     table = PAGE.partition("| annotation, parameter |")[2].partition("\n\n")[0]
     return re.findall(r"`([a-z-]+)`", " ".join(line.split("|")[1] for line in table.splitlines()[2:]))
 
 
-def test_it_names_every_annotation():
+def test_the_page_lists_every_annotation():
     assert sorted(settings_named()) == sorted(yaml.safe_load((CHART / "files" / "injection.yaml").read_text()))
 
 
@@ -30,7 +30,7 @@ def release(api_server):
 
 
 def within(shown, made):
-    """Whether all that is shown is made, in the same order; what the API server adds by default is not shown."""
+    """Whether everything shown is in the pod in the same order; the page omits the API server's defaults."""
     if isinstance(shown, dict):
         return isinstance(made, dict) and all(within(value, made.get(key)) for key, value in shown.items())
     if isinstance(shown, list):
@@ -38,7 +38,7 @@ def within(shown, made):
     return shown == made
 
 
-def test_the_pod_it_shows_is_made(release):
+def test_the_shown_pod_is_real(release):
     shown = yaml.safe_load(PAGE.partition("```yaml\n")[2].partition("```")[0])
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "orders-7f5d", "uid": "a", "controller": True}
     labels = {INJECT: "true", "pod-template-hash": "7f5d"}
@@ -47,7 +47,7 @@ def test_the_pod_it_shows_is_made(release):
 
 
 def orders():
-    """The workload of which the page shows what is said."""
+    """The workload whose warnings the page shows."""
     made = annotated(loglevel="debug", memory_limit="64", image="consumer:8")
     made["spec"]["containers"] = [container(ports=[{"containerPort": 29308}])]
     template = {"metadata": {**made["metadata"], "labels": {INJECT: "true", "app": "orders"}}, "spec": made["spec"]}
@@ -55,12 +55,12 @@ def orders():
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "orders"}, "spec": spec}
 
 
-def test_what_it_shows_is_said_of_a_workload(release):
+def test_the_shown_warnings_for_a_workload_are_real(release):
     shown = re.findall(r"^Warning: .* with binding '[a-z-]+': (.*)$", PAGE, re.MULTILINE)
     assert release.warnings(release.namespace(), orders()) == shown
 
 
-def test_what_it_shows_is_said_where_that_is_refused(api_server):
+def test_the_shown_error_for_a_rejected_workload_is_real(api_server):
     (shown,) = re.findall(r"^The deployments .* denied request: (.*)$", PAGE, re.MULTILINE)
     with injecting(api_server, "injection.badAnnotations=Deny") as strict:
         workload = orders()

@@ -59,18 +59,18 @@ def variables(release, namespace, **settings):
     return environment(sidecar(release.admitted(namespace, annotated(**settings))))
 
 
-def test_the_forms_are_tried_on_every_annotation():
+def test_every_annotation_has_test_values():
     assert WELL_FORMED.keys() == SETTINGS.keys()
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in WELL_FORMED for value in WELL_FORMED[name]])
 def test_a_well_formed_annotation_is_used_without_a_warning(release, namespace, plain, name, value):
-    # A user's name says nothing without a mechanism.
+    # A user name has no effect without a mechanism.
     settings = {"sasl-mechanism": "PLAIN", name: value} if name == "sasl-username" else {name: value}
     manifest = annotated(**settings)
     found = json.dumps(release.admitted(namespace, manifest)["spec"])
     assert found != json.dumps(plain)
-    assert value in found or name in ("run-as-user", "cpu-request", "cpu-limit")  # which are numbers there
+    assert value in found or name in ("run-as-user", "cpu-request", "cpu-limit")  # these are numbers in the pod
     assert release.warnings(namespace, manifest) == []
 
 
@@ -96,7 +96,7 @@ def test_only_the_consumers_container_gets_the_sidecars_probe_and_only_if_it_has
     assert probes(release, namespace, own, second) == [OWN_PROBE["exec"], None]
 
 
-def test_settings_of_the_release_hold_for_all(release, namespace):
+def test_settings_of_the_release_apply_to_all_pods(release, namespace):
     assert variables(release, namespace) == {
         "IMAGE": "registry.example/consumer:7",
         f"{KAFKA}BOOTSTRAP_SERVERS": "kafka:9092",
@@ -105,7 +105,7 @@ def test_settings_of_the_release_hold_for_all(release, namespace):
     }
 
 
-def test_an_annotation_wins_over_a_parameter(release, namespace):
+def test_an_annotation_overrides_a_parameter(release, namespace):
     found = variables(release, namespace, log_level="debug", bootstrap_servers="other:9092", workload="orders")
     assert found["REBALANCE_AGENT_LOG_LEVEL"] == "debug"
     assert found[f"{KAFKA}BOOTSTRAP_SERVERS"] == "other:9092"
@@ -113,7 +113,7 @@ def test_an_annotation_wins_over_a_parameter(release, namespace):
 
 
 def kafka(release, namespace, **settings):
-    """Properties of the Kafka client, and what each secret's keys are mounted as."""
+    """Properties of the Kafka client, and the mount paths of each secret's keys."""
     made = release.admitted(namespace, annotated(**settings))
     found = {
         name.removeprefix(KAFKA).lower(): value
@@ -129,7 +129,7 @@ def kafka(release, namespace, **settings):
     return found, {each["secret"]["name"]: [item["path"] for item in each["secret"]["items"]] for each in sources}
 
 
-def test_a_user_with_a_certificate(release, namespace):
+def test_a_user_with_a_certificate_uses_mtls(release, namespace):
     assert kafka(release, namespace, kafka_user_secret="orders", kafka_ca_secret="ca") == (
         {
             "security_protocol": "SSL",
@@ -141,7 +141,7 @@ def test_a_user_with_a_certificate(release, namespace):
     )
 
 
-def test_a_user_with_a_password(release, namespace):
+def test_a_user_with_a_password_uses_sasl(release, namespace):
     assert kafka(release, namespace, kafka_user_secret="orders", sasl_mechanism="SCRAM-SHA-512") == (
         {
             "security_protocol": "SASL_SSL",
@@ -153,14 +153,14 @@ def test_a_user_with_a_password(release, namespace):
     )
 
 
-def test_brokers_whose_certificate_alone_is_to_be_trusted(release, namespace):
+def test_a_ca_secret_is_mounted_and_trusted(release, namespace):
     assert kafka(release, namespace, kafka_ca_secret="ca") == (
         {"security_protocol": "SSL", "ssl_ca_location": f"{FOLDER}/ca.crt"},
         {"ca": ["kafka/ca.crt"]},
     )
 
 
-def test_a_password_without_tls_under_another_name(release, namespace):
+def test_a_password_is_used_without_tls_with_another_user_name(release, namespace):
     given = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "u"}
     found, _ = kafka(release, namespace, **given, kafka_user_secret="orders", kafka_ca_secret="ca")
     assert found == {
@@ -174,11 +174,11 @@ def test_a_password_without_tls_under_another_name(release, namespace):
 def test_behind_a_gateway_the_consumer_is_not_reported_twice(release, namespace):
     made = release.admitted(namespace, annotated(gateway_groups="orders=weighted-sticky"))
     assert environment(sidecar(made))["REBALANCE_AGENT_GATEWAY_GROUPS"] == "orders=weighted-sticky"
-    # The API leaves out an empty value.
+    # The API omits an empty value.
     assert made["spec"]["containers"][0]["env"] == [{"name": "REBALANCE_AGENT_EVENTS_URL"}]
 
 
-def test_further_settings_come_from_what_need_not_be_there(release, namespace):
+def test_further_settings_come_from_optional_sources(release, namespace):
     made = release.admitted(namespace, annotated(env_from_config_map="a", env_from_secret="b"))
     assert sidecar(made)["envFrom"] == [
         {"configMapRef": {"name": "a", "optional": True}},
@@ -207,11 +207,11 @@ def test_a_pull_secret_is_added_once(release, namespace):
         ),
     ],
 )
-def test_a_limit_below_its_request_is_left_out(release, namespace, limits, expected):
+def test_a_limit_below_its_request_is_omitted(release, namespace, limits, expected):
     assert sidecar(release.admitted(namespace, annotated(**limits)))["resources"] == expected
 
 
-def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
+def test_annotations_of_a_namespace_apply_to_its_pods(release, api_server):
     namespace = release.namespace()
 
     def annotate(*annotations):
@@ -226,12 +226,12 @@ def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
     eventually(lambda: found()[servers] == "own:9092", waiting_for="annotations")
     assert found(log_level="debug") == {**found(), level: "debug"}
     assert sidecar(release.admitted(namespace, pod()))["securityContext"]["runAsUser"] == 1000680000
-    # What is malformed is as the chart was installed.
+    # Malformed values are replaced by the chart's defaults.
     annotate("log-level=loud")
     eventually(lambda: found()[level] == "warning", waiting_for="the change")
 
 
-def test_properties_of_the_release_hold_where_a_pod_says_nothing_else(api_server):
+def test_properties_of_the_release_are_defaults_of_pods(api_server):
     given = (r"security\.protocol=SSL", r"ssl\.ca\.location=/etc/ssl/own.pem", r"client\.rack=a")
     properties = (f"kafka.properties.{each}" for each in given)
     with injecting(api_server, EVERY_ANNOTATION, *properties, "listenHost=[::]") as release:
@@ -257,7 +257,7 @@ def test_a_platform_may_choose_the_user(api_server):
 
 
 @pytest.mark.parametrize("number", [0, -1])
-def test_the_sidecar_takes_what_it_is_given(release, namespace, monkeypatch, number):
+def test_the_sidecar_accepts_its_settings(release, namespace, monkeypatch, number):
     given = {name: values[number] for name, values in WELL_FORMED.items()}
     for name, value in variables(release, namespace, **given).items():
         monkeypatch.setenv(name, value)

@@ -16,7 +16,7 @@ EXAMPLE = Path("examples") / "helm" / "consumer"
 
 @pytest.fixture(scope="module")
 def example(api_server, tmp_path_factory):
-    """The example with its dependency, which it finds where it says."""
+    """The example with its dependency at the declared path."""
     clone = tmp_path_factory.mktemp("clone")
     shutil.copytree(CHART, clone / CHART.relative_to(ROOT))
     shutil.copytree(ROOT / EXAMPLE, clone / EXAMPLE)
@@ -44,14 +44,14 @@ def the_pod(rendered):
     return only
 
 
-def test_the_example_brings_its_consumer_and_nothing_else(render):
+def test_the_example_renders_only_its_consumer(render):
     assert [each["kind"] for each in render()] == ["Deployment"]
 
 
-def test_the_sidecar_is_the_one_that_is_injected(release, render):
+def test_the_sidecar_equals_the_injected_one(release, render):
     namespace = release.namespace()
     own = the_pod(render())
-    own["spec"]["automountServiceAccountToken"] = False  # its volume has another name each time
+    own["spec"]["automountServiceAccountToken"] = False  # the name of its volume is random
     bare = copy.deepcopy(own)
     del bare["spec"]["initContainers"]
     bare["metadata"]["annotations"] = {
@@ -119,7 +119,7 @@ def test_a_switch_alone_does_not_make_the_sidecar_a_gateway(render):
     assert "volumeMounts" not in sidecar(made)
 
 
-def test_it_listens_for_ipv6_where_that_is_wanted(render):
+def test_it_listens_on_ipv6_if_configured(render):
     (reported,) = [
         each for each in sidecar(the_pod(render("rebalance-agent.listenHost=[::]")))["env"] if "LISTEN" in each["name"]
     ]

@@ -8,7 +8,7 @@ from support.cluster.control_plane import RefusedError
 from support.helm.injecting import EVERY_ANNOTATION, INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
 
 MALFORMED = ["", " ", "a\nb", "ä", "x" * 5000, "a b:"]
-"""What no annotation may say."""
+"""Malformed annotations."""
 
 MALFORMED_OF = {
     "image": ["Image:Tag with spaces", "-a"],
@@ -33,7 +33,7 @@ def release(api_server):
 
 
 @pytest.mark.parametrize("value", MALFORMED)
-def test_malformed_ones_are_reported_and_do_not_stand_in_the_way_of_the_pod(release, namespace, plain, value):
+def test_malformed_annotations_are_reported_and_do_not_block_the_pod(release, namespace, plain, value):
     manifest = annotated(**dict.fromkeys(SETTINGS, value))
     assert release.admitted(namespace, manifest)["spec"] == plain
     reported = "; ".join(f"rebalance-agent/{name} must be {SETTINGS[name]['be']}" for name in sorted(SETTINGS))
@@ -41,7 +41,7 @@ def test_malformed_ones_are_reported_and_do_not_stand_in_the_way_of_the_pod(rele
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in MALFORMED_OF for value in MALFORMED_OF[name]])
-def test_so_is_what_only_looks_well_formed(release, namespace, plain, name, value):
+def test_almost_valid_annotations_are_reported(release, namespace, plain, name, value):
     manifest = annotated(**{name: value})
     assert release.admitted(namespace, manifest)["spec"] == plain
     reported = f"rebalance-agent/{name} must be {SETTINGS[name]['be']}; wrong values are ignored"
@@ -57,18 +57,18 @@ def test_a_limit_below_its_request_is_reported(release, namespace):
 KNOWN = ", ".join(sorted(SETTINGS))
 
 
-def test_an_unknown_annotation_is_reported_with_all_that_there_are(release, namespace):
+def test_an_unknown_annotation_is_reported_with_all_known_ones(release, namespace):
     said = release.warnings(namespace, annotated(bootstrap_server="kafka:9092"))
     assert said == [f"no such annotation: rebalance-agent/bootstrap-server; there are {KNOWN}"]
 
 
-def test_the_label_among_the_annotations_is_reported(release, namespace):
+def test_the_label_used_as_an_annotation_is_reported(release, namespace):
     first, second = release.warnings(namespace, pod(labels={}, annotations={INJECT: "true"}))
     assert first.startswith("no such annotation: rebalance-agent/inject (rebalance-agent/inject is a label); there a")
     assert second.startswith("the annotations rebalance-agent/... have no effect without the label rebalance-agent/inj")
 
 
-def test_a_label_that_was_meant_otherwise_is_reported(release, namespace):
+def test_a_misspelt_label_is_reported(release, namespace):
     said = "a pod with the label rebalance-agent/inject: Yes is not injected; the label must be true"
     assert release.warnings(namespace, pod(labels={INJECT: "Yes"})) == [said]
     assert release.warnings(namespace, pod(labels={INJECT: "false"})) == []
@@ -84,13 +84,13 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("said", "spec"), REFUSED.items(), ids=REFUSED)
-def test_why_a_pod_is_left_alone_is_reported(release, said, spec):
+def test_the_reason_for_an_omitted_injection_is_reported(release, said, spec):
     namespace = release.namespace(profile="privileged")
     (only,) = release.warnings(namespace, pod(**spec) if "containers" not in spec else pod(*spec["containers"]))
     assert only.startswith(said)
 
 
-def test_nothing_is_said_of_a_pod_that_speaks_of_no_sidecar(release, namespace):
+def test_a_pod_without_a_request_gets_no_warning(release, namespace):
     assert release.warnings(namespace, pod(labels={})) == []
 
 
@@ -120,7 +120,7 @@ def test_warnings_of_pods_are_shown_to_the_user_that_creates_their_workload(rele
     ]
 
 
-def test_what_is_wrong_with_a_namespace_is_reported(release):
+def test_wrong_annotations_of_a_namespace_are_reported(release):
     annotations = {"rebalance-agent/log-level": "loud", "rebalance-agent/loglevel": "debug"}
     metadata = {"name": "another", "labels": {INJECT: "true", **release.selector}, "annotations": annotations}
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
@@ -133,7 +133,7 @@ def test_what_is_wrong_with_a_namespace_is_reported(release):
     assert release.warnings("", namespace) == []
 
 
-def test_two_releases_go_by_the_label_and_one_may_refuse(api_server):
+def test_two_releases_select_by_label_and_one_may_reject(api_server):
     strict = ("injection.label=strict", "injection.badAnnotations=Deny")
     with injecting(api_server, *strict, labels={INJECT: "strict"}) as release:
         namespace = release.namespace()

@@ -47,7 +47,7 @@ def topic(admin):
 
 
 class Crew:
-    """Members of one group in one event loop; each that is left at the end is stopped."""
+    """Members of one group in one event loop; remaining ones are stopped at the end."""
 
     def __init__(self, address, events_url):
         self.group = f"aio-group-{next(NUMBER)}"
@@ -83,7 +83,7 @@ def crew(kafka, sidecar):
 async def until(condition):
     """Poll until a condition holds."""
     async with asyncio.timeout(PATIENCE):
-        while not condition():  # noqa: ASYNC110 - there is no event to wait for
+        while not condition():  # noqa: ASYNC110 - there is no event for the condition
             await asyncio.sleep(0.05)
 
 
@@ -92,7 +92,7 @@ def sizes(*members):
 
 
 class Listening(aiokafka.ConsumerRebalanceListener):
-    """Keeps the calls; with ``async def`` methods."""
+    """Records its calls, with ``async def`` methods."""
 
     def __init__(self):
         self.calls = []
@@ -106,7 +106,7 @@ class Listening(aiokafka.ConsumerRebalanceListener):
 
 
 @pytest.mark.parametrize("name", EAGER)
-def test_every_eager_strategy_assigns_its_targets(admin, crew, sidecar, name):
+def test_every_eager_strategy_assigns_partitions_by_its_targets(admin, crew, sidecar, name):
     topics = {create(admin, 7): 7, create(admin, 4): 4}
 
     async def scenario():
@@ -138,7 +138,7 @@ def given(member):
 
 
 def promised(strategy, group, by_id):
-    """Whether every partition is given out as often as the strategy does, and to members as loaded as its are."""
+    """Whether every partition has as many owners as in the strategy's own plan, and members have the same loads."""
     group = GroupSubscription(
         group.topics, tuple(MemberSubscription(name, tuple(group.topics)) for name in sorted(by_id))
     )
@@ -178,7 +178,7 @@ def test_weights_of_300_and_100_get_75_and_25(crew, topic, sidecar):
     assert skews == [1.0] * len(skews)
 
 
-def test_a_missing_internal_topic_is_an_error_until_it_is_there(admin, crew):
+def test_a_missing_internal_topic_is_an_error_until_it_exists(admin, crew):
     source = create(admin, 3)
     changelog = f"{source}-state"
 
@@ -203,7 +203,7 @@ def test_a_missing_internal_topic_is_an_error_until_it_is_there(admin, crew):
     asyncio.run(scenario())
 
 
-def test_failover_hands_over_and_back(crew, topic):
+def test_failover_moves_all_partitions_to_the_standby_and_back(crew, topic):
     def config(priority):
         return {
             "partition_assignment_strategy": "failover",
@@ -226,8 +226,8 @@ def test_failover_hands_over_and_back(crew, topic):
     asyncio.run(scenario())
 
 
-def test_an_equal_newcomer_leads_and_still_leaves_the_active_its_partitions(crew, topic):
-    # The leader must know from the others' subscriptions who owns what: more of them than aiokafka itself reads.
+def test_an_equal_newcomer_as_leader_leaves_partitions_with_the_active_member(crew, topic):
+    # The leader must read owned partitions from the others' subscriptions, which aiokafka itself does not.
     async def scenario():
         async with crew:
             active = await crew.join(topic, partition_assignment_strategy="failover")
@@ -238,7 +238,7 @@ def test_an_equal_newcomer_leads_and_still_leaves_the_active_its_partitions(crew
     asyncio.run(scenario())
 
 
-def test_standbys_learn_their_copies_and_take_over(crew, topic):
+def test_standbys_get_their_copies_and_take_over(crew, topic):
     config = {
         "partition_assignment_strategy": "copartitioned-sticky",
         "assignor_config": {"assignment.num.standbys": 1, "assignment.changelog.topics": topic},
@@ -260,7 +260,7 @@ def test_standbys_learn_their_copies_and_take_over(crew, topic):
     asyncio.run(scenario())
 
 
-def test_partitions_count_by_the_loads_that_are_reported(crew, topic):
+def test_reported_loads_determine_the_balance(crew, topic):
     asked = []
 
     def loads(counts):
@@ -305,7 +305,7 @@ def test_callbacks_and_leaving_are_reported(crew, topic, sidecar):
     assert {event["instance_id"] for event in reported(sidecar, kind="member", client_id="second")} == {"here"}
 
 
-def test_a_listener_that_raises_is_aiokafkas_to_log(crew, topic, sidecar, caplog):
+def test_aiokafka_logs_exceptions_of_a_listener(crew, topic, sidecar, caplog):
     class Raising(Listening):
         async def on_partitions_assigned(self, assigned):
             raise ValueError("the user's own")
@@ -322,7 +322,7 @@ def test_a_listener_that_raises_is_aiokafkas_to_log(crew, topic, sidecar, caplog
     assert event["error"] == "ValueError: the user's own"
 
 
-def test_a_member_that_was_expelled_reports_a_loss(crew, topic, sidecar):
+def test_an_expelled_member_reports_lost_partitions(crew, topic, sidecar):
     async def scenario():
         async with crew:
             member = await crew.join(topic, client_id="idle", max_poll_interval_ms=1_000)
@@ -334,7 +334,7 @@ def test_a_member_that_was_expelled_reports_a_loss(crew, topic, sidecar):
     assert reported(sidecar, callback="lost")[0]["partitions"] == {topic: "0-99"}
 
 
-def test_several_strategies_join_once(crew, topic, sidecar):
+def test_a_member_with_several_strategies_joins_once(crew, topic, sidecar):
     async def scenario():
         async with crew:
             members = [
@@ -363,7 +363,7 @@ def test_strategies_are_changed_in_two_rolling_restarts(crew, topic, sidecar):
     assert reported(sidecar, kind="assign")[-1]["assignor"] == "weighted-sticky"
 
 
-def test_aiokafkas_own_assignor_is_watched_as_it_is(crew, topic, sidecar):
+def test_aiokafkas_own_assignor_is_instrumented_unchanged(crew, topic, sidecar):
     async def scenario():
         async with crew:
             for _ in range(2):
@@ -374,7 +374,7 @@ def test_aiokafkas_own_assignor_is_watched_as_it_is(crew, topic, sidecar):
     assert arrives(sidecar, 2, kind="assign")[-1]["quality"]["spread"] == 0
 
 
-def test_a_plain_aiokafka_member_in_the_group_is_none_the_worse(crew, topic):
+def test_a_plain_aiokafka_member_in_the_group_works_as_before(crew, topic):
     async def scenario():
         async with crew:
             for kind in (AIOKafkaConsumer, aiokafka.AIOKafkaConsumer, AIOKafkaConsumer):
@@ -384,9 +384,7 @@ def test_a_plain_aiokafka_member_in_the_group_is_none_the_worse(crew, topic):
     asyncio.run(scenario())
 
 
-def test_subscriptions_of_others_that_end_early_or_cannot_be_read_do_not_end_the_rebalance(
-    crew, topic, monkeypatch, caplog
-):
+def test_truncated_and_unreadable_subscriptions_of_others_do_not_fail_the_rebalance(crew, topic, monkeypatch, caplog):
     async def scenario():
         async with crew:
             await crew.join(topic, partition_assignment_strategy="range", client_id="a")
@@ -410,7 +408,7 @@ def test_subscriptions_of_others_that_end_early_or_cannot_be_read_do_not_end_the
     assert "its subscription cannot be read" in caplog.text
 
 
-def test_topics_with_invalid_names_are_not_assigned_and_end_no_member(crew, topic, sidecar):
+def test_topics_with_invalid_names_are_not_assigned_and_fail_no_member(crew, topic, sidecar):
     class Odd(RangePartitionAssignor):
         @classmethod
         def metadata(cls, topics):
@@ -460,7 +458,7 @@ def test_the_leader_knows_topics_that_only_others_subscribe_to(admin, crew, topi
     asyncio.run(scenario())
 
 
-def test_a_pattern_takes_up_new_topics_and_others_topics(admin, crew, topic):
+def test_a_pattern_follows_new_topics_and_topics_of_others(admin, crew, topic):
     prefix = f"aio-pattern-{next(NUMBER)}"
     create(admin, 4, f"{prefix}-a")
 
@@ -530,7 +528,7 @@ def test_without_a_sidecar_nothing_changes(crew, topic):
         asyncio.run(scenario(url))
 
 
-def test_without_a_group_there_is_nothing_to_show(crew, topic, sidecar):
+def test_a_consumer_without_a_group_reports_nothing(crew, topic, sidecar):
     async def scenario():
         async with crew:
             member = await crew.join(topic, group_id=None)

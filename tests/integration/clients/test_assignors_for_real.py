@@ -34,7 +34,7 @@ def sidecar():
 
 
 def owned_by_member(crew):
-    """Member id -> its partitions, as the members themselves say."""
+    """Member id -> its partitions, according to the members."""
     return {
         member.consumer.group_metadata().member_id: topic_partitions(
             (each.topic, each.partition) for each in member.owned
@@ -44,7 +44,8 @@ def owned_by_member(crew):
 
 
 def keeps_promise(strategy, crew, topics):
-    """One generation; every partition given out as often as the strategy does; loads that come from its own plan."""
+    """Wait for one generation in which partitions have as many owners, and members the same loads, as in the strategy's
+    own plan."""
     if not crew.settled:
         return False
     by_id = owned_by_member(crew)
@@ -96,7 +97,7 @@ def test_every_strategy_keeps_its_promise_through_a_join_and_a_leave(kafka, crew
         assert event["assignor"] == name
         assert "error" not in event
         assert not event.get("user_data_errors")
-        # Range balances each topic for itself.
+        # Range balances each topic separately.
         assert event["quality"]["imbalance"] == 0 or name == "range"
         assert event["quality"]["unassigned"] == 0
 
@@ -105,7 +106,7 @@ COOPERATIVE = [name for name, each in STRATEGIES.items() if each.protocol is Reb
 
 
 @pytest.mark.parametrize("name", COOPERATIVE)
-def test_cooperative_strategies_let_what_stays_go_on_and_move_the_rest_in_a_follow_up(kafka, crew, sidecar, name):
+def test_cooperative_strategies_keep_unmoved_partitions_and_move_others_in_a_follow_up(kafka, crew, sidecar, name):
     topic = create_topic(kafka, 12)
     priority = {"assignment.consumer.priority": 1} if name == "cooperative-failover" else {}
     first = crew.join(topic, client_id="first", partition_assignment_strategy=name, events_url=sidecar.url)
@@ -129,7 +130,7 @@ def test_cooperative_strategies_let_what_stays_go_on_and_move_the_rest_in_a_foll
     if kept == 12:
         assert reported("first", "revoked") == []
         return
-    # The newcomer gets the rest in a later generation than the one in which the first member gave it back.
+    # The newcomer gets the rest in a later generation than the one in which the first member revoked it.
     assert sidecar.wait_for(lambda _: reported("second", "assigned"))
     (revoked,) = reported("first", "revoked")
     (assigned,) = reported("second", "assigned")
@@ -139,7 +140,7 @@ def test_cooperative_strategies_let_what_stays_go_on_and_move_the_rest_in_a_foll
     assert crew.ledger.doubled == []
 
 
-def test_failover_hands_over_and_back_as_configured(kafka, crew):
+def test_failover_moves_all_partitions_as_configured(kafka, crew):
     topic = create_topic(kafka, 5)
 
     def join(priority):
@@ -163,16 +164,16 @@ def test_failover_hands_over_and_back_as_configured(kafka, crew):
     assert crew.members == [passive]
 
 
-def test_heavy_partitions_are_spread_by_the_lag_that_the_cluster_shows(kafka, crew):
+def test_heavy_partitions_are_spread_by_their_lag(kafka, crew):
     topic = create_topic(kafka, 6)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-    # By counts alone one member would get both heavy ones.
+    # By counts one member would get both heavy partitions.
     for number, records in enumerate((90, 1, 90, 1, 1, 1)):
         for _ in range(records):
             producer.produce(topic, b"record", partition=number)
     assert producer.flush(30) == 0
     for _ in range(2):
-        # Nobody commits, so that the lag is what was produced.
+        # No member commits, so the lag is the number of produced records.
         crew.join(topic, partition_assignment_strategy="lag-aware", enable_auto_commit=False)
     until(lambda: crew.settled and crew.sizes == [3, 3])
     heavy = {TopicPartition(topic, 0), TopicPartition(topic, 2)}
@@ -195,7 +196,7 @@ def test_loads_may_come_from_the_application(kafka, crew):
     assert {topic: 4} in asked
 
 
-def test_a_pattern_follows_new_topics_also_where_only_another_member_subscribes_to_them(kafka, crew):
+def test_a_pattern_follows_new_topics_also_if_only_another_member_subscribes_to_them(kafka, crew):
     prefix = f"{crew.group}-of"
     mine, theirs = create_topic(kafka, 3), create_topic(kafka, 2, f"{prefix}-one")
     leader = crew.join(mine, partition_assignment_strategy="cooperative-sticky")
@@ -211,7 +212,7 @@ def test_a_pattern_follows_new_topics_also_where_only_another_member_subscribes_
     assert {each.topic for each in leader.owned} == {mine}
 
 
-def test_new_partitions_of_a_topic_that_only_another_member_subscribes_to_are_given_out(kafka, crew):
+def test_new_partitions_of_a_topic_of_another_member_only_are_assigned(kafka, crew):
     mine, theirs = create_topic(kafka, 3), create_topic(kafka, 2)
     leader = crew.join(mine, partition_assignment_strategy="sticky", metadata_max_age_ms=500)
     until(lambda: len(leader.owned) == 3)
@@ -223,7 +224,7 @@ def test_new_partitions_of_a_topic_that_only_another_member_subscribes_to_are_gi
 
 
 @pytest.mark.parametrize("poll_ms", [10, 60])
-def test_short_polls_join_as_well_and_do_not_disturb_the_group(kafka, crew, poll_ms):
+def test_members_with_short_polls_join_and_do_not_disturb_the_group(kafka, crew, poll_ms):
     topic = create_topic(kafka, 6)
     for _ in range(3):
         crew.join(pattern=f"^{topic}$", poll_ms=poll_ms, partition_assignment_strategy="range")
@@ -232,7 +233,7 @@ def test_short_polls_join_as_well_and_do_not_disturb_the_group(kafka, crew, poll
 
 
 class ShortV1(RoundRobinPartitionAssignor):
-    """Another client, whose subscription is of "version 1" and ends after the fields of version 0, as sarama's did."""
+    """Another client, whose subscription of "version 1" ends after the fields of version 0, as sarama's did."""
 
     name = "sticky"
 
@@ -242,7 +243,7 @@ class ShortV1(RoundRobinPartitionAssignor):
 
 
 class Nonsense(RoundRobinPartitionAssignor):
-    """Another client, whose subscription is none."""
+    """Another client with an invalid subscription."""
 
     name = "sticky"
 
@@ -251,7 +252,7 @@ class Nonsense(RoundRobinPartitionAssignor):
         return b"\xff\xff\xff\xff"
 
 
-def test_a_group_that_we_lead_has_a_place_for_members_with_short_and_broken_subscriptions(kafka, crew):
+def test_our_leader_accepts_members_with_truncated_and_broken_subscriptions(kafka, crew):
     topic = create_topic(kafka, 6)
     leader = crew.join(topic, partition_assignment_strategy="sticky")
     until(lambda: len(leader.owned) == 6)
@@ -262,7 +263,7 @@ def test_a_group_that_we_lead_has_a_place_for_members_with_short_and_broken_subs
     assert leader.consumer._coordinator._is_leader
 
 
-def test_a_strategy_of_ones_own_is_taken_as_it_is(kafka, crew, sidecar):
+def test_a_custom_strategy_object_is_used(kafka, crew, sidecar):
     topic = create_topic(kafka, 6)
     mine = Strategy(
         "all-to-the-last",

@@ -68,7 +68,7 @@ def config(kafka, group):
 
 @pytest.fixture
 def join(config):
-    """Starts an application in the test's group; each that is left at the end is closed."""
+    """Starts applications in the test's group; remaining ones are closed at the end."""
     with contextlib.ExitStack() as applications:
 
         def start(topics, settings=None, **options):
@@ -97,7 +97,7 @@ def weight(number):
 
 
 def records(consumer, number, timeout=PATIENCE):
-    """So many records, by single polls."""
+    """Return this many records from single polls."""
     found = []
     for _ in range(int(timeout / 0.2)):
         message = consumer.poll(0.2)
@@ -136,7 +136,7 @@ def test_two_members_with_weights_three_and_one_have_six_partitions_and_two(join
         until(lambda each=application: {one.partition for one in each.consumer.assignment()} == each.partitions)
 
 
-def test_a_cooperative_member_keeps_its_place_in_what_it_keeps(join, topic, producer):
+def test_a_cooperative_member_keeps_its_position_in_kept_partitions(join, topic, producer):
     produce(producer, topic, 50)
     strategy = {"partition.assignment.strategy": "cooperative-weighted-sticky", "enable.auto.commit": False}
     first = join(topic, strategy)
@@ -145,7 +145,7 @@ def test_a_cooperative_member_keeps_its_place_in_what_it_keeps(join, topic, prod
     until(lambda: (len(first.partitions), len(second.partitions)) == (4, 4))
     assert [kind for kind, partitions in first.reported if partitions] == ["assign", "revoke"]
     produce(producer, topic, 10)
-    # Nothing was committed: the second begins at the start, the first goes on where it was.
+    # Without commits the second member begins at the start, and the first continues at its position.
     until(lambda: len(second.records) == 60 * 4)
     until(lambda: len(first.records) == 50 * PARTITIONS + 10 * 4)
     assert first.strays == second.strays == []
@@ -163,7 +163,7 @@ def test_an_eager_rebalance_under_load_loses_nothing_and_delivers_nothing_after_
     until(lambda: {*first.records, *second.records} == everything)
     assert second.partitions
     assert first.strays == second.strays == []
-    # What is stored is committed before it is given up: nobody reads a record twice.
+    # Stored offsets are committed before the revocation, so no record is read twice.
     assert len(first.records) + len(second.records) == len(everything)
 
 
@@ -178,19 +178,19 @@ def test_the_group_waits_for_the_revoke_callback(join, topic):
     until(lambda: len(first.partitions) == PARTITIONS)
     second = join(topic)
     assert entered.wait(PATIENCE)
-    threading.Event().wait(2)  # it would be over by now
+    threading.Event().wait(2)  # otherwise the rebalance would be complete by now
     assert not any(partitions for _, partitions in second.reported)
     leave.set()
     until(lambda: (len(first.partitions), len(second.partitions)) == (4, 4))
 
 
-def test_heartbeats_go_on_while_the_application_is_away_longer_than_the_session(join, topic, admin, group):
+def test_heartbeats_continue_while_the_application_does_not_poll_for_longer_than_the_session(join, topic, admin, group):
     first = join(topic)
     until(lambda: len(first.partitions) == PARTITIONS)
     first.stall()
     member = first.consumer.memberid()
     second = join(topic)
-    threading.Event().wait(7)  # more than the session: there is nothing to see before
+    threading.Event().wait(7)  # longer than the session timeout: nothing is visible before
     assert member in member_ids(admin, group)
     assert not second.partitions
     first.go_on()
@@ -198,7 +198,7 @@ def test_heartbeats_go_on_while_the_application_is_away_longer_than_the_session(
     assert ("lost", set(range(PARTITIONS))) not in first.reported
 
 
-def test_an_application_that_does_not_poll_in_time_gets_an_error_loses_all_and_comes_back(join, topic, producer):
+def test_an_application_beyond_its_poll_interval_gets_an_error_loses_partitions_and_rejoins(join, topic, producer):
     produce(producer, topic, 1)
     short = {"max.poll.interval.ms": 6_000}
     slow = join(topic, short)
@@ -214,7 +214,7 @@ def test_an_application_that_does_not_poll_in_time_gets_an_error_loses_all_and_c
     assert not any(kind == "revoke" for kind, _ in slow.reported)
 
 
-def test_a_commit_after_the_place_in_the_group_is_lost_is_refused_as_confluents(single, topic, producer, join):
+def test_a_commit_after_a_lost_membership_is_refused_like_confluents(single, topic, producer, join):
     produce(producer, topic, 1)
     consumer = single({"max.poll.interval.ms": 6_000, "enable.auto.commit": False})
     refused = []
@@ -247,19 +247,19 @@ def test_a_member_that_the_coordinator_removed_is_fenced_and_loses_its_partition
     with pytest.raises(KafkaException) as raised:
         consumer.commit(message=last, asynchronous=False)
     assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
-    # It comes back by itself, and reads again what was not committed.
+    # It rejoins, and reads uncommitted records again.
     assert len(records(consumer, PARTITIONS)) == PARTITIONS
     assert len(lost) == PARTITIONS
 
 
 def remove(kafka, group, member_id):
-    """As an administrator does."""
+    """As by an administrator."""
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
     with contextlib.closing(admin):
         admin.remove_group_members(group, [MemberToRemove(member_id=member_id)])
 
 
-def test_pause_resume_seek_and_position_are_confluents(single, topic, producer):
+def test_pause_resume_seek_and_position_work_like_confluents(single, topic, producer):
     produce(producer, topic, 10, partitions=1)
     consumer = single()
     consumer.subscribe([topic])
@@ -292,7 +292,7 @@ def test_stored_offsets_are_committed_at_the_interval_and_on_commit_is_called(si
     assert all(isinstance(each, TopicPartition) for _, offsets in reported for each in offsets)
 
 
-def test_closing_commits_what_is_stored_and_only_that(single, topic, producer, kafka, group, config):
+def test_closing_commits_exactly_the_stored_offsets(single, topic, producer, kafka, group, config):
     produce(producer, topic, 5)
     with Consumer(config | {"enable.auto.offset.store": False}, events_url="") as consumer:
         consumer.subscribe([topic])
@@ -302,7 +302,7 @@ def test_closing_commits_what_is_stored_and_only_that(single, topic, producer, k
     assert set(committed(kafka, group, topic).values()) == {3, -1001}
 
 
-def test_without_auto_commit_nothing_is_committed_but_on_request(topic, producer, kafka, group, config):
+def test_without_auto_commit_offsets_are_committed_only_on_request(topic, producer, kafka, group, config):
     produce(producer, topic, 5)
     with Consumer(config | {"enable.auto.commit": False}, events_url="") as consumer:
         consumer.subscribe([topic])
@@ -320,7 +320,7 @@ def test_a_commit_without_stored_offsets_raises_no_offset(single, topic):
     assert raised.value.args[0].code() == KafkaError._NO_OFFSET
 
 
-def test_offsets_given_in_on_assign_are_where_reading_begins(single, topic, producer):
+def test_reading_begins_at_offsets_assigned_in_on_assign(single, topic, producer):
     produce(producer, topic, 10, partitions=1)
 
     def on_assign(consumer, partitions):
@@ -331,7 +331,7 @@ def test_offsets_given_in_on_assign_are_where_reading_begins(single, topic, prod
     assert [each.offset() for each in records(consumer, 3)] == [7, 8, 9]
 
 
-def test_an_exception_in_a_callback_comes_out_of_poll_and_the_consumer_goes_on(single, topic, producer):
+def test_poll_raises_an_exception_of_a_callback_and_the_consumer_continues(single, topic, producer):
     produce(producer, topic, 1)
     failures = [ValueError("the user's own")]
 
@@ -346,7 +346,7 @@ def test_an_exception_in_a_callback_comes_out_of_poll_and_the_consumer_goes_on(s
     assert len(records(consumer, PARTITIONS)) == PARTITIONS
 
 
-def test_a_static_member_that_restarts_finds_its_partitions_without_a_rebalance(join, topic, admin, group):
+def test_a_restarted_static_member_gets_its_partitions_without_a_rebalance(join, topic, admin, group):
     static = {"group.instance.id": "one", "session.timeout.ms": 30_000}
     one = join(topic, static)
     two = join(topic)
@@ -359,20 +359,20 @@ def test_a_static_member_that_restarts_finds_its_partitions_without_a_rebalance(
     assert len(two.reported) == changes
 
 
-def test_of_two_consumers_with_one_instance_id_the_older_one_is_fenced(join, topic, producer):
+def test_the_older_of_two_consumers_with_one_instance_id_is_fenced(join, topic, producer):
     static = {"group.instance.id": "twin", "auto.commit.interval.ms": 100}
     older = join(topic, static)
     until(lambda: len(older.partitions) == PARTITIONS)
     newer = join(topic, static)
     until(lambda: len(newer.partitions) == PARTITIONS)
-    produce(producer, topic, 1)  # it notices with a commit
+    produce(producer, topic, 1)  # it notices at a commit
     until(lambda: not older.partitions)
     assert older.reported[-1] == ("lost", set(range(PARTITIONS)))
     until(lambda: older.errors)
     assert [(error.code(), error.fatal()) for error in older.errors] == [(KafkaError.FENCED_INSTANCE_ID, True)]
 
 
-def test_unsubscribing_revokes_leaves_and_subscribing_again_brings_it_back(single, topic, producer, sidecar):
+def test_unsubscribing_revokes_and_leaves_and_subscribing_again_rejoins(single, topic, producer, sidecar):
     produce(producer, topic, 1)
     reported = []
     consumer = single(events_url=sidecar.url)
@@ -402,13 +402,13 @@ def test_a_pattern_follows_new_topics(join, admin, group):
     assert {topic for topic, _ in application.held} == {f"{group}-one", f"{group}-two", other}
 
 
-def test_callbacks_are_reported_as_they_run_on_the_applications_thread(topic, join, sidecar):
+def test_callbacks_are_reported_with_their_times_on_the_applications_thread(topic, join, sidecar):
     pause = threading.Event()
     first = join(topic, {"client.id": "reported"}, events_url=sidecar.url, on_revoke=lambda *_: pause.wait(0.3))
     until(lambda: len(first.partitions) == PARTITIONS)
     first.stall()
     second = join(topic)
-    pause.wait(2)  # the rebalance waits for the application, which is no part of its callback
+    pause.wait(2)  # the rebalance waits for the application's poll, which is not part of its callback
     first.go_on()
     until(lambda: len(second.partitions) == 4)
     first.close()

@@ -53,7 +53,7 @@ class Crew:
         return self.members[-1]
 
     def until(self, condition):
-        """Poll until it holds."""
+        """Poll until the condition holds."""
         for _ in range(int(PATIENCE / 0.05)):
             for member in self.members:
                 with contextlib.suppress(RuntimeError):  # closed
@@ -87,7 +87,7 @@ def test_callbacks_are_reported_with_generation_and_member_id(crew, topic, sidec
     crew.close()
     arrives(sidecar, 2, callback="left")
     events = reported(sidecar, client_id="client-0")
-    # On closing, librdkafka revokes.
+    # librdkafka revokes on close.
     assert [event["callback"] for event in events] == ["assigned", "revoked", "assigned", "revoked", "left"]
     assert [event["generation"] for event in events] == [1, 1, 2, 2, 2]
     assert [event["partitions"] for event in events[:2]] == [{topic: "0-9"}] * 2
@@ -95,7 +95,7 @@ def test_callbacks_are_reported_with_generation_and_member_id(crew, topic, sidec
     assert {event["instance_id"] for event in reported(sidecar, client_id="client-1")} == {"here"}
 
 
-def test_the_applications_callbacks_run_as_ever_and_are_timed(crew, topic, sidecar):
+def test_the_applications_callbacks_run_unchanged_and_are_timed(crew, topic, sidecar):
     calls = []
 
     def on_assign(consumer, partitions):
@@ -114,7 +114,7 @@ def test_the_applications_callbacks_run_as_ever_and_are_timed(crew, topic, sidec
     assert event["timestamp_ms"] - event["started_ms"] >= 50
 
 
-def test_what_the_applications_callback_raises_comes_out_of_poll(crew, topic, sidecar):
+def test_poll_raises_exceptions_of_the_applications_callback(crew, topic, sidecar):
     error = ValueError("the user's own")
 
     def on_assign(_consumer, _partitions):
@@ -128,7 +128,7 @@ def test_what_the_applications_callback_raises_comes_out_of_poll(crew, topic, si
     assert event["error"] == "ValueError: the user's own"
 
 
-def test_cooperative_callbacks_show_what_moves_only(crew, topic, sidecar):
+def test_cooperative_callbacks_contain_only_moved_partitions(crew, topic, sidecar):
     cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
     crew.make(cooperative).subscribe([topic])
     crew.until(lambda: shares(crew) == [10])
@@ -150,7 +150,7 @@ def count(partitions):
 
 
 def lose(crew, sidecar, topic, **callbacks):
-    """A member that does not poll for longer than it may, and then polls again."""
+    """A member that exceeds its poll interval, and then polls again."""
     statistics = {"statistics.interval.ms": 1_000, "stats_cb": lambda _text: None}
     member = crew.make({"max.poll.interval.ms": 6_000, "session.timeout.ms": 6_000, **statistics})
     member.subscribe([topic], **callbacks)
@@ -172,7 +172,7 @@ def test_a_loss_is_reported_with_librdkafkas_reason(crew, topic, sidecar):
     assert first["generation"] == 1
 
 
-def test_unsubscribing_is_leaving_after_the_revocation(crew, topic, sidecar):
+def test_unsubscribing_leaves_after_the_revocation(crew, topic, sidecar):
     member = crew.make()
     member.subscribe([topic])
     crew.until(lambda: shares(crew) == [10])
@@ -184,7 +184,7 @@ def test_unsubscribing_is_leaving_after_the_revocation(crew, topic, sidecar):
     assert len(reported(sidecar, callback="left")) == 1
 
 
-def test_the_end_of_a_with_block_is_leaving(crew, topic, sidecar):
+def test_the_end_of_a_with_block_leaves_the_group(crew, topic, sidecar):
     with crew.make() as member:
         member.subscribe([topic])
         crew.until(lambda: shares(crew) == [10])
@@ -192,7 +192,7 @@ def test_the_end_of_a_with_block_is_leaving(crew, topic, sidecar):
     assert [event["callback"] for event in reported(sidecar)] == ["assigned", "revoked", "left"]
 
 
-def test_statistics_reach_the_application_too_and_what_it_raises_comes_out(crew, topic):
+def test_statistics_reach_the_application_and_its_exceptions_are_raised(crew, topic):
     texts = []
     crew.make({"statistics.interval.ms": 100, "stats_cb": texts.append}).subscribe([topic])
     crew.until(lambda: len(texts) >= 2 and '"cgrp"' in texts[-1])
@@ -200,7 +200,7 @@ def test_statistics_reach_the_application_too_and_what_it_raises_comes_out(crew,
     raised = []
 
     def stats_cb(_text):
-        if not raised:  # for the consumer hears of more of them while it is closed
+        if not raised:  # because the consumer gets further statistics while it is closed
             raised.append(True)
             raise ValueError("the user's own")
 

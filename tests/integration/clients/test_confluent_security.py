@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.integration, needs_openssl]
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory):
-    """A broker with a SASL_SSL listener beside its plain one; topic ``t`` has a record."""
+    """A broker with a SASL_SSL listener besides its plain one; topic ``t`` has a record."""
     with secured_kafka(tmp_path_factory.mktemp("tls"), ["plain_tls"]) as secured:
         plain = secured.kafka.bootstrap_servers
         admin = AdminClient({"bootstrap.servers": plain})
@@ -43,7 +43,7 @@ def config(secured):
     }
 
 
-def test_membership_and_records_come_by_the_same_listener(config):
+def test_membership_and_records_use_the_same_listener(config):
     with Consumer(config, events_url="") as consumer:
         consumer.subscribe(["t"])
         taken = []
@@ -58,10 +58,8 @@ def test_membership_and_records_come_by_the_same_listener(config):
     [({"sasl.password": "wrong"}, KafkaError._AUTHENTICATION), ({"ssl.ca.location": "probe"}, KafkaError._SSL)],
     ids=["password", "authority"],
 )
-def test_a_client_that_is_refused_or_does_not_trust_the_broker_gets_an_error_and_closes_in_time(
-    config, wrong, code, caplog
-):
-    # What is logged holds the sockets that kafka-python leaves to the garbage collector.
+def test_a_client_without_access_or_trust_gets_an_error_and_closes_in_time(config, wrong, code, caplog):
+    # Log records keep references to sockets that kafka-python leaves to the garbage collector.
     caplog.set_level(logging.CRITICAL, logger="kafka")
     reported = []
     with Consumer(

@@ -1,7 +1,6 @@
 """Every program in ``examples/`` runs, exits cleanly, and reports its rebalances to the sidecar.
 
-An example takes ``--bootstrap-servers``; with ``--seconds`` or ``--records`` it ends after that, with ``--topic``
-where to read.
+An example accepts ``--bootstrap-servers``, ``--topic``, and ``--seconds`` or ``--records``, after which it ends.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ NUMBER = itertools.count(1)
 ARGUMENTS = {"--seconds": "15", "--records": "100"}
 
 PAGES = ("aiokafka", "confluent-kafka-plain")
-"""Pages whose first block is a whole program that consumes the topic ``orders``, for ever."""
+"""Pages whose first block is a complete program that consumes the topic ``orders`` without end."""
 
 SHARES = r"^weight 300: 9 partitions, \d+ records\nweight 100: 3 partitions, \d+ records\n$"
 
@@ -42,7 +41,7 @@ SHARES_OF_THREADS = (
     r"^weight 300: (9 partitions, \d+ records\nweight 100: (3|12)|12 partitions, \d+ records\nweight 100: 3)"
     r" partitions, \d+ records\n$"
 )
-"""Threads do not end at one moment: who closes last may have taken over everything."""
+"""Examples with several members in threads: the last one to close may have taken over all partitions."""
 
 SAYS = {
     "aiokafka_weighted": SHARES,
@@ -52,7 +51,7 @@ SAYS = {
     "own_assignor": r"^12 partitions of 1 topic\n$",
     "own_strategy": r"^12 partitions\n$",
 }
-"""What is on the standard output."""
+"""The expected text on standard output."""
 
 ASSIGNORS = {
     "aiokafka_weighted": {"weighted-sticky"},
@@ -82,7 +81,7 @@ def run(path, *arguments, **environment):
 
 
 def topic_of(admin, kafka, topic):
-    """A topic with records; if it is there already it is as good."""
+    """A topic with records; it may already exist."""
     if topic not in admin.list_topics(timeout=30).topics:
         admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result(30)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
@@ -96,7 +95,7 @@ def test_each_example_is_known():
 
 
 def usage_and_run(kafka, admin, example):
-    """What an example prints when asked for help and when it runs, and the reports that the sidecar got meanwhile."""
+    """The output of an example with --help and of its run, and the reports that the sidecar received."""
     usage = run(example, "--help")
     known = set(re.findall(r"--[a-z-]+", usage.stdout))
     topic = f"examples-{next(NUMBER)}"
@@ -110,7 +109,7 @@ def usage_and_run(kafka, admin, example):
 
 @pytest.fixture(scope="module")
 def runs(kafka, admin):
-    """All examples side by side, for each spends its seconds with waiting."""
+    """Run all examples in parallel, because each mostly waits."""
     with ThreadPoolExecutor(len(EXAMPLES)) as pool:
         done = pool.map(partial(usage_and_run, kafka, admin), EXAMPLES)
         return dict(zip(EXAMPLES, done, strict=True))
@@ -150,7 +149,7 @@ def test_the_lines_of_a_page_consume_and_report(kafka, admin, page):
             assert sidecar.wait_for(
                 lambda taken: any(event.get("partitions") for event in taken if "callback" in event)
             )
-            # It begins at the end of the topic, wherever that is when it looks.
+            # It begins at the end of the topic at the time of its first request.
             producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
             line: list[str] = []
             reader = threading.Thread(target=lambda: line.append(process.stdout.readline()))

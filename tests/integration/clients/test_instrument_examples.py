@@ -65,7 +65,7 @@ def test_a_program_that_is_not_changed_reports_through_the_instrumentor(kafka, t
 
 @pytest.mark.parametrize("code", list(examples()))
 def test_the_ten_lines_consume_and_report(kafka, tmp_path, code):
-    # Both pages name the same group: the member of the one before was killed and is not missed yet.
+    # Both pages use the same group, whose previous member was killed and is not removed yet.
     (named,) = re.findall(r'group_id="(.*?)"', code)
     group = f"{named}-{uuid.uuid4().hex}"
     code = code.replace(named, group)
@@ -86,7 +86,7 @@ def test_the_ten_lines_consume_and_report(kafka, tmp_path, code):
             assert sidecar.wait_for(
                 lambda taken: any(event.get("partitions") for event in taken if "callback" in event)
             )
-            # The example begins at the end of the topic: what is produced before it has looked is not for it.
+            # The example begins at the end of the topic, so it does not read earlier records.
             producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
             pause = threading.Event()
             for _ in range(300):

@@ -46,7 +46,7 @@ def create(admin, partitions, name=None):
 
 @pytest.fixture
 def join(kafka, group, sidecar):
-    """Starts a member of the test's group; each that is left at the end is closed."""
+    """Starts members of the test's group; remaining ones are closed at the end."""
     with contextlib.ExitStack() as members:
 
         def start(*topics, kind=KafkaConsumer, **configs):
@@ -69,7 +69,7 @@ def join(kafka, group, sidecar):
 
 
 def settled(admin, group, members):
-    """Client id -> (member id, partitions) as the coordinator says, if the group is stable with so many members."""
+    """Client id -> (member id, partitions) from the coordinator, if the group is stable with this number of members."""
     description = admin.describe_consumer_groups([group])[group].result(PATIENCE)
     if description.state.name != "STABLE" or len(description.members) != members:
         return None
@@ -126,7 +126,7 @@ def test_weights_900_90_10_give_90_9_1_and_the_events_agree_with_the_coordinator
     assert (last["members"], last["partitions"], last["quality"]["skew_ratio"]) == (3, 100, 1.0)
 
 
-def test_a_revocation_is_of_the_old_generation_and_an_assignment_of_the_new(join, topic, group, sidecar):
+def test_a_revocation_has_the_old_generation_and_an_assignment_the_new_one(join, topic, group, sidecar):
     first = join(topic, client_id="first", partition_assignment_strategy="range")
     until(lambda: len(first.owned) == 100)
     before = first.consumer.group_metadata()
@@ -161,7 +161,7 @@ def test_failover_moves_all_partitions_when_the_active_member_leaves_and_reports
     assert reported(sidecar, client_id="active", callback="revoked")[-1]["sequence"] < left["sequence"]
 
 
-def test_failover_keeps_the_owner_when_an_equal_joins(join, topic):
+def test_failover_keeps_the_owner_when_an_equal_member_joins(join, topic):
     owner = join(topic, client_id="b", partition_assignment_strategy="failover")
     until(lambda: len(owner.owned) == 100)
     newcomer = join(topic, client_id="a", partition_assignment_strategy="failover")
@@ -170,7 +170,7 @@ def test_failover_keeps_the_owner_when_an_equal_joins(join, topic):
     assert newcomer.owned == set()
 
 
-def test_topics_that_only_another_member_subscribes_to_get_their_owner(join, admin):
+def test_topics_of_another_member_only_get_an_owner(join, admin):
     mine, theirs = create(admin, 3), create(admin, 2)
     leader = join(mine, partition_assignment_strategy="roundrobin")
     until(lambda: len(leader.owned) == 3)
@@ -200,14 +200,14 @@ def test_a_pattern_is_instrumented_like_a_list_and_follows_new_topics(join, admi
 
 
 class ShortV1(RangePartitionAssignor):
-    """A member whose subscription is of "version 1" and ends after the fields of version 0, as sarama's did."""
+    """A member whose subscription of "version 1" ends after the fields of version 0, as sarama's did."""
 
     @classmethod
     def metadata(cls, topics):
         return b"\0\1" + super().metadata(topics).encode()[2:]
 
 
-def test_a_member_with_a_short_subscription_does_not_break_the_leaders_assignment(join, topic):
+def test_a_member_with_a_truncated_subscription_does_not_break_the_leaders_assignment(join, topic):
     leader = join(topic, partition_assignment_strategy="range")
     until(lambda: len(leader.owned) == 100)
     other = join(topic, kind=PlainConsumer, partition_assignment_strategy=[ShortV1])
@@ -224,7 +224,7 @@ def test_kafka_pythons_own_assignors_and_members_work_beside_ours(join, topic, s
 
 
 class Raises(ConsumerRebalanceListener):
-    """A user's listener that fails when it is given something."""
+    """A user's listener that raises if it gets partitions."""
 
     def __init__(self):
         self.error = ValueError("the user's own")
@@ -238,7 +238,7 @@ class Raises(ConsumerRebalanceListener):
 
 
 @pytest.mark.parametrize("kind", [PlainConsumer, KafkaConsumer])
-def test_an_exception_in_the_users_listener_comes_out_as_it_does_without_us(kafka, topic, group, sidecar, kind):
+def test_an_exception_of_the_users_listener_is_raised_as_without_instrumentation(kafka, topic, group, sidecar, kind):
     ours = {"events_url": sidecar.url} if kind is KafkaConsumer else {}
     listener = Raises()
     consumer = kind(bootstrap_servers=kafka.bootstrap_servers, group_id=group, **ours)
@@ -305,7 +305,7 @@ def test_unsubscribing_reports_the_leave_with_the_revoked_partitions(join, topic
     assert reported(sidecar, client_id="u", callback="left")[0]["partitions"] == {topic: "0-99"}
 
 
-def test_a_consumer_without_a_group_is_kafka_pythons_and_shows_nothing(kafka, topic, sidecar):
+def test_a_consumer_without_a_group_works_and_reports_nothing(kafka, topic, sidecar):
     consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, events_url=sidecar.url)
     with contextlib.closing(consumer):
         consumer.assign([TopicPartition(topic, 0)])

@@ -61,7 +61,7 @@ class Mixed:
         self._leaving.pop(client)()
 
     def sizes(self):
-        """Client -> partitions, as the coordinator says, if the group is stable and everything is given out once."""
+        """Client -> partitions from the coordinator, if the group is stable and each partition has one owner."""
         group = self._admin.describe_consumer_groups([self.crew.group])[self.crew.group].result(PATIENCE)
         if group.state.name != "STABLE":
             return None
@@ -72,7 +72,7 @@ class Mixed:
         return {client: len(partitions) for client, partitions in given.items()}
 
     def consumes_once(self):
-        """Produce, and see every record consumed by exactly one member."""
+        """Produce records, and assert that exactly one member consumes each."""
         sent = []
 
         def delivered(error, message):
@@ -92,7 +92,7 @@ class Mixed:
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("first", CLIENTS)
-def test_members_of_three_clients_share_a_group_whichever_member_leads(kafka, strategy, first):
+def test_members_of_three_clients_share_a_group_with_any_leader(kafka, strategy, first):
     with Crew(kafka) as crew, Mixed(kafka, crew, strategy) as group:
         group.join(first)
         until(lambda: group.sizes() == {first: PARTITIONS})
@@ -111,8 +111,8 @@ def test_members_of_three_clients_share_a_group_whichever_member_leads(kafka, st
 
 @pytest.mark.parametrize("strategies", [["sticky"], ["cooperative-sticky", "range"]], ids=" ".join)
 @pytest.mark.parametrize(("first", "second"), [("java", "python"), ("python", "java")])
-def test_java_and_python_share_what_librdkafka_cannot_whichever_member_leads(kafka, strategies, first, second):
-    # With both kinds in one list, Java's consumers and ours give everything back before they join.
+def test_java_and_python_share_strategies_that_librdkafka_lacks_with_any_leader(kafka, strategies, first, second):
+    # With both protocols in one list, Java's consumers and ours revoke everything before they join.
     with Crew(kafka) as crew, Mixed(kafka, crew, *strategies) as group:
         group.join(first)
         until(lambda: group.sizes() == {first: PARTITIONS})

@@ -37,7 +37,7 @@ def topic(kafka):
 
 
 @pytest.mark.parametrize("name", ["own", "cooperative-own"])
-def test_members_get_what_the_strategy_of_that_name_assigns(kafka, topic, name):
+def test_members_get_the_assignment_of_the_named_strategy(kafka, topic, name):
     with Crew(kafka) as crew:
         members = [crew.join(topic, partition_assignment_strategy=name) for _ in range(2)]
         until(lambda: crew.settled and crew.sizes == [3, 3])

@@ -1,4 +1,4 @@
-"""Programs in other languages report their rebalances by posts of their own: the observer measures exact stalls."""
+"""Programs in other languages post their rebalances themselves, and the observer measures exact stalls."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_two_members_of_kafkajs_report_and_their_stall_is_exact(kafka):
         with running(url, bootstrap, topic, group, "one") as one:
             eventually(lambda: observer.metric("kafka_rebalance_members", consumergroup=group) == 1)
             eventually(lambda: observer.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
-            # While a new broker loads its coordinators, the first stall may be a bound; not those after it.
+            # While a new broker loads its coordinators, the first stall may be a bound; later ones are exact.
             for _ in range(TRIES):
                 before = len(stalls())
                 with running(url, bootstrap, topic, group, "two") as two:

@@ -32,7 +32,7 @@ def names():
     return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
 
 
-def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, names):
+def test_a_stall_is_exact_once_its_members_report(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
 
@@ -50,7 +50,8 @@ def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, nam
         second = Member(bootstrap, group, topic, url)
 
         def measured():
-            # kafka-python joins before it knows its topics: a join may be two rebalances, each waits for the slow one.
+            # kafka-python joins before it has metadata: a join may cause two rebalances, and each waits for the slow
+            # member.
             stalls = [each["stall"] for each in events(bootstrap, published, group=group) if each.get("stall")]
             exact = [stall["seconds"] for stall in stalls if stall["basis"] == "exact"]
             return [seconds for seconds in exact if SLOW_S <= seconds < SLOW_S + 1]
@@ -103,7 +104,7 @@ while True:
 
 @contextlib.contextmanager
 def process(program, *arguments):
-    """A program in a process of its own, which can be suspended."""
+    """A program in its own process, which can be suspended."""
     with subprocess.Popen([sys.executable, "-c", f"import sys\n{program}", *arguments]) as child:
         try:
             yield child
@@ -112,7 +113,7 @@ def process(program, *arguments):
 
 
 def times_of_others(bootstrap, published, group):
-    """When generations without the suspended member assigned partitions (epoch ms)."""
+    """Times at which generations without the suspended member assigned partitions (epoch ms)."""
     return [
         each["timestamp_ms"]
         for each in events(bootstrap, published, group=group)
@@ -123,7 +124,7 @@ def times_of_others(bootstrap, published, group):
 
 
 @pytest.mark.parametrize("client", PROGRAMS)
-def test_a_suspended_member_that_goes_on_was_a_second_owner(kafka, names, client):
+def test_a_resumed_member_was_a_second_owner(kafka, names, client):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
 
@@ -144,12 +145,12 @@ def test_a_suspended_member_that_goes_on_was_a_second_owner(kafka, names, client
             eventually(lambda: shown("members") == 1 and shown("partitions_unassigned") == 0)
             others.append(Member(bootstrap, group, topic, url))
             eventually(lambda: shown("members") == 2)
-            assert shown("doubly_owned_partition_seconds_total") == 0, "nothing shows it yet"
+            assert shown("doubly_owned_partition_seconds_total") == 0, "no report shows it yet"
             suspended.send_signal(signal.SIGCONT)
             seconds = eventually(lambda: shown("doubly_owned_partition_seconds_total"))
         former = json.loads(observer.get(f"/api/v1/groups/{group}")[1])["summary"]["former_owner"]
         assert (former["client_id"], former["partitions"]) == ("suspended", 4)
-        # A generation's event comes when its rebalance has settled.
+        # A generation's event is published when its rebalance has settled.
         given_ms = min(
             eventually(lambda: times_of_others(bootstrap, published, group), waiting_for="the others' events")
         )
@@ -201,7 +202,7 @@ def test_posted_events_are_exported_completed_and_published(kafka, names, monkey
         assert all(each["cluster_id"] for each in found)
 
 
-def test_what_was_accepted_just_before_the_end_is_published(kafka, names):
+def test_events_accepted_just_before_the_end_are_published(kafka, names):
     bootstrap, (_, group, published) = kafka.bootstrap_servers, names
     with beside(
         bootstrap, events_topic=published, kafka={"bootstrap.servers": bootstrap, "linger.ms": "60000"}
@@ -221,7 +222,7 @@ def test_without_a_cluster_a_sidecar_only_exports_and_is_ready():
         assert sidecar.metric("rebalance_agent_configured") == 0
 
 
-def test_ctrl_c_ends_a_sidecar_with_zero_even_while_its_brokers_are_away():
+def test_ctrl_c_ends_a_sidecar_with_zero_even_without_brokers():
     addresses = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0"]
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", "127.0.0.1:1"]
     with subprocess.Popen([*command, *addresses], stderr=subprocess.PIPE, text=True) as process:
@@ -233,7 +234,7 @@ def test_ctrl_c_ends_a_sidecar_with_zero_even_while_its_brokers_are_away():
 
 
 @pytest.mark.parametrize("through_a_topic", [True, False])
-def test_without_kafka_a_sidecar_posts_on_to_the_observer(kafka, names, monkeypatch, through_a_topic):
+def test_without_kafka_a_sidecar_posts_events_to_the_observer(kafka, names, monkeypatch, through_a_topic):
     bootstrap, (_, group, published) = kafka.bootstrap_servers, names
     topic = published if through_a_topic else ""
     monkeypatch.setenv("POD_NAME", "orders-1")

@@ -16,7 +16,7 @@ PARTITIONS = 6
 
 @pytest.fixture
 def crew(kafka):
-    # Short enough that a test can wait for a member to be missed; the broker allows no less than 6 seconds.
+    # The shortest session timeout that the broker allows, so that a test can wait for the removal of a member.
     with Crew(kafka, session_timeout_ms=6_000) as crew:
         yield crew
 
@@ -30,7 +30,7 @@ def settled_with_standbys(crew, sizes):
 
 
 @pytest.mark.parametrize("name", ["copartitioned-sticky", "cooperative-copartitioned-sticky", "task-sticky"])
-def test_a_killed_active_is_replaced_by_the_holders_of_its_standbys(kafka, crew, name):
+def test_standbys_take_over_from_a_killed_active_member(kafka, crew, name):
     topic = create_topic(kafka, PARTITIONS)
     for _ in range(3):
         crew.join(topic, partition_assignment_strategy=name, assignor_config={"assignment.num.standbys": 1})
@@ -56,13 +56,13 @@ def test_a_killed_active_is_replaced_by_the_holders_of_its_standbys(kafka, crew,
     assert other.consumer.standbys() == one.owned
 
 
-def test_fresh_members_take_over_from_a_killed_active_what_they_report(kafka, crew):
+def test_new_members_take_over_reported_copies_from_a_killed_active_member(kafka, crew):
     topic = create_topic(kafka, PARTITIONS)
     settings = {"assignment.num.standbys": 1}
     killed = crew.join(topic, partition_assignment_strategy="copartitioned-sticky", assignor_config=settings)
     until(lambda: len(killed.owned) == PARTITIONS)
     crew.crash(killed)
-    # Both have state on disk from an earlier life, and no assignment yet.
+    # Both have state on disk from an earlier run, and no assignment yet.
     heir = crew.join(
         topic,
         partition_assignment_strategy="copartitioned-sticky",
@@ -125,7 +125,7 @@ def test_a_new_member_gets_units_when_it_reports_that_their_copies_are_complete(
 TASKS = "count:{topic}|changelog={changelog}"
 
 
-def test_internal_topics_are_created_where_that_is_asked_for(kafka, crew):
+def test_internal_topics_are_created_if_configured(kafka, crew):
     topic = create_topic(kafka, PARTITIONS)
     changelog = f"{topic}-changelog"
     member = crew.join(
@@ -140,7 +140,7 @@ def test_internal_topics_are_created_where_that_is_asked_for(kafka, crew):
 
 
 @pytest.mark.parametrize(("found", "problem"), [(0, "does not exist"), (2, "has 2")])
-def test_missing_and_misshapen_internal_topics_are_an_error_before_anyone_is_assigned(kafka, crew, found, problem):
+def test_missing_and_wrong_internal_topics_are_an_error_before_the_assignment(kafka, crew, found, problem):
     topic = create_topic(kafka, PARTITIONS)
     changelog = f"{topic}-changelog"
     if found:

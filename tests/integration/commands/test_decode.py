@@ -1,4 +1,4 @@
-"""`decode` reads the records of a real cluster: one group's, from a time on, and those that come later."""
+"""`decode` reads the records of a real cluster: of one group, from a time on, and later ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def group(kafka):
-    """A classic group that has come and gone, and one beside it."""
+    """A deleted classic group, and another one."""
     name = f"decoded-{uuid.uuid4().hex[:8]}"
     create_topic(kafka.bootstrap_servers, name, 4)
     for each in (name, f"{name}-other"):
@@ -53,7 +53,7 @@ def test_the_records_of_one_group_are_those_of_its_partition_in_order(group, dec
     assert offsets == sorted(set(offsets))
 
 
-def test_raw_records_are_what_the_command_itself_reads(group, decoded, tmp_path, capsys):
+def test_raw_records_are_valid_input_of_the_command(group, decoded, tmp_path, capsys):
     _, found = decoded("--group", group)
     _, raw = decoded("--group", group, "--raw")
     (tmp_path / "records.ndjson").write_text("\n".join(map(json.dumps, raw)))
@@ -63,7 +63,7 @@ def test_raw_records_are_what_the_command_itself_reads(group, decoded, tmp_path,
     assert [each | {name: one[name] for name in position} for each, one in zip(read, raw, strict=True)] == found
 
 
-def test_records_before_the_time_are_left_out(group, decoded):
+def test_records_before_the_time_are_omitted(group, decoded):
     _, found = decoded("--group", group)
     last = found[-1]["record_timestamp"]
     assert decoded("--group", group, "--since", str(last)) == (
@@ -73,7 +73,7 @@ def test_records_before_the_time_are_left_out(group, decoded):
     assert decoded("--group", group, "--since", str(last + 86_400_000)) == (0, [])
 
 
-def test_later_records_follow_until_ctrl_c(group, kafka):
+def test_later_records_are_printed_until_ctrl_c(group, kafka):
     since = str(SystemClock().now_ms())
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "decode", "--bootstrap-servers"]
     flags = (kafka.bootstrap_servers, "--group", group, "--since", since, "--follow")
@@ -86,6 +86,6 @@ def test_later_records_follow_until_ctrl_c(group, kafka):
         assert process.stderr.read() == b""
 
 
-def test_no_answer_is_reported_and_ends_with_1(capsys):
+def test_a_missing_response_is_reported_and_ends_with_1(capsys):
     assert main(["decode", "--bootstrap-servers", "127.0.0.1:1", "--group", "g"]) == 1
     assert capsys.readouterr().err.startswith("rebalance-agent decode: reading metadata")

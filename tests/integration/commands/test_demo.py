@@ -1,4 +1,4 @@
-"""The demo as users run it: one whole run, and two that are cut short. The most expensive tests of the suite."""
+"""The demo as users run it: one whole run, and two interrupted ones. The most expensive tests of the suite."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
     assert slow["delay_seconds"] <= slow["stall_seconds"] <= slow["delay_seconds"] + 1
     assert "orders-90" in done.stdout
     assert f"{duration(slow['stall_seconds'])} exact" in done.stdout
-    assert not list(tmp_path.glob("rebalance-agent-demo-*")), "a good end leaves no logs"
+    assert not list(tmp_path.glob("rebalance-agent-demo-*")), "a successful run leaves no logs"
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
 )
-def test_no_process_stays_however_the_demo_is_ended(number, code, tmp_path):
+def test_no_process_survives_any_end_of_the_demo(number, code, tmp_path):
     demo = subprocess.Popen(
         [*COMMAND, "--seconds", "120"],
         stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ def test_no_process_stays_however_the_demo_is_ended(number, code, tmp_path):
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     with demo:
-        # Should this test fail half-way, nothing of it may stay either.
+        # No process may remain if this test fails.
         guard = threading.Timer(RUN_SECONDS_MAX, demo.kill)
         guard.start()
         # The table of groups is printed once all members have gathered.

@@ -25,7 +25,7 @@ def broker():
 
 @pytest.fixture(scope="module")
 def coordinator(broker):
-    """The coordinator's state of a group of one member with three partitions, which has committed offsets, too."""
+    """The coordinator's state of a group with committed offsets and one member with three partitions."""
     bootstrap = {"bootstrap.servers": broker.bootstrap_servers, "log_level": 0}
     admin = AdminClient(bootstrap)
     admin.create_topics([NewTopic("t", 3)])["t"].result(30)
@@ -42,7 +42,7 @@ def coordinator(broker):
 
 
 def event(coordinator, *partitions, **changes):
-    """The event that agrees with the coordinator's state, but for ``changes``."""
+    """The event that equals the coordinator's state, except for ``changes``."""
     (member,) = coordinator.clients
     members = (snapshot(member, "one", *(partitions or (0, 1, 2))),)
     return generation_event(**{"generation": coordinator.generation, "members": members, **changes})

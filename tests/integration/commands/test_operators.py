@@ -33,7 +33,7 @@ def names():
 
 
 class Member:
-    """An instrumented kafka-python consumer that reads all, commits nothing, and is polled by a thread of its own."""
+    """An instrumented kafka-python consumer that reads everything, commits nothing, and is polled by its own thread."""
 
     def __init__(self, bootstrap, group, topic, events_url, client_id, **configs):
         from rebalance_agent.clients.kafka_python.consumer import KafkaConsumer  # noqa: PLC0415
@@ -73,7 +73,7 @@ def produce(bootstrap, topic, partitions=PARTITIONS):
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_what_was_read_and_not_committed_is_reported_when_it_goes(kafka, names, strategy):
+def test_uncommitted_records_are_reported_at_the_revocation(kafka, names, strategy):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, PARTITIONS)
     produce(bootstrap, topic)
@@ -94,7 +94,7 @@ def test_what_was_read_and_not_committed_is_reported_when_it_goes(kafka, names, 
         eventually(lambda: first.read == RECORDS)
         eventually(lambda: reported("first") == 0)
         second = join("second")
-        # What goes to the other is half of it; an eager member gives up, and gets half of it back to read again.
+        # Half of the partitions move; an eager member revokes all, and reads the returned half again.
         eventually(lambda: reported("first") == (RECORDS if strategy == "range" else RECORDS / 2))
         eventually(lambda: second.read == RECORDS / 2)
         eventually(lambda: reported("second") == 0)
@@ -179,7 +179,7 @@ def test_a_confluent_consumer_with_our_assignors_counts_from_the_groups_offset(k
         assert sum(reported) == RECORDS - RECORDS // 2 - 1
 
 
-def test_an_aiokafka_consumer_counts_what_it_did_not_commit(kafka, names):
+def test_an_aiokafka_consumer_counts_its_uncommitted_records(kafka, names):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, PARTITIONS)
     produce(bootstrap, topic)
@@ -258,7 +258,7 @@ def test_a_rolling_restart_is_one_rollout_of_members_in_known_pods(kafka, names,
             "orders-0"
         }
         with observing(bootstrap, events_topic=published) as another:
-            # Its members have nothing to say for now; what they said before is enough to know their pods.
+            # Its members currently report nothing; earlier reports suffice to know their pods.
             eventually(lambda: all_in_their_pod(another))
 
 

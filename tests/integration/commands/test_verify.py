@@ -54,7 +54,7 @@ def verify(names, kafka, capsys):
 
 
 def _churn(bootstrap, topic, groups, rounds=3):
-    """Members of each group come and go."""
+    """Members of each group join and leave."""
     with ExitStack() as stack:
         for kind, group in groups.items():
             stack.enter_context(members(bootstrap, group, topic, **KINDS[kind]))
@@ -66,11 +66,11 @@ def _churn(bootstrap, topic, groups, rounds=3):
 
 @contextmanager
 def _rebalanced(bootstrap, groups):
-    """What happens in the block has led to another generation of each classic group when it ends."""
+    """Wait at the end of the block until each classic group has another generation."""
     classic = [group for kind, group in groups.items() if kind != "consumer"]
     before = generations(bootstrap, classic)
     yield
-    # By the last one: compaction takes the others.
+    # Compared by the last one, because compaction removes the others.
     eventually(lambda: all(now[-1:] > before[group][-1:] for group, now in generations(bootstrap, classic).items()))
 
 
@@ -118,7 +118,7 @@ def test_clean_after_an_observer_was_killed_and_another_took_over(names, verify,
     assert verify("--lifetime", str(metrics), str(published))[0] == 1
 
 
-def test_what_an_observer_without_snapshots_did_not_see_is_named(names, verify, kafka):
+def test_rebalances_missed_by_an_observer_without_snapshots_are_named(names, verify, kafka):
     topic, groups, settings = names
     bootstrap = kafka.bootstrap_servers
     create_topic(bootstrap, topic, 4)
@@ -153,7 +153,7 @@ def test_an_invented_event_is_a_difference(names, verify, kafka):
     assert [each["generation"] for each in report["differences"]] == [77]
 
 
-def test_a_compacted_topic_leaves_open_what_it_no_longer_holds(names, verify):
+def test_facts_of_compacted_records_are_not_judged(names, verify):
     topic, groups, settings = names
     cleaned = {"log.cleaner.backoff.ms": "200"}
     with EmbeddedKafka(properties=cleaned) as kafka:
@@ -172,7 +172,7 @@ def test_a_compacted_topic_leaves_open_what_it_no_longer_holds(names, verify):
 
 
 def _compact(bootstrap):
-    """From now on segments are cut and cleaned quickly."""
+    """Roll and compact segments quickly from now on."""
     settings = {"segment.ms": "200", "min.cleanable.dirty.ratio": "0.01", "min.compaction.lag.ms": "0"}
     entries = [ConfigEntry(*each, incremental_operation=AlterConfigOpType.SET) for each in settings.items()]
     resource = ConfigResource(ConfigResource.Type.TOPIC, "__consumer_offsets", incremental_configs=entries)

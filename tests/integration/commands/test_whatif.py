@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 CLUSTERED = group_named("clicks-range")
-TOPICS = 8  # of two partitions each, as in the demo; there are ten times as many there
+TOPICS = 8  # of two partitions each, as in the demo, which has ten times as many
 
 
 def whatif(group, *arguments):
@@ -32,7 +32,7 @@ def whatif(group, *arguments):
 
 
 class Life:
-    """A group whose members come one by one; the last one goes and comes back."""
+    """A group whose members join one by one; the last one leaves and returns."""
 
     def __init__(self, bootstrap, watched, topics, strategy):
         self.group = f"{strategy}-{uuid.uuid4().hex[:8]}"
@@ -72,7 +72,7 @@ class Life:
 
 @contextmanager
 def living(bootstrap, watched, topics, strategy):
-    """The demo's members until one leaves for good: how members end differs between runs."""
+    """The demo's members until one leaves permanently, because the ends of members differ between runs."""
     names = [member.client_id for member in CLUSTERED.members]
     life = Life(bootstrap, watched, topics, strategy)
     try:
@@ -86,7 +86,7 @@ def living(bootstrap, watched, topics, strategy):
         life.close()
 
 
-def test_what_is_recommended_for_the_demos_clustered_group_is_better_when_it_is_run(kafka):
+def test_the_recommended_strategy_for_the_demos_clustered_group_is_better_in_practice(kafka):
     bootstrap, unique = kafka.bootstrap_servers, uuid.uuid4().hex[:8]
     topics = tuple(f"clicks-{number:02}-{unique}" for number in range(TOPICS))
     for topic in topics:
@@ -95,7 +95,7 @@ def test_what_is_recommended_for_the_demos_clustered_group_is_better_when_it_is_
         url = ("--url", f"http://127.0.0.1:{watched.role.port}")
         with living(bootstrap, watched, topics, CLUSTERED.assignor) as life:
             found = whatif(life.group, *url)
-            # Without an agent: what the coordinator's own log still holds says the same.
+            # Without an agent: the records of the offsets topic give the same result.
             direct = whatif(life.group, "--bootstrap-servers", bootstrap)
         assert (found["fidelity"]["moves"], found["fidelity"]["skew"]) == (1.0, 1.0)
         assert found["fidelity"]["checked"] >= found["rebalances"] >= 5

@@ -1,4 +1,4 @@
-"""Unmodified clients push their own metrics to the gateway in front of a real broker, which does not ask for them."""
+"""Unmodified clients push their own metrics to the gateway in front of a real broker without telemetry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NUMBER = itertools.count(1)
 PREFIX = "kafka_rebalance_member_client_"
 INTERVAL_S = 1
 LIMIT_S = 12
-"""Seconds without poll() after which a member leaves: of the half of them it takes two to push and to look."""
+"""Poll limit in seconds. A push and a scrape take two seconds, which must fit into half of it."""
 
 KNOWN = {"info", "poll_limit_seconds"}
 BOTH = {"rebalance_seconds", "rebalancing_seconds_total", "commit_seconds", "poll_idle_ratio"}
@@ -54,7 +54,7 @@ def connections(through):
 
 
 def check_pushes_until_it_ends(through, group, member, client_id, library, expected):
-    """Series of a client come, go on, and end with it; its connections stay as they are."""
+    """Series of a client appear, are updated, and end with it; its connections are unaffected."""
     eventually(
         lambda: expected <= series(through, client_id).keys(), waiting_for=lambda: series(through, client_id).keys()
     )
@@ -93,7 +93,7 @@ def test_java_pushes_until_it_closes(kafka, topic):
         check_pushes_until_it_ends(through, group, member, "app", "apache-kafka-java", BOTH | JAVA_ALONE)
 
 
-def test_a_client_that_is_killed_is_silent(kafka, topic):
+def test_a_killed_client_has_no_series(kafka, topic):
     with gateway(kafka.bootstrap_servers, telemetry_s=INTERVAL_S) as through:
         member = java_member(through.bootstrap, f"group-of-{topic}", topic, "app")
         eventually(lambda: "rebalance_seconds" in series(through, "app"), PATIENCE_S)
@@ -103,8 +103,8 @@ def test_a_client_that_is_killed_is_silent(kafka, topic):
         assert counted(through, "ends_total", end="terminated") == 0
 
 
-def test_a_java_consumer_that_polls_no_more_shows_it_before_it_leaves(kafka, topic):
-    """Another thread of it pushes, and leaves the group at the limit."""
+def test_a_java_consumer_that_stops_polling_shows_this_before_it_leaves(kafka, topic):
+    """Another thread of the client pushes, and leaves the group at the limit."""
     properties = {"max.poll.interval.ms": f"{LIMIT_S * 1000}", "session.timeout.ms": "6000"}
     with gateway(kafka.bootstrap_servers, telemetry_s=INTERVAL_S) as through:
         member = java_member(through.bootstrap, f"group-of-{topic}", topic, "app", **properties)
@@ -121,8 +121,8 @@ def test_a_java_consumer_that_polls_no_more_shows_it_before_it_leaves(kafka, top
             member.close()
 
 
-def test_clients_without_telemetry_and_producers_go_on_as_before(kafka, topic):
-    """Of kafka-python the library is known; aiokafka names none. The producer pushes, but is in no group."""
+def test_clients_without_telemetry_and_producers_work_as_before(kafka, topic):
+    """kafka-python reports its library, aiokafka does not. The producer pushes, but is in no group."""
     with gateway(kafka.bootstrap_servers, telemetry_s=INTERVAL_S) as through:
         producer = Producer({"bootstrap.servers": through.bootstrap, "client.id": "producer", "log_level": 0})
         members = [
@@ -143,7 +143,7 @@ def test_clients_without_telemetry_and_producers_go_on_as_before(kafka, topic):
                 each.close()
 
 
-def test_a_gateway_process_exports_what_its_setting_asks_for(kafka, topic):
+def test_a_gateway_process_exports_client_metrics_if_configured(kafka, topic):
     labels = {"consumergroup": f"group-of-{topic}", "client_id": "app", "host": "127.0.0.1"}
     with gatewaying(kafka.bootstrap_servers, gateway_telemetry=True, gateway_telemetry_seconds=1) as watched:
         member = Plain(watched.bootstrap, labels["consumergroup"], topic, **{"client.id": "app"})
@@ -155,7 +155,7 @@ def test_a_gateway_process_exports_what_its_setting_asks_for(kafka, topic):
             member.close()
 
 
-def test_nothing_is_asked_for_without_the_setting(kafka, topic):
+def test_without_the_setting_clients_get_no_subscription(kafka, topic):
     with gateway(kafka.bootstrap_servers) as through:
         member = Plain(through.bootstrap, f"group-of-{topic}", topic, **{"client.id": "app"})
         try:

@@ -1,4 +1,4 @@
-"""``rebalance-agent gateway --explain`` beside a running group: it prints the plan and changes nothing."""
+"""``rebalance-agent gateway --explain`` during a running group prints the plan and changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 
 
 def explained(kafka, capsys, group, rules):
-    """The exit code, and what was printed as one line."""
+    """The exit code, and the output as one line."""
     return explained_at(kafka.bootstrap_servers, capsys, group, rules)
 
 
@@ -66,7 +66,7 @@ def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     assert "The group does not exist now." in text
 
 
-def test_explain_without_an_answer_of_the_brokers_ends_with_1(capsys):
+def test_explain_without_a_response_of_the_brokers_ends_with_1(capsys):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         address = f"127.0.0.1:{closed.getsockname()[1]}"
     code, text = explained_at(address, capsys, "orders", "orders=sticky")

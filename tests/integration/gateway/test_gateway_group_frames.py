@@ -22,7 +22,7 @@ TOPIC = "frame-by-frame"
 REBALANCE_IN_PROGRESS = 27
 NUMBER = itertools.count(1)
 VERSIONS = [(2, 0), (3, 1), (4, 2), (5, 3), (6, 4), (7, 5), (8, 5), (9, 5)]
-"""Of JoinGroup and SyncGroup: all that brokers since 4.0 take (KIP-896)."""
+"""Versions of JoinGroup and SyncGroup: all that brokers since 4.0 accept (KIP-896)."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def group():
 
 
 async def behind(address, group, weight, **options):
-    """A client behind a gateway of its own."""
+    """A client behind its own gateway."""
     gateway = Gateway(f"{group}=weighted-sticky,assignment.consumer.weight={weight}")
     one = Client(Line(gateway, await RealBroker.at(address)), group=group, topics=(TOPIC,), **options)
     one.gateway = gateway
@@ -52,7 +52,7 @@ async def rebalance(*clients):
 
 
 @pytest.mark.parametrize(("join", "sync"), VERSIONS)
-def test_a_coordinator_takes_what_it_is_sent_in_every_version(address, group, join, sync):
+def test_a_coordinator_accepts_the_gateways_frames_in_every_version(address, group, join, sync):
     async def go():
         versions = {"join_version": join, "sync_version": sync, "subscription_version": min(join - 2, 3)}
         one = await behind(address, group, 300, **versions)
@@ -70,7 +70,7 @@ def test_a_coordinator_takes_what_it_is_sent_in_every_version(address, group, jo
     assert asyncio.run(asyncio.wait_for(go(), 60)) == (12, 4)
 
 
-def test_a_static_leader_that_comes_back_skips_the_assignment(address, group):
+def test_a_returning_static_leader_skips_the_assignment(address, group):
     async def go():
         one = await behind(address, group, 300, instance_id="static-1")
         assert await rebalance(one) == [0]
@@ -122,13 +122,13 @@ def test_a_member_that_the_coordinator_expelled_is_reported_as_lost(address, gro
 
 
 class Silent(Line):
-    """The broker that is asked for topics does not answer."""
+    """The broker does not respond to the metadata request."""
 
     async def ask(self, message):
         await asyncio.Event().wait()
 
 
-def test_an_assignor_that_is_late_costs_the_group_nothing_but_its_strategy(address, group):
+def test_a_late_assignor_costs_the_group_only_its_strategy(address, group):
     async def go():
         gateway = Gateway(f"{group}=weighted-sticky", assign_seconds=0.01)
         one = Client(Silent(gateway, await RealBroker.at(address)), group=group, topics=(TOPIC,))
@@ -140,7 +140,7 @@ def test_an_assignor_that_is_late_costs_the_group_nothing_but_its_strategy(addre
     assert asyncio.run(asyncio.wait_for(go(), 60)) == ((0, "range", {TOPIC: (5, 6)}), FrameOutcome.ASSIGN_LATE)
 
 
-def test_a_sync_with_the_wrong_name_is_refused_and_the_client_has_to_rejoin(address, group):
+def test_a_sync_with_the_wrong_name_is_refused_and_the_client_must_rejoin(address, group):
     async def go():
         one = await behind(address, group, 300)
         await one.join()

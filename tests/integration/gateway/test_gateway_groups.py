@@ -22,8 +22,8 @@ from support.observer.observing import create_topic, eventually
 pytestmark = pytest.mark.integration
 
 PROCESSING_S = 2.0
-"""So long a slow member does not poll: of it a heartbeat interval and what starting a consumer takes may pass before
-it has to rejoin."""
+"""Seconds for which a slow member does not poll; a heartbeat interval and the start of a consumer may pass before it
+must rejoin."""
 
 NUMBER = itertools.count(1)
 PROTOCOLS = [("range", "weighted-sticky"), ("cooperative-sticky", "cooperative-weighted-sticky")]
@@ -75,14 +75,14 @@ def test_librdkafka_gets_its_share_by_weight(kafka, topic, started, own, strateg
         kept = other.owned
         third = started(light.bootstrap, group, topic, **properties)
         eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], waiting_for=heavy.outcomes)
-        assert len(kept & other.owned) == 3, "a member keeps what its share allows"
+        assert len(kept & other.owned) == 3, "a member keeps its share"
         third.close()
         eventually(lambda: shares(one, other) == [12, 4])
     outcomes = heavy.outcomes + light.outcomes
     assert {FrameOutcome.ASSIGNED, FrameOutcome.CHOSEN, FrameOutcome.OFFERED} == set(outcomes)
 
 
-def test_a_group_is_taken_over_and_given_back_member_by_member(kafka, topic, started):
+def test_a_group_moves_to_the_gateway_and_back_member_by_member(kafka, topic, started):
     group = f"group-of-{topic}"
     with (
         weighted(kafka, group, "weighted-sticky", 300) as heavy,
@@ -100,9 +100,7 @@ def test_a_group_is_taken_over_and_given_back_member_by_member(kafka, topic, sta
     assert FrameOutcome.NOT_CHOSEN in heavy.outcomes
 
 
-def test_members_with_the_library_and_members_behind_a_gateway_are_one_group_whichever_member_leads(
-    kafka, topic, started
-):
+def test_members_with_the_library_and_members_behind_a_gateway_share_a_group_with_any_leader(kafka, topic, started):
     group = f"group-of-{topic}"
     with weighted(kafka, group, "weighted-sticky", 300) as heavy, Crew(kafka, group) as crew:
         library = {"partition_assignment_strategy": ["weighted-sticky"], "metadata_max_age_ms": 1_000}
@@ -133,10 +131,10 @@ def test_a_restarted_gateway_causes_no_rebalance_and_restores_the_owners(kafka, 
         other = started(second.bootstrap, group, topic)
         eventually(lambda: shares(one, other) == [8, 8], waiting_for=second.outcomes)
         (revoked,) = second.reported(Callback.REVOKED)
-        assert len(revoked.partitions[topic]) == 16, "what it had was learnt from the coordinator"
+        assert len(revoked.partitions[topic]) == 16, "its partitions were learned from the coordinator"
 
 
-def test_what_a_gateway_shows_of_a_rebalance(kafka, topic, started):
+def test_a_gateway_reports_a_rebalance(kafka, topic, started):
     group = f"group-of-{topic}"
     with gateway(kafka.bootstrap_servers) as seen:
         slow = started(seen.bootstrap, group, topic, **{"client.id": "slow"})
@@ -158,7 +156,7 @@ def test_what_a_gateway_shows_of_a_rebalance(kafka, topic, started):
     assert seen.outcomes == []
 
 
-def test_members_whose_coordinator_assigns_are_reported_too(kafka, topic, started):
+def test_members_of_groups_whose_coordinator_assigns_are_reported(kafka, topic, started):
     group = f"group-of-{topic}"
     consumer = {"group.protocol": "consumer", "heartbeat.interval.ms": None, "session.timeout.ms": None}
     with gateway(kafka.bootstrap_servers, ".*=weighted-sticky") as seen:
@@ -179,12 +177,12 @@ def test_members_whose_coordinator_assigns_are_reported_too(kafka, topic, starte
 
 
 def given(kafka, group):
-    """Client id -> how many partitions it has, as the coordinator says; None while the group is not stable."""
+    """Client id -> number of its partitions, from the coordinator; None while the group is not stable."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     try:
         described = admin.describe_consumer_groups([group])[group].result()
     except KafkaException:
-        return None  # of a new cluster the coordinators are not known yet
+        return None  # a new cluster has no coordinators yet
     if described.state.name != "STABLE" or described.partition_assignor != "weighted-sticky":
         return None
     return {each.client_id: len(each.assignment.topic_partitions) for each in described.members}
@@ -194,7 +192,7 @@ def last_led(one):
     return max((each.timestamp_ms for each in one.events if isinstance(each, AssignEvent)), default=0)
 
 
-def test_clients_of_every_kind_are_in_one_group_whichever_member_leads(kafka, topic):
+def test_clients_of_every_kind_share_a_group_with_any_leader(kafka, topic):
     group = f"group-of-{topic}"
     weights = {"java": 100, "librdkafka": 400, "kafka-python": 200, "aiokafka": 100}
     with contextlib.ExitStack() as stack:
@@ -215,7 +213,7 @@ def test_clients_of_every_kind_are_in_one_group_whichever_member_leads(kafka, to
         outcomes = {name: each.outcomes for name, each in gateways.items()}
         eventually(lambda: given(kafka, group) == shares, waiting_for=outcomes)
         now = held(kafka.bootstrap_servers, group, {topic: 16})
-        assert now.assigned == now.expected, "it is what our assignor gives for these members"
+        assert now.assigned == now.expected, "it equals our assignor's result for these members"
         while len(members) > 1:
             members.pop(max(members, key=lambda name: last_led(gateways[name]))).close()
             eventually(lambda: (given(kafka, group) or {}).keys() == members.keys(), waiting_for=outcomes)

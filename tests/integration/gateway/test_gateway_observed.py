@@ -24,7 +24,7 @@ def test_observer_and_gateway_agree_on_every_generation(kafka, own, strategy, di
     bootstrap = kafka.bootstrap_servers
     topic, group, published = (f"{word}-{strategy}" for word in ("agreed", "agreeing", "agreed-events"))
     create_topic(bootstrap, topic, 16)
-    create_topic(bootstrap, published, 1)  # a new one is read by the observer only when it next looks for topics
+    create_topic(bootstrap, published, 1)  # the observer reads a new topic only after its next topic poll
     rules = {"gateway_groups": f"{group}={strategy}", "events_topic": published}
     last = {}
     with (

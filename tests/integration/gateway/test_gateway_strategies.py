@@ -22,17 +22,17 @@ SETTINGS = {
     "failover": "assignment.consumer.priority={}",
     "rack-aware-sticky": "assignment.consumer.labels=rack=r{}",
 }
-"""What members differ in by the gateway that they come through."""
+"""Settings of the two gateways, which differ between members."""
 
 
 def rules(names, suffix, number):
-    """A group of its own for each strategy, with the settings of the gateway ``number``."""
+    """One group per strategy, with the settings of the gateway ``number``."""
     said = {name: SETTINGS.get(name.removeprefix("cooperative-"), "").format(number) for name in names}
     return "; ".join(f"{name}-{suffix}={name}{text and ','}{text}" for name, text in said.items())
 
 
 @pytest.mark.parametrize("protocol", OWN)
-def test_every_strategy_gives_what_our_own_assignor_gives_for_the_same_members(kafka, protocol):
+def test_every_strategy_assigns_like_our_own_assignor_for_the_same_members(kafka, protocol):
     names = [name for name, each in STRATEGIES.items() if each.protocol is protocol and not each.by_load]
     suffix = uuid.uuid4().hex[:8]
     topics = {f"one-{suffix}": PARTITIONS, f"two-{suffix}": PARTITIONS}
@@ -76,6 +76,7 @@ def test_every_strategy_gives_what_our_own_assignor_gives_for_the_same_members(k
             join(name, second, "c")
         eventually(all_agree, waiting_for=seen)
         for those in members.values():
-            # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
+            # The member with the most partitions: librdkafka's cooperative consumers without partitions send no
+            # LeaveGroup.
             those.pop(max(those, key=lambda client: len(those[client].owned))).close()
         eventually(all_agree, waiting_for=seen)

@@ -1,4 +1,4 @@
-"""Real clients and a real broker with a gateway between them: everything works as without it, without losses."""
+"""Real clients and a real broker with a gateway in between work as without it, without losses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def gateway(kafka):
 
 
 def answered(bootstrap, *frames):
-    """The answers, header and body, to requests that are sent one after the other on one connection."""
+    """The responses, header and body, to requests sent in order on one connection."""
     host, _, port = bootstrap.rpartition(":")
     answers = []
     with (
@@ -70,7 +70,7 @@ def frame_of(message, correlation_id=7):
 
 
 def read_apis(topic):
-    """Requests of every version whose answers the gateway reads."""
+    """Requests of every version whose responses the gateway reads."""
     for version in range(MetadataResponse.max_version + 1):
         wanted = MetadataRequest.MetadataRequestTopic(version=version, name=topic)
         yield MetadataResponse, MetadataRequest(version=version, topics=[wanted], allow_auto_topic_creation=False)
@@ -90,7 +90,7 @@ def read_apis(topic):
         )
 
 
-def test_what_a_broker_really_answers_is_given_back_byte_for_byte(kafka, topic):
+def test_real_responses_are_encoded_again_byte_for_byte(kafka, topic):
     for kind, message in read_apis(topic):
         frame = frame_of(message)
         (answer,) = answered(kafka.bootstrap_servers, frame)
@@ -98,7 +98,7 @@ def test_what_a_broker_really_answers_is_given_back_byte_for_byte(kafka, topic):
 
 
 def untouched(topic):
-    """Requests whose answers are to pass unread; what they ask for does not change meanwhile."""
+    """Requests whose responses must pass unread; the requested data does not change during the test."""
     fetch = FetchRequest.FetchTopic
     for version in range(4, 13):
         partition = fetch.FetchPartition(version=version, partition=0, fetch_offset=0, partition_max_bytes=1_000_000)
@@ -122,7 +122,7 @@ def untouched(topic):
         )
 
 
-def test_what_passes_is_the_same_bytes_with_and_without_a_gateway(kafka, gateway, topic):
+def test_forwarded_frames_have_the_same_bytes_with_and_without_a_gateway(kafka, gateway, topic):
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
     for number in range(100):
         producer.produce(topic, bytes([number]) * 5_000, partition=0)
@@ -201,13 +201,13 @@ def aiokafka(bootstrap, topic):
 
 
 @pytest.mark.parametrize("client", [confluent, kafka_python, aiokafka])
-def test_clients_work_as_without_a_gateway_and_reach_nothing_but_the_gateway(gateway, topic, client):
+def test_clients_work_as_without_a_gateway_and_connect_only_to_the_gateway(gateway, topic, client):
     client(gateway.bootstrap, topic)
     assert gateway.metric("rebalance_agent_gateway_brokers") == 1
     assert gateway.metric("rebalance_agent_gateway_refused_total", reason="malformed") == 0
 
 
-def test_an_admin_client_administers(gateway, topic):
+def test_an_admin_client_works(gateway, topic):
     admin = AdminClient({"bootstrap.servers": gateway.bootstrap})
     reported = admin.describe_cluster().result()
     assert [str(node.port) for node in reported.nodes] != [gateway.bootstrap.rpartition(":")[2]]
@@ -248,6 +248,6 @@ def test_a_restart_of_the_gateway_causes_no_rebalance(kafka, topic):
             stack.close()
 
 
-def test_brokers_have_their_ports_before_any_client_asks(gateway):
+def test_brokers_have_their_ports_before_the_first_request(gateway):
     eventually(lambda: gateway.metric("rebalance_agent_gateway_brokers") == 1)
     assert gateway.metric("rebalance_agent_gateway_connections_opened_total") == 0

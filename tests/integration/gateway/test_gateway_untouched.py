@@ -24,7 +24,7 @@ REFUSED = {(17, 0)}
 
 
 def exchanged(address, frame):
-    """Everything that is answered to ``frame``, until the broker ends the connection because the client has."""
+    """All bytes of the response to ``frame``, until the broker closes the connection after the client."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
         connection.sendall(frame_of(frame))
@@ -34,11 +34,11 @@ def exchanged(address, frame):
 
 
 NEVER_ANSWERED = {(24, 4), (24, 5)}
-"""AddPartitionsToTxn of no transaction: a broker keeps its client waiting, with a gateway or without."""
+"""AddPartitionsToTxn without a transaction: a broker does not answer, with or without a gateway."""
 
 
 def every_version(address):
-    """API key and version of all that the broker offers."""
+    """API key and version of everything that the broker offers."""
     frame = framed(ApiVersionsRequest(version=0))
     answer = open_frame(ApiVersionsResponse, read_head(frame), exchanged(address, frame)[4:]).message
     return [
@@ -47,7 +47,7 @@ def every_version(address):
 
 
 def asked(key, version):
-    """A request by kafka-python's class, or where it has none one that the broker refuses."""
+    """A request of kafka-python's class; without a class, one that the broker refuses."""
     api = apis().get(key)
     if api is None or version > api.request.max_version or (key, version) in NEVER_ANSWERED:
         return request(key, version, 7, b"what nobody here can read")
@@ -69,6 +69,6 @@ def test_requests_and_answers_of_every_api_and_version_are_the_same_bytes_on_bot
     assert len(recorder) == len(offered) > 200
     rewritten = {(key, version) for key, version in offered if names_addresses(read_head(asked(key, version)))}
     assert differ <= rewritten | {(key, version) for key, version in offered if key == API_VERSIONS}
-    assert differ, "answers that name brokers were expected to differ"
+    assert differ, "responses with brokers should differ"
     answered = {key for (key, _), size in sizes.items() if size}
-    assert len(answered) > 40, "most requests are meant to be answered"
+    assert len(answered) > 40, "most requests should be answered"

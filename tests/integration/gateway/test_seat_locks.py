@@ -1,4 +1,4 @@
-"""The locks of seats on a real broker: what its coordinator answers is what `GroupLocks` and its model assume."""
+"""The locks of seats on a real broker: its coordinator's responses agree with `GroupLocks` and its model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def group():
 
 @pytest.fixture
 def connect(kafka, group):
-    """Makes connections of gateways of one group."""
+    """Creates connections of gateways of one group."""
     opened = []
 
     def make(**settings):
@@ -55,7 +55,7 @@ def test_one_gateway_has_a_lock_until_it_releases_it(connect):
     assert two.described() == {"s": True, "t": False}
     assert two.claim("s") == [LockChange("s")]
     assert one.claim("s") == [LockChange("s", TAKEN, UNRELEASED)]
-    # The former holder's own heartbeats, and its late releases, do nothing to the new one.
+    # The former holder's heartbeats and late releases do not affect the new holder.
     assert connect(restored=former).restored == [LockChange("s", LockLoss.LOST, FENCED_INSTANCE_ID)]
     late = LockBeat("s", former[0].member_id, -2, 0.0)
     assert one.send(late).error == FENCED_INSTANCE_ID
@@ -76,7 +76,7 @@ def test_other_gateways_read_the_note_of_a_lock_also_after_its_release(connect):
     assert two.notes() == {"s": "equal to abc, leads", "long": None, "bare": None}
 
 
-def test_a_restarted_gateway_has_its_locks_again(connect):
+def test_a_restarted_gateway_regains_its_locks(connect):
     before = connect()
     assert before.claim("s") == [LockChange("s")]
     saved = before.locks.saved()
@@ -85,8 +85,8 @@ def test_a_restarted_gateway_has_its_locks_again(connect):
     assert connect(restored=saved).restored == [LockChange("s")]
 
 
-def test_a_lost_answer_with_a_new_epoch_does_no_harm(connect):
-    """A member that leaves for ever raises the group's epoch; the holder's next answer has it, and is lost."""
+def test_a_lost_response_with_a_new_epoch_loses_no_lock(connect):
+    """A permanent leave increases the group's epoch; the holder's next response contains it, and is lost."""
     one, two = connect(), connect()
     one.claim("s")
     two.claim("t")
@@ -101,8 +101,8 @@ def test_a_lost_answer_with_a_new_epoch_does_no_harm(connect):
     assert one.locks.saved() == (SavedLock("s", saved.member_id, moved.epoch),)
 
 
-def test_the_model_answers_as_the_broker_does(connect):
-    """Each kind of heartbeat, of a holder, of a former holder and of strangers, in each state of a lock."""
+def test_the_model_responds_like_the_broker(connect):
+    """Each kind of heartbeat from a holder, a former holder and others, in each state of a lock."""
     broker, model = connect(), HelperGroup()
     a, b = (str(uuid.uuid4()) for _ in "ab")
     ask = LockBeat("s", a, 0, 0.0)
@@ -131,7 +131,7 @@ def test_the_model_answers_as_the_broker_does(connect):
     assert all(isinstance(each, LockAnswer) and each.interval_seconds == 5.0 for each in answers if each.epoch > 0)
 
 
-def test_a_broker_without_such_groups_refuses_a_claim_and_the_reason_is_named():
+def test_a_broker_without_consumer_groups_refuses_a_claim_and_the_reason_is_named():
     properties = {"group.coordinator.rebalance.protocols": "classic"}
     with (
         EmbeddedKafka(properties=properties, offsets_topic=False) as kafka,

@@ -54,7 +54,7 @@ def joined():
 
 @pytest.fixture
 def joined_and_killed():
-    """As `joined`, with members that are killed: these revoke nothing."""
+    """Like `joined`, with killed members, which revoke nothing."""
     with joining(alone=False) as join:
         yield join
 
@@ -65,7 +65,7 @@ def test_a_rolling_restart_with_surge_causes_no_rebalance(kafka, topic, joined, 
 
 
 @pytest.mark.parametrize("mode", ["off", "observe"])
-def test_without_seats_it_causes_rebalances_and_observing_counts_them(kafka, topic, joined, mode):
+def test_without_seats_a_rolling_restart_causes_rebalances_and_observing_counts_them(kafka, topic, joined, mode):
     with (
         gateway(kafka.bootstrap_servers, seats=f".*={mode},seats.hold.seconds=60") as through,
         Load(kafka, topic, PARTITIONS) as load,
@@ -193,7 +193,7 @@ class MountedSwitch:
             self.path.symlink_to("..data/seats")
 
 
-def test_a_mounted_file_switches_seats_off_and_members_go_on(kafka, topic, joined, tmp_path):
+def test_a_mounted_file_switches_seats_off_and_members_continue(kafka, topic, joined, tmp_path):
     switch = MountedSwitch(tmp_path)
     rule = ".*=on,seats.hold.seconds=1,seats.keep.seconds=300"
     with (

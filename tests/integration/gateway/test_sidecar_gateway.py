@@ -37,7 +37,7 @@ def posted(group):
     )
 
 
-def test_members_behind_it_and_members_that_post_are_reported_and_published(kafka, capsys):
+def test_members_behind_a_sidecar_gateway_and_posting_members_are_reported_and_published(kafka, capsys):
     group, topic, reported = (f"{word}-{uuid.uuid4().hex[:8]}" for word in ("both", "both-topic", "both-events"))
     create_topic(kafka.bootstrap_servers, topic, 4)
     flags = {
@@ -77,7 +77,7 @@ def test_members_behind_it_and_members_that_post_are_reported_and_published(kafk
             )
             assert watched.metric("rebalance_agent_gateway_group_frames_total", outcome="assigned") == 1
             assert watched.metric("rebalance_agent_gateway_brokers_shut") == 0
-            # The first frame that passes unread, such as a Fetch, may come after all that concerns the group.
+            # The first unread frame, such as a Fetch, may come after all frames of the group.
             passed = "rebalance_agent_gateway_pass_seconds_count"
             for direction in ("requests", "answers"):
                 eventually(lambda direction=direction: watched.metric(passed, direction=direction) > 0)

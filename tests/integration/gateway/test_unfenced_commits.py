@@ -1,4 +1,4 @@
-"""What a real coordinator accepts of commits in transactions that name no member."""
+"""Transactional commits without a member on a real coordinator."""
 
 from __future__ import annotations
 

@@ -10,15 +10,15 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 SERVICES = yaml.safe_load((Path(__file__).parents[3] / "compose.yaml").read_text(encoding="utf-8"))["services"]
 
 
-def test_every_property_of_the_broker_is_one(kafka):
-    # The image makes node.id of KAFKA_NODE_ID, and so on.
+def test_every_property_of_the_broker_is_valid(kafka):
+    # The image converts KAFKA_NODE_ID to node.id, and so on.
     given = {name.removeprefix("KAFKA_").lower().replace("_", ".") for name in SERVICES["kafka"]["environment"]}
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     (answer,) = admin.describe_configs([ConfigResource(ConfigResource.Type.BROKER, "1")]).values()
     assert given - answer.result(30).keys() == set()
 
 
-def test_the_producer_takes_its_arguments_and_makes_its_topic(kafka):
+def test_the_producer_accepts_its_arguments_and_creates_its_topic(kafka):
     script, *arguments = SERVICES["producer"]["command"]
     assert script.endswith("/kafka-producer-perf-test.sh")
     changed = {

@@ -23,13 +23,13 @@ from support.observer.observing import create_topic, eventually
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timed,  # members that are late make another history than the model's
+    pytest.mark.timed,  # late members would cause another history than the model's
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
 ]
 
 SETTINGS = SimulationSettings(initial_rebalance_delay_ms=0)
 REST_MS = 60_000
-SESSION_MS = 6_000  # the least that brokers allow
+SESSION_MS = 6_000  # the minimum that brokers allow
 PARTITIONS = 7
 SEEDS = 2_000  # ways to join together
 
@@ -64,7 +64,8 @@ def member(topic):
 
 @pytest.fixture
 def both(kafka, topics, topic, group):
-    """Executes moves one after the other, really and in the model: real rows, returns, errors; and the timeline."""
+    """Executes moves in order, with real members and in the model; returns real rows, returns and errors, and the
+    timeline."""
 
     def run(*moves, known=(topic,)):
         known = {name: topics[name] for name in known}
@@ -92,7 +93,7 @@ def back(member):
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "weighted-sticky", "cooperative-weighted-sticky"])
-def test_members_that_come_and_go_one_by_one_make_the_generations_that_the_model_makes(both, member, strategy):
+def test_members_that_join_and_leave_one_by_one_cause_the_models_generations(both, member, strategy):
     a, b, c = (member(name, strategy) for name in "abc")
     # The leader leaves first: b.
     rows, _, errors, timeline = both(join(b), join(a), join(c), leave("b"), join(b), leave("c"), leave("a"), leave("b"))
@@ -101,7 +102,7 @@ def test_members_that_come_and_go_one_by_one_make_the_generations_that_the_model
     assert ("rejoin" in {each.trigger for each in timeline.generations}) == strategy.startswith("cooperative")
 
 
-def test_weights_count_as_they_do_in_a_real_group(both, member):
+def test_weights_count_as_in_a_real_group(both, member):
     weights = {"a": 900, "b": 90, "c": 10}
     moves = [
         join(member(name, "weighted-sticky", config={"assignment.consumer.weight": str(weight)}))
@@ -111,7 +112,7 @@ def test_weights_count_as_they_do_in_a_real_group(both, member):
     assert rows == modelled(timeline)
 
 
-def test_a_static_member_returns_to_its_generation_and_is_missed_only_when_its_session_ends(both, member):
+def test_a_static_member_returns_to_its_generation_and_is_removed_only_when_its_session_ends(both, member):
     a = member("a", "weighted-sticky", instance_id="i-a")
     b = member("b", "weighted-sticky")
     rows, returns, _, timeline = both(join(a), join(b), back(a), leave("a"))
@@ -126,8 +127,8 @@ def test_a_static_member_that_returns_with_another_subscription_refuses_its_old_
     b = member("b", "range", topics=(mine, other))
     changed = member("a", "range", instance_id="i-a", topics=(other,))
     rows, _, _, timeline = both(join(b), join(a), back(changed), known=(mine, other))
-    # kafka-python says in each try just what it said in the first, so the coordinator answers with the old generation
-    # until the session ends (Java says its generation, which is new); b may then be asked to join before a is back.
+    # kafka-python repeats its first request, so the coordinator responds with the old generation until the session ends
+    # (Java sends its new generation); b may then have to join before a is back.
     assert shared(rows) == shared(modelled(timeline))
     assert [each.trigger for each in timeline.generations] == ["group_started", "member_joined", "subscription_changed"]
 
@@ -136,13 +137,13 @@ def shared(rows):
     return [owned for _, _, owned in rows if len(owned) > 1]
 
 
-def test_a_killed_member_is_missed_when_its_session_ends(both, member):
+def test_a_killed_member_is_removed_when_its_session_ends(both, member):
     rows, _, _, timeline = both(join(member("a", "roundrobin")), join(member("b", "roundrobin")), crash("a"))
     assert rows == modelled(timeline)
     assert [each.trigger for each in timeline.generations] == ["group_started", "member_joined", "member_failed"]
 
 
-def test_members_that_list_two_strategies_take_a_group_from_one_to_the_other(both, member):
+def test_members_with_two_strategies_change_a_group_from_one_to_the_other(both, member):
     old, mixed, new = ("range",), ("roundrobin", "range"), ("roundrobin",)
     moves = [join(member("a", *old)), join(member("b", *old))]
     for listed in (mixed, new):
@@ -155,12 +156,12 @@ def test_members_that_list_two_strategies_take_a_group_from_one_to_the_other(bot
 
 
 @pytest.mark.parametrize("tied", [("range", "roundrobin"), ("roundrobin", "failover"), ("weighted-sticky", "range")])
-def test_a_tied_vote_ends_as_in_a_real_group(both, member, tied):
+def test_a_tied_vote_is_decided_as_in_a_real_group(both, member, tied):
     rows, _, _, timeline = both(join(member("a", *tied)), join(member("b", *reversed(tied))))
     assert rows == modelled(timeline)
 
 
-def test_a_member_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member(both, member):
+def test_a_member_without_a_common_strategy_is_refused_with_the_strategies_of_each_member(both, member):
     rows, _, errors, timeline = both(
         join(member("a", "range", "roundrobin")), join(member("b", "range")), join(member("c", "weighted-sticky"))
     )
@@ -191,10 +192,10 @@ def test_a_member_that_is_processing_delays_the_join_of_all(kafka, topics, topic
     assert last.last_to_join == "slow"
     assert last.joined_ms - last.start_ms > 1_000
     waited = {each.owner for each in timelines[2].stalls if each.resumed_ms == last.joined_ms > each.stopped_ms}
-    assert waited == {"quick"}  # the slow one itself hardly stands still
+    assert waited == {"quick"}  # the slow member itself is hardly stalled
 
 
-def test_a_member_that_processes_for_too_long_leaves_and_is_back_at_its_next_poll(kafka, topics, topic, group, member):
+def test_a_member_that_processes_for_too_long_leaves_and_rejoins_at_its_next_poll(kafka, topics, topic, group, member):
     script = [Join(0, member("a", "range", processing_ms=20_000, rebalance_timeout_ms=2_000, session_timeout_ms=6_000))]
     known = {topic: topics[topic]}
     expected = modelled(simulate(known, script, SETTINGS))[:3]
@@ -209,15 +210,15 @@ def test_a_member_that_processes_for_too_long_leaves_and_is_back_at_its_next_pol
         assert real.generations()[0] == expected
 
 
-@pytest.mark.no_cover  # the model runs thousands of times: to count its lines takes longer
+@pytest.mark.no_cover  # the model runs thousands of times, and coverage would take longer
 @pytest.mark.parametrize(
     ("strategy", "in_any_order_the_same"),
     [("range", True), ("cooperative-failover", True), ("cooperative-weighted-sticky", False)],
 )
-def test_members_that_join_together_end_as_the_model_does_after_a_number_that_it_allows(
+def test_members_that_join_together_have_a_final_assignment_and_a_number_of_generations_of_the_model(
     kafka, topics, topic, group, member, strategy, in_any_order_the_same
 ):
-    # The highest priority comes last: failover has everything to move.
+    # The highest priority joins last, so failover must move everything.
     configs = [{"assignment.consumer.priority": str(place)} if "failover" in strategy else {} for place in range(4)]
     members = [member(f"m{place}", strategy, config=config) for place, config in enumerate(configs)]
     known = {topic: topics[topic]}
@@ -227,7 +228,7 @@ def test_members_that_join_together_end_as_the_model_does_after_a_number_that_it
         assert timeline.settled
         numbers.add(timeline.generations[-1].number)
         history, assignment = _history(modelled(timeline))
-        assert ends.setdefault(history, assignment) == assignment  # who came when decides who has what
+        assert ends.setdefault(history, assignment) == assignment  # the order of joins determines the assignment
     assert all(end == assignment for end in ends.values()) == in_any_order_the_same
     with real_group(kafka.bootstrap_servers, group, [Join(0, each) for each in members]) as real:
         for each in members:
@@ -247,7 +248,7 @@ def _history(rows):
 
 
 def _together(members, rnd):
-    """The same members, joining within seconds, in any order or mostly in theirs, near to and far from the broker."""
+    """The same members joining within seconds, in random or mostly given order, near to and far from the broker."""
     spread_ms, gap_ms = rnd.choice([1, 50, 500, 2_000]), rnd.choice([0, 50, 200])
     steps = [Join(place * gap_ms + rnd.randrange(spread_ms), each) for place, each in enumerate(members)]
     rnd.shuffle(steps)

@@ -15,7 +15,7 @@ from support.observer.observing import answered, create_topic, events, eventuall
 pytestmark = pytest.mark.integration
 
 BACK_S = 30
-"""librdkafka 2.16 never finds the coordinator again if it is left to itself."""
+"""librdkafka 2.16 alone never finds the coordinator again."""
 
 
 def test_groups_are_described_again_once_their_killed_coordinator_is_back():
@@ -33,7 +33,7 @@ def test_groups_are_described_again_once_their_killed_coordinator_is_back():
 
 
 def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_replaced():
-    """The new coordinator gives the dead member a whole session again."""
+    """The new coordinator gives the dead member another whole session."""
     session, clock = {"session.timeout.ms": "10000"}, SystemClock()
     with EmbeddedKafka() as kafka:
         bootstrap = kafka.bootstrap_servers
@@ -57,7 +57,7 @@ def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_re
 
 
 def _closing(bootstrap):
-    """The closing events so far; members get records, so that they commit: the observer waits only for such groups."""
+    """The closing events so far; members get records and commit, because the observer waits only for such groups."""
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
     for partition in range(2):
         producer.produce("t", b"x", partition=partition)
@@ -67,7 +67,7 @@ def _closing(bootstrap):
 
 
 def _alone(closing, after_ms):
-    """The events since then of the member that is left."""
+    """The remaining member's events since then."""
     return [event for event in closing if event["timestamp_ms"] > after_ms and len(event["members"]) == 1]
 
 

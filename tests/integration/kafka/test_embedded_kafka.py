@@ -35,7 +35,7 @@ with EmbeddedKafka(offsets_topic=False) as kafka:
 
 @pytest.fixture(autouse=True)
 def temporary(monkeypatch, tmp_path):
-    """Kept logs go where pytest cleans up."""
+    """Keep logs in a folder that pytest removes."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -94,20 +94,20 @@ def test_a_group_consumes_what_was_produced(kafka):
     assert consume(kafka, "round-trip", 3) == [b"a", b"b", b"c"]
 
 
-def test_it_is_reachable_from_this_machine_only(kafka):
+def test_the_broker_is_reachable_from_this_machine_only(kafka):
     listening = [each.laddr.ip for each in psutil.Process(kafka.pid(1)).net_connections() if each.status == "LISTEN"]
     assert len(listening) == 2
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
-def test_a_java_tool_runs_against_it(kafka):
+def test_a_java_tool_runs_against_the_broker(kafka):
     done = kafka.run_tool(
         "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", kafka.bootstrap_servers, "describe"
     )
     assert done.returncode == 0
     assert done.stderr == ""
     levels = {line.split()[1]: line for line in done.stdout.splitlines()}
-    assert "FinalizedVersionLevel: 1" in levels["group.version"]  # the groups of KIP-848 are on
+    assert "FinalizedVersionLevel: 1" in levels["group.version"]  # groups of KIP-848 are enabled
 
 
 def test_a_java_tool_reads_standard_input_and_fails_with_its_own_status(kafka):
@@ -138,7 +138,7 @@ def test_the_callers_properties_reach_the_broker():
     assert not root.exists()
 
 
-def test_three_brokers_go_on_without_one_and_take_it_back():
+def test_three_brokers_continue_without_one_and_accept_it_again():
     with EmbeddedKafka(3) as kafka:
         admin = create_topic(kafka, "replicated", num_partitions=3, replication_factor=3)
         everyone = on_three({1, 2, 3})
@@ -181,7 +181,7 @@ def test_a_bad_property_is_reported_with_the_logs_end_and_the_log_is_kept():
     assert "Invalid value none" in Path(log).read_text(encoding="utf-8")
 
 
-def test_a_broker_that_does_not_answer_in_time_is_given_and_ended():
+def test_a_broker_that_does_not_respond_in_time_is_reported_and_ended():
     kafka = EmbeddedKafka(startup_timeout=0.2)
     with pytest.raises(BrokerError, match=r"was not ready within 0\.2 s"):
         kafka.start()
@@ -189,7 +189,7 @@ def test_a_broker_that_does_not_answer_in_time_is_given_and_ended():
         kafka.pid(1)
 
 
-def test_a_port_taken_meanwhile_is_no_failure(kafka, monkeypatch):
+def test_a_port_occupied_in_the_meantime_is_no_failure(kafka, monkeypatch):
     from rebalance_agent.testing.kafka import layout  # noqa: PLC0415
 
     taken = int(kafka.bootstrap_servers.rpartition(":")[2])
@@ -201,7 +201,7 @@ def test_a_port_taken_meanwhile_is_no_failure(kafka, monkeypatch):
     assert answers == []
 
 
-def test_a_given_directory_is_left_as_it_is(tmp_path):
+def test_a_given_directory_is_kept(tmp_path):
     with EmbeddedKafka(directory=tmp_path / "kafka", offsets_topic=False) as kafka:
         assert kafka.directory == tmp_path / "kafka"
         produce(kafka, "kept", [b"x"])
@@ -241,7 +241,7 @@ def test_java_ends_with_the_process_that_started_it(signum, tmp_path):
             os.killpg(parent.pid, signal.SIGKILL)
 
 
-def test_the_page_for_users_has_an_example_that_runs(tmp_path):
+def test_the_example_on_the_page_for_users_runs(tmp_path):
     page = (Path(__file__).parents[3] / "docs" / "embedded-kafka.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python title=\"(\S+)\"\n(.*?)```", page, re.DOTALL)
     assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py", "test_rights.py"]

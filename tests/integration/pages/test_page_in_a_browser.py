@@ -1,4 +1,4 @@
-"""The agent's page in a real browser: by eye, keyboard and screen reader, in light and dark."""
+"""The agent's page in a real browser: appearance, keyboard and screen reader, in light and dark mode."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ CONTRAST = """
   return poor;
 })()
 """
-"""What can hardly be read (WCAG 2.2, 1.4.3 and, of signs, 1.4.11): contrast and text."""
+"""A script that returns elements with too little contrast (WCAG 2.2, 1.4.3, and 1.4.11 for signs): contrast and
+text."""
 
 
 def open_group(chromium, address, fleet, number=7, **more):
@@ -59,7 +60,7 @@ def open_group(chromium, address, fleet, number=7, **more):
 
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1240, 320])
-def test_pages_show_without_a_complaint_and_can_be_read(chromium, address, fleet, dark, width):
+def test_pages_have_no_errors_and_are_readable(chromium, address, fleet, dark, width):
     for path in ("", group_link(fleet.views[7].group), group_link("nobody")):
         chromium.open(address + path, dark=dark, width=width)
         complaints = [each for each in chromium.problems if "404" not in each]
@@ -91,7 +92,7 @@ EDGES = """
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_shadow_shows_on_which_side_the_table_goes_on(chromium, address, fleet, dark, tmp_path):
+def test_a_shadow_shows_on_which_side_the_table_continues(chromium, address, fleet, dark, tmp_path):
     def strips(place):
         chromium.run(f"document.querySelector('.scroll.wide').scrollLeft = {place}")
         left, top, width, height, _ = chromium.run(EDGES)
@@ -129,7 +130,7 @@ SHOWN = """
 
 
 @pytest.mark.parametrize(("width", "box"), [(1240, "roomy"), (901, "roomy"), (900, "slim"), (320, "slim")])
-def test_whose_bar_it_is_can_be_seen_on_every_screen(chromium, address, fleet, width, box):
+def test_the_member_of_a_bar_is_visible_on_every_screen(chromium, address, fleet, width, box):
     open_group(chromium, address, fleet, width=width)
     (picture,) = chromium.run(SHOWN)
     assert picture["box"] == box
@@ -140,13 +141,13 @@ def test_whose_bar_it_is_can_be_seen_on_every_screen(chromium, address, fleet, w
     assert [each for each in members if not any(each.endswith(name.lstrip("…")) for name in picture["names"])] == []
     assert picture["letters"] >= 8
     names = [name for role, name in chromium.roles() if role in ("image", "img") and "Owners" in name]
-    assert len(names) == 1, "a screen reader reads one"
+    assert len(names) == 1, "a screen reader reads one picture"
     chromium.run("[...document.querySelectorAll('svg[tabindex]')].find((each) => each.getClientRects().length).focus()")
     chromium.press("End")
     assert not chromium.run("document.getElementById('tip').hidden")
 
 
-def test_a_keyboard_is_enough(chromium, address, fleet):
+def test_the_page_is_usable_with_the_keyboard_only(chromium, address, fleet):
     chromium.open(address)
     seen = []
     for _ in range(40):
@@ -192,7 +193,7 @@ def test_a_screen_reader_gets_the_name_of_each_part(chromium, address, fleet):
     assert len(ids) == len(set(ids))
 
 
-def test_what_changes_is_taken_over_and_focus_stays(chromium, fleet):
+def test_changes_are_applied_and_the_focus_is_kept(chromium, fleet):
     with served(fleet.app()) as address:
         view = fleet.views[7]
         chromium.open(address + group_link(view.group))
@@ -232,7 +233,7 @@ def test_the_list_is_filtered_and_ordered(chromium, address, fleet):
     assert chromium.run("document.querySelector('[aria-sort]').textContent") == "Members"
 
 
-def test_a_token_is_asked_for_and_kept_for_the_tab(chromium, fleet):
+def test_the_page_requests_a_token_and_keeps_it_for_the_tab(chromium, fleet):
     enter = (
         "(() => {{ const form = document.getElementById('signin'); form.elements.token.value = '{}'; "
         "form.requestSubmit(); }})()"
@@ -250,7 +251,7 @@ def test_a_token_is_asked_for_and_kept_for_the_tab(chromium, fleet):
         chromium.run("sessionStorage.clear()")
 
 
-def test_without_scripts_all_is_there(chromium, address, fleet):
+def test_without_scripts_the_page_is_complete(chromium, address, fleet):
     chromium.scripts(allowed=False)
     try:
         open_group(chromium, address, fleet)

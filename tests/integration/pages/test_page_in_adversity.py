@@ -23,10 +23,10 @@ HOSTILE = (
     *("a" * 249, "a" * 5_000),
     *("{{7*7}}", "${7*7}", "{% raw %}", "*", "[a", "[!]", "?", "\ud800"),
 )
-"""What people who mean harm, or no good, would call a group; and what may just happen."""
+"""Names of groups: malicious and unusual ones."""
 
 
-def test_names_that_would_be_scripts_are_text(chromium, address):
+def test_names_with_scripts_are_text(chromium, address):
     chromium.open(address)
     assert EVIL in chromium.run(NAMES)
     chromium.open(address + group_link(EVIL))
@@ -53,7 +53,7 @@ def test_no_name_breaks_the_list_or_its_own_page(chromium):
             assert chromium.run("document.documentElement.scrollWidth <= innerWidth"), text
 
 
-def test_the_policy_refuses_what_would_run_all_the_same(chromium, address):
+def test_the_content_security_policy_blocks_other_scripts(chromium, address):
     chromium.open(address)
     chromium.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.evil = 3\">')")
     script = "const it = document.createElement('script'); it.textContent = 'window.evil = 4'; document.body.append(it)"
@@ -62,7 +62,7 @@ def test_the_policy_refuses_what_would_run_all_the_same(chromium, address):
     assert chromium.run("typeof window.evil") == "undefined"
 
 
-def test_an_observer_that_restarts_is_taken_up_again(chromium, fleet):
+def test_the_page_reconnects_to_a_restarted_observer(chromium, fleet):
     link, live = group_link(fleet.views[7].group), "document.getElementById('live').textContent"
     after = FleetPage(groups=8)
     views, after.views = after.views, []
@@ -88,7 +88,7 @@ def test_the_page_ignores_answers_of_other_programs(chromium, address, fleet, st
     assert fleet.views[7].group in chromium.run(TEXT)
 
 
-def test_times_go_by_the_agents_clock(chromium, fleet):
+def test_times_are_relative_to_the_agents_clock(chromium, fleet):
     view = fleet.views[7]
     now_ms = SystemClock().now_ms()
     since = "document.querySelector('[data-since]').textContent"

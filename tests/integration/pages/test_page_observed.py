@@ -38,7 +38,7 @@ def test_an_open_page_shows_changes_of_a_group(kafka):
         assert chromium.problems == []
 
 
-def test_a_sidecar_shows_the_consumers_beside_it():
+def test_a_sidecar_shows_its_consumers():
     event = {
         "kind": "member",
         "schema_version": 1,

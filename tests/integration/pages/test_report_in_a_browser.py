@@ -22,7 +22,7 @@ def address(tmp_path_factory):
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_every_picture_is_shown_without_a_complaint(chromium, address, dark):
+def test_every_picture_is_shown_without_errors(chromium, address, dark):
     chromium.open(address, dark=dark)
     assert chromium.problems == []
     assert chromium.run("[...document.querySelectorAll('details')].forEach((each) => { each.open = true; }) || true")
@@ -46,7 +46,7 @@ def test_a_group_named_like_a_script_is_shown_as_text(chromium, address):
     assert chromium.run("document.images.length") == 0
 
 
-def test_a_picture_explains_itself_to_the_keyboard(chromium, address):
+def test_details_of_a_picture_are_available_with_the_keyboard(chromium, address):
     chromium.open(address)
     chromium.run("document.querySelector('figure svg').focus()")
     chromium.press("ArrowRight")
@@ -86,6 +86,6 @@ def test_a_link_opens_the_groups_pictures(chromium, address):
     assert chromium.run("document.getElementById('group-3').open")
 
 
-def test_what_a_page_complains_of_is_noticed(chromium):
+def test_errors_of_a_page_are_detected(chromium):
     chromium.open("data:text/html,<script>console.error('no')</script>")
     assert chromium.problems

@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.abc import ConsumerRebalanceListener
 
 STOPPING_S = 20.0
-"""aiokafka 0.14 never ends its ``stop()`` where the coordinator goes meanwhile."""
+"""Timeout of ``stop()``, which in aiokafka 0.14 never ends if the coordinator fails during it."""
 
 logging.disable()
 

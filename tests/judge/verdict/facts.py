@@ -10,7 +10,8 @@ RECORD_MS = 1
 
 @dataclass
 class Coverage:
-    """What one observer reported, and of what else: ``unread`` are events whose records the judge may not have read."""
+    """The facts and differences of one observer: ``unread`` are events whose records the judge possibly did not
+    read."""
 
     expected: int = 0
     reported: int = 0

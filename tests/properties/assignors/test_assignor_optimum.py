@@ -56,7 +56,7 @@ def test_equal_weights_reach_the_best_balance_with_the_fewest_moves(group):
 
 @given(group=knotty_groups(), data=st.data())
 @settings(max_examples=examples())
-def test_fewest_moves_of_any_assignment_are_those_of_the_same_loads(group, data):
+def test_the_minimum_of_moves_is_that_of_assignments_with_the_same_loads(group, data):
     owners = valid_owners(group)
     choices = list(itertools.islice(every_assignment(group), 5000))
     given_choice = data.draw(st.sampled_from(choices))
@@ -76,7 +76,8 @@ def test_fewest_moves_of_any_assignment_are_those_of_the_same_loads(group, data)
 
 
 def plain_densities(group, weights):
-    """The fair levels from their definition: again and again the set of members most crowded by topics of their own."""
+    """The fair levels by definition: repeatedly the set of members most crowded by topics that only they subscribe
+    to."""
     left = dict(enumerate(group.members))
     topics = {
         name: {place for place, each in left.items() if name in each.topics}
@@ -128,7 +129,7 @@ def test_weights_are_rounded_by_largest_remainder_within_what_subscriptions_allo
     owners = valid_owners(group)
 
     def deviation(loads):
-        """None out of bounds; else the squared distance to the shares, which largest remainders make least."""
+        """None if out of bounds; otherwise the squared distance to the shares, which largest remainders minimise."""
         by_level = Counter()
         for density, load in zip(densities, loads, strict=True):
             by_level[density] += load
@@ -149,5 +150,5 @@ def test_weights_are_rounded_by_largest_remainder_within_what_subscriptions_allo
     if len(set(weights)) > 1:
         assert (distance, moves) == min(rated)
     else:
-        # Equal weights may also trade one more partition between levels of the same whole load: fewer moves still.
+        # Equal weights may also exchange one more partition between levels of the same integer load, with fewer moves.
         assert moves <= min(rated)[1]

@@ -1,7 +1,7 @@
 """The promises of every strategy, for any group and any history.
 
-Drawing a group takes longer than assigning it, so each one is given to all strategies; the last note of a failure names
-the strategy.
+Generating a group takes longer than assigning it, so each one is used for all strategies; the last note of a failure
+has the strategy's name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_result_is_valid_and_complete(group):
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 @settings(max_examples=examples(20))
-def test_result_stays_right_along_a_walk_of_changes(name, data):
+def test_result_is_valid_after_any_sequence_of_changes(name, data):
     strategy = STRATEGIES[name]
     group = data.draw(groups())
     for generation in range(4, 9):
@@ -105,7 +105,7 @@ def test_cooperative_rebalance_ends_with_the_follow_up(group):
 
 def _check_follow_up(strategy, group):
     first = strategy.assign(group)
-    # user data would go on claiming what the subscription no longer does
+    # user data would still claim partitions that the subscription no longer claims
     follow_up = GroupSubscription(
         group.topics,
         tuple(
@@ -128,7 +128,7 @@ def _check_follow_up(strategy, group):
 
 
 def _reported(member, strategy):
-    """A member's settings as config, where it sent them as user data."""
+    """A member's settings as config instead of user data."""
     roster = strategy.roster(GroupSubscription({}, (member,)))
     return {name: str(value) for name, (value,) in roster.settings.items()}
 
@@ -163,7 +163,7 @@ def test_only_claims_of_the_newest_generation_count(group):
 
 @given(group=groups())
 @settings(max_examples=examples(50))
-def test_failover_gives_every_topic_to_one_member_of_highest_priority(group):
+def test_failover_assigns_every_topic_to_one_member_of_highest_priority(group):
     strategy = STRATEGIES["failover"]
     roster = strategy.roster(group)
     priorities = dict(
@@ -195,7 +195,7 @@ def test_loads_never_exceed_the_targets_of_a_kept_promise(group):
 @given(group=groups())
 @settings(max_examples=examples(50))
 def test_target_of_a_cooperative_form_is_its_eager_forms_assignment(group):
-    # The same user data may say something else to each form.
+    # The same user data may have different meanings in both forms.
     group = replace(group, members=tuple(replace(each, user_data=None) for each in group.members))
     for name in COOPERATIVE:
         eager = STRATEGIES[name.removeprefix("cooperative-")].assign(group)

@@ -37,7 +37,7 @@ def kept_in_place(roster, plan):
 
 @given(group=TANGLED, weights=WEIGHTS)
 @settings(max_examples=examples())
-def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
+def test_the_balance_is_equally_good_with_and_without_the_draft(group, weights):
     roster = prepare_roster(group)
     promised = by_weight(roster, weights[: len(roster.members)])
     plan = dealing.deal_balanced(roster, promised)
@@ -51,7 +51,7 @@ def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
 
 @given(group=TANGLED, weights=WEIGHTS)
 @settings(max_examples=examples())
-def test_one_level_is_seen_only_where_a_flow_finds_one(group, weights):
+def test_one_level_is_detected_only_if_a_flow_finds_one(group, weights):
     roster = prepare_roster(group)
     some = weights[: len(roster.members)]
     seen = by_weight(roster, some)
@@ -75,7 +75,7 @@ def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
 
 @given(group=TANGLED, levels=st.lists(st.integers(0, 2), min_size=10, max_size=10))
 @settings(max_examples=examples())
-def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, levels):
+def test_wrong_levels_do_not_change_the_quality_of_a_placement(group, levels):
     roster = prepare_roster(group)
     promised = by_weight(roster, [1] * len(roster.members))
     found = place_partitions(roster, promised.floors, promised.ranks, levels=levels[: len(roster.members)])
@@ -98,7 +98,7 @@ def test_counts_of_a_placement_add_up(group):
 
 @given(group=groups() | mixed_groups())
 @settings(max_examples=examples())
-def test_claims_settled_at_once_are_those_settled_one_by_one(group):
+def test_claims_resolved_at_once_equal_those_resolved_one_by_one(group):
     roster = prepare_roster(group)
     claims = [(each.generation, each.owned) for each in roster.members]
     topics = dict(zip(roster.topics, roster.partitions, strict=True))
@@ -122,7 +122,7 @@ def test_claims_settled_at_once_are_those_settled_one_by_one(group):
     counts=st.lists(st.integers(1, 12), max_size=6), members=st.integers(1, 8), seed=st.randoms(use_true_random=False)
 )
 @settings(max_examples=examples())
-def test_slices_deal_as_a_dealer_would(counts, members, seed):
+def test_slices_equal_a_round_robin_deal(counts, members, seed):
     topics = {f"t{place}": TopicMetadata(count) for place, count in enumerate(counts)}
     roster = prepare_roster(
         GroupSubscription(topics, tuple(MemberSubscription(f"m{place}", tuple(topics)) for place in range(members)))
@@ -143,7 +143,7 @@ def test_slices_deal_as_a_dealer_would(counts, members, seed):
     data=st.data(),
 )
 @settings(max_examples=examples())
-def test_release_leaves_each_member_its_load_and_frees_the_rest(owned, data):
+def test_release_keeps_each_members_load_and_frees_other_partitions(owned, data):
     plan = [{topic: tuple(range(count)) for topic, count in topics.items()} for topics in owned]
     have = list(map(count_partitions, plan))
     loads = [data.draw(st.integers(0, count + 2)) for count in have]

@@ -1,7 +1,7 @@
 """Sticky strategies compared with an exact optimum, on groups with random changes.
 
-``REBALANCE_WALKS`` says how many walks of each strategy; the default is for every change, thousands for a change to the
-algorithms.
+``REBALANCE_WALKS`` is the number of walks of each strategy; the default is for every change, use thousands for changes
+of the algorithms.
 """
 
 from __future__ import annotations

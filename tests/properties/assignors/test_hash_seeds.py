@@ -39,7 +39,7 @@ print(digest.hexdigest())
 """
 
 
-def test_the_seed_of_pythons_hashes_decides_nothing():
+def test_the_seed_of_pythons_hashes_has_no_effect():
     digests = {
         subprocess.run(
             [sys.executable, "-c", SCRIPT],

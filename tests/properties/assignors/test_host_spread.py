@@ -33,7 +33,7 @@ def on_hosts(draw):
 
 
 @given(on_hosts())
-def test_topics_are_counted_as_one_would(drawn):
+def test_the_spread_equals_a_naive_count(drawn):
     subject, owned, hosts = drawn
     judged = judgement(subject, GroupAssignment(owned, owned), None, hosts)
     found, targets = judged.host_spread, judged.targets

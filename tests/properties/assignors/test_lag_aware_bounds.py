@@ -51,7 +51,8 @@ def maximum(group, choice):
 
 
 def least_maximum(loads, members):
-    """The least that `maximum` can be where anybody may have anything: by every choice that could still be better."""
+    """The lowest possible `maximum` if every member may own every partition, by a search of all choices that could be
+    better."""
     loads, heights, best = sorted(loads, reverse=True), [0] * members, sum(loads)
 
     def place(index):
@@ -122,7 +123,7 @@ def test_moving_never_makes_the_highest_load_higher(seed):
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_with_equal_subscriptions_and_free_moves_a_third_above_the_optimum_is_the_worst(seed):
+def test_with_equal_subscriptions_and_free_moves_the_result_is_at_most_a_third_above_the_optimum(seed):
     group = loaded_group(seed, uniform=True, config={COUNT_FACTOR: "100"})
     loads = [Fraction(load) for known in group.topics.values() for load in known.loads]
     optimum = least_maximum(loads, len(group.members))
@@ -131,7 +132,7 @@ def test_with_equal_subscriptions_and_free_moves_a_third_above_the_optimum_is_th
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_a_settled_group_stays(seed):
+def test_a_settled_group_is_unchanged(seed):
     group = loaded_group(seed)
     group = replace(group, config={COUNT_FACTOR: group.config[COUNT_FACTOR]})
     target = STRATEGY.assign(group).target
@@ -140,7 +141,7 @@ def test_a_settled_group_stays(seed):
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_few_moves_at_a_time_lead_to_a_state_that_stays(seed):
+def test_few_moves_at_a_time_lead_to_a_stable_state(seed):
     group = loaded_group(seed, config={MAX_MOVES: "1"})
     highest = None
     for generation in range(5, 40):
@@ -167,7 +168,7 @@ def test_equal_loads_are_sticky(group):
 
 @given(seed=SEEDS, odd=st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 10**400, None]))
 @settings(max_examples=examples(50))
-def test_a_load_that_is_none_counts_as_one(seed, odd):
+def test_an_unknown_load_counts_as_one(seed, odd):
     group = loaded_group(seed)
     name = min(group.topics)
     known = group.topics[name]

@@ -27,7 +27,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 def after_one(name, seed, change):
-    """The group before and after one change, its assignment, and how good that is."""
+    """The group before and after one change, its assignment, and the assignment's quality."""
     rnd = random.Random(seed)
     before = settled(STRATEGIES[name], random_fleet(rnd))
     after = changed(rnd, before, change)
@@ -47,7 +47,7 @@ def test_exact_strategies_move_no_more_than_their_balance_needs(name, change, se
 @pytest.mark.parametrize("change", CHANGES)
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_shuffled_roundrobin_moves_two_more_for_each_topic_that_it_breaks_up(change, seed):
+def test_shuffled_roundrobin_moves_two_more_partitions_for_each_topic_that_it_spreads(change, seed):
     _, after, result, quality = after_one("shuffled-roundrobin", seed, change)
     owners = valid_owners(after)
     now = {pair: member_id for member_id, topics in result.members.items() for pair in pairs(topics)}
@@ -98,11 +98,11 @@ def count_moves(group, before, now):
 
 
 ROUNDS_MAX = 3
-"""Rebalances after which no unit waits for a copy any more."""
+"""Number of rebalances after which no unit waits for a copy."""
 
 
 def moves_until_balanced(strategy, group, before):
-    """How often units change their owner until none waits for a copy, and the group after that."""
+    """The number of moves of units until none waits for a copy, and the resulting group."""
     moves = 0
     for subject, result in rebalances(strategy, group, ROUNDS_MAX):
         now = owners(result.target)

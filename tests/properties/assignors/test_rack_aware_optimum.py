@@ -46,7 +46,7 @@ def placed_group(seed):
 
 
 def misses_of(group):
-    """(partition, member id) -> how often they miss each other, from the definition."""
+    """(partition, member id) -> number of rack misses, by definition."""
     labels = {each.member_id: set(filter(None, each.config[LABELS].split(","))) for each in group.members}
     affinity = dict(part.split(":") for part in group.config[AFFINITY].split(",") if part)
     misses = Counter()
@@ -66,7 +66,7 @@ def misses_of(group):
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples())
-def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
+def test_rack_aware_sticky_has_the_best_balance_then_the_fewest_misses_then_the_fewest_moves(seed):
     group = placed_group(seed)
     owners, misses = valid_owners(group), misses_of(group)
 
@@ -88,7 +88,7 @@ def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
 
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples())
-def test_a_settled_group_stays(seed):
+def test_a_settled_group_is_unchanged(seed):
     group = placed_group(seed)
     target = STRATEGY.assign(group).target
     settled = replace(
@@ -99,7 +99,7 @@ def test_a_settled_group_stays(seed):
 
 @given(group=groups())
 @settings(max_examples=examples())
-def test_without_racks_and_labels_it_is_sticky(group):
+def test_without_racks_and_labels_it_equals_sticky(group):
     rackless = replace(group, members=tuple(replace(each, rack=None, user_data=None) for each in group.members))
     assert STRATEGY.assign(rackless) == STRATEGIES["sticky"].assign(rackless)
 

@@ -22,7 +22,7 @@ CHOICES_MAX = 30_000
 
 
 def doubled_group(seed):
-    """A small group whose members hold some copies, as many as there may be or more or fewer."""
+    """A small group whose members own some copies: as many as configured, more or fewer."""
     rnd = random.Random(seed)
     topics = {name: TopicMetadata(rnd.randint(1, 3)) for name in "abc"[: rnd.randint(1, 3)]}
     copies = rnd.choice([1, 2, 2, 2, 3])
@@ -67,7 +67,7 @@ def number_of_choices(group):
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
+def test_redundant_has_the_best_balance_then_the_fewest_shared_racks_then_the_fewest_new_copies(seed):
     group = doubled_group(seed)
     racks = {each.member_id: each.rack for each in group.members}
     held = {(pair, each.member_id) for each in group.members for pair in pairs(each.owned) if pair[0] in group.topics}
@@ -99,7 +99,7 @@ def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_a_settled_group_stays(seed):
+def test_a_settled_group_is_unchanged(seed):
     group = doubled_group(seed)
     target = STRATEGY.assign(group).target
     members = tuple(replace(each, owned=target[each.member_id], generation=5) for each in group.members)
@@ -108,7 +108,7 @@ def test_a_settled_group_stays(seed):
 
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_targets_are_the_most_that_some_best_balance_gives(seed):
+def test_targets_are_the_maximum_over_all_best_balances(seed):
     group = doubled_group(seed)
     slots = list(ways(group))
     best, most = None, {}

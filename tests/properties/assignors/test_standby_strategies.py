@@ -78,7 +78,7 @@ def place(each):
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 @settings(max_examples=examples(25))
-def test_rules_hold_along_a_walk_of_changes(name, data):
+def test_rules_hold_for_any_sequence_of_changes(name, data):
     strategy = STRATEGIES[name]
     subject = data.draw(groups_with_copies())
     for generation in range(4, 8):
@@ -139,7 +139,7 @@ def check_copies(name, subject, assignment):
     count = int(subject.config[STANDBYS])
     where = {each.member_id: place(each) if "task" in name else each.member_id for each in subject.members}
     active = owners(assignment.target)
-    # A unit has a copy more where it is to go: it waits for that copy, or for the follow-up rebalance.
+    # A moving unit has an additional copy at its next owner: it waits for that copy, or for the follow-up rebalance.
     extra = may_wait(subject) or name.startswith("cooperative-")
     for pair, members in holders(assignment).items():
         places = [where[member_id] for member_id in members]
@@ -164,7 +164,7 @@ def check_copies(name, subject, assignment):
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("cooperative-")])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=examples(40))
-def test_what_is_revoked_goes_in_the_follow_up_where_its_state_is_and_not_back(name, seed):
+def test_revoked_units_move_in_the_follow_up_to_a_member_with_their_state_and_not_back(name, seed):
     rnd = random.Random(seed)
 
     def with_standbys(subject):
@@ -188,7 +188,7 @@ def test_what_is_revoked_goes_in_the_follow_up_where_its_state_is_and_not_back(n
         given = owners(STRATEGIES[name].assign(subject).target)
         for former, topics in first.revoking.items():
             for pair in pairs(topics):
-                # Another member may have completed a copy meanwhile; who gave the unit up does not get it back.
+                # Another member may have completed a copy in between; the former owner does not get the unit back.
                 assert given[pair] in {promised[pair], *copied[pair]} - {former}
 
 
@@ -197,10 +197,10 @@ def test_what_is_revoked_goes_in_the_follow_up_where_its_state_is_and_not_back(n
 @example(subject=with_changelog(0))
 @example(subject=with_changelog(3))
 @settings(max_examples=examples(40))
-def test_a_group_that_has_settled_stays_as_it_is(name, subject):
+def test_a_settled_group_with_standbys_is_unchanged(name, subject):
     strategy = STRATEGIES[name]
     first = strategy.assign(subject)
-    # Units may wait for copies, and these for others to give up theirs: a few rounds until all are where they belong.
+    # Units may wait for copies, and these for revoked copies of others, so a few rounds pass until all are in place.
     for _ in range(ROUNDS_MAX if may_wait(subject) else 0):
         subject = settled(subject, first)
         first = strategy.assign(subject)
@@ -215,12 +215,12 @@ def test_a_group_that_has_settled_stays_as_it_is(name, subject):
 @pytest.mark.parametrize("name", EAGER)
 @given(subject=groups_with_copies())
 @settings(max_examples=examples(40))
-def test_as_long_as_units_wait_a_member_knows_it_and_then_the_group_is_balanced(name, subject):
+def test_while_units_wait_a_member_is_informed_and_then_the_group_is_balanced(name, subject):
     strategy = STRATEGIES[name]
     *_, (subject, assignment) = rebalances(strategy, subject, ROUNDS_MAX + 1)
     for member_id in assignment.members:
         assert awaited(assignment, member_id) == {}
-    # A group whose units are not copied waits for nothing.
+    # A group without copies does not wait.
     quality = judge(subject, assignment, strategy)
     assert (quality.imbalance, quality.skew_ratio) == (0, 1.0)
 
@@ -247,12 +247,12 @@ def test_order_of_members_and_claims_changes_nothing(name, subject, seed):
     gone=st.integers(0, 4),
 )
 @settings(max_examples=examples())
-def test_with_balance_first_a_killed_actives_units_go_to_holders_of_their_standbys_where_balance_allows(
+def test_with_balance_first_units_of_a_killed_member_go_to_their_standbys_if_balance_allows(
     name, seed, members, units, copies, gone
 ):
     strategy = STRATEGIES[name]
     subject = equals({"t": units, "u": units}, members, standbys=copies, state_factor=1)
-    # Who owns what to begin with is as chance will have it, so that not all standbys lie alike.
+    # The initial assignment is random, so that the standbys differ.
     rnd = random.Random(seed)
     owned: dict[str, list[int]] = {each.member_id: [] for each in subject.members}
     for number in range(units):
@@ -327,7 +327,7 @@ def test_processes_have_their_threads_share_of_tasks_and_copies(threads, count, 
 
 @given(members=st.integers(2, 5), units=st.integers(1, 8), copies=st.integers(1, 2))
 @settings(max_examples=examples(60))
-def test_new_copies_of_one_members_units_are_in_as_many_different_places_as_there_are(members, units, copies):
+def test_new_copies_of_one_members_units_are_in_as_many_processes_as_possible(members, units, copies):
     assignment = STRATEGIES["task-sticky"].assign(equals({"t": units}, members, standbys=copies))
     where = holders(assignment)
     sets = len(list(itertools.combinations(range(members - 1), min(copies, members - 1))))

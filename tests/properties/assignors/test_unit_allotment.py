@@ -53,7 +53,7 @@ def cost(sizes, units, choice):
 
 @given(seed=seeds)
 @settings(max_examples=examples())
-def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
+def test_balance_then_moves_then_standby_takeovers_are_optimal(seed):
     kinds, sizes, units = problem(seed)
     choice = assign_units(kinds, sizes, units)
     assert all(place in kinds[unit.kind] for unit, place in zip(units, choice, strict=True))
@@ -65,7 +65,7 @@ def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
 
 @given(seed=seeds)
 @settings(max_examples=examples())
-def test_who_has_what_it_was_given_keeps_it(seed):
+def test_members_keep_their_assigned_units(seed):
     kinds, sizes, units = problem(seed)
     choice = assign_units(kinds, sizes, units)
     settled = [unit._replace(owners=(place,)) for unit, place in zip(units, choice, strict=True)]
@@ -101,7 +101,7 @@ def unevenness(sizes, copies):
 
 @given(seed=seeds)
 @settings(max_examples=examples())
-def test_copies_are_spread_as_evenly_as_can_be_and_never_beside_their_active(seed):
+def test_copies_are_balanced_and_never_with_their_active_unit(seed):
     wanted, sizes = demands(seed)
     copies = spread_copies(wanted, sizes)
     for demand, places in zip(wanted, copies, strict=True):
@@ -116,7 +116,7 @@ def test_copies_are_spread_as_evenly_as_can_be_and_never_beside_their_active(see
 
 @given(seed=seeds)
 @settings(max_examples=examples())
-def test_copies_stay_where_they_are_when_nothing_changes(seed):
+def test_copies_stay_without_changes(seed):
     wanted, sizes = demands(seed)
     copies = spread_copies(wanted, sizes)
     settled = [demand._replace(holders=places) for demand, places in zip(wanted, copies, strict=True)]
@@ -125,7 +125,7 @@ def test_copies_stay_where_they_are_when_nothing_changes(seed):
 
 @given(seed=seeds)
 @settings(max_examples=examples())
-def test_copies_that_are_even_as_they_are_stay_all(seed):
+def test_balanced_copies_all_stay(seed):
     wanted, sizes = demands(seed)
     every = itertools.product(
         *(itertools.combinations(sorted(demand.hosts - {demand.active}), demand.wanted) for demand in wanted)
@@ -133,7 +133,7 @@ def test_copies_that_are_even_as_they_are_stay_all(seed):
     ways = list(itertools.islice(every, 5000))
     least = min(unevenness(sizes, way) for way in ways)
     if least > unevenness(sizes, spread_copies(wanted, sizes)):
-        return  # the even ones are beyond those that were tried
+        return  # the balanced ones are not among the tried ones
     way = random.Random(seed).choice([way for way in ways if unevenness(sizes, way) == least])
     held = [demand._replace(holders=places) for demand, places in zip(wanted, way, strict=True)]
     assert spread_copies(held, sizes) == list(way)

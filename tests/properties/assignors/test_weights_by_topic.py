@@ -39,7 +39,7 @@ def weighted_fleet(seed):
     return by_topic(random_fleet(random.Random(seed)))
 
 
-def test_every_topic_is_divided_by_weight_and_so_are_all_together():
+def test_every_topic_and_all_together_are_divided_by_weight():
     members = (member(name, "t u v", config={WEIGHT: weight}) for name, weight in (("a", "3"), ("b", "1")))
     subject = group({"t": 4, "u": 4, "v": 2}, *members)
     over_all = strategy("weighted-sticky").assign(replace(subject, config={SCOPE: "all"}))
@@ -52,8 +52,8 @@ def test_every_topic_is_divided_by_weight_and_so_are_all_together():
     }
 
 
-def test_shares_over_all_leave_a_topic_to_a_light_member():
-    # What users who count by topic complained about: all of u is on b, although a has three times its weight.
+def test_shares_over_all_topics_may_leave_a_topic_to_a_light_member():
+    # The problem of counting over all topics: all of u is on b, although a has three times its weight.
     owned = {"a": {"t": tuple(range(12))}, "b": {"u": tuple(range(4))}}
     subject = group(
         {"t": 12, "u": 4},
@@ -67,7 +67,7 @@ def test_shares_over_all_leave_a_topic_to_a_light_member():
     }
 
 
-def test_other_scopes_are_refused():
+def test_invalid_scopes_are_refused():
     with pytest.raises(AssignmentError, match=f"^{SCOPE}: must be all or topic, not 'member'"):
         strategy("weighted-sticky").assign(replace(group({"t": 1}, member("a", "t")), config={SCOPE: "member"}))
 
@@ -90,14 +90,14 @@ def test_each_topic_has_its_shares_rounded_down_or_up(name, seed, change):
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=SEEDS)
 @settings(max_examples=examples())
-def test_a_settled_group_stays_as_it_is(name, seed):
+def test_a_settled_weighted_group_is_unchanged(name, seed):
     before = settled(STRATEGIES[name], weighted_fleet(seed))
     assert STRATEGIES[name].assign(before).target == {each.member_id: each.owned for each in before.members}
 
 
 @given(subject=knotty_groups())
 @settings(max_examples=examples())
-def test_shares_of_topics_then_over_all_then_moves_are_the_best_there_are(subject):
+def test_shares_of_topics_then_over_all_then_moves_are_optimal(subject):
     subject = by_topic(replace(subject, members=tuple(replace(each, generation=1) for each in subject.members)))
     weights = {each.member_id: int(each.config[WEIGHT]) for each in subject.members}
     owners = valid_owners(subject)

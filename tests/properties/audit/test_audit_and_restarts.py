@@ -21,10 +21,10 @@ from support.tracker.tracking import REBALANCE_MS, T0, feed
 PARTITIONS = 4
 END_MS = T0 + 200_000 + REBALANCE_MS
 SNAPSHOT_MS = 10_000
-"""Rare enough that much is reported again."""
+"""Ticks between snapshots: rare enough that many events are repeated."""
 
 LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1, max_size=3)
-"""How long one lives and is away then, in ticks."""
+"""Life and following absence of an observer, in ticks."""
 
 CLASSIC = st.tuples(group_records("g"), group_records("h")).map(
     lambda reported: numbered(sorted(reported[0] + reported[1], key=lambda each: each[1].timestamp_ms))
@@ -42,7 +42,7 @@ STEPS = st.lists(
 
 @st.composite
 def assigned(draw):
-    """The records of a group whose coordinator assigns, at times of their own."""
+    """The records of a group whose coordinator assigns, at independent times."""
     coordinator = EpochCoordinator(PARTITIONS, group_type=draw(st.sampled_from([GroupType.CONSUMER, GroupType.SHARE])))
     for step in draw(STEPS):
         coordinator.step(*step)
@@ -64,9 +64,10 @@ def report(log, lives, before):
 
 
 def beside(log, cut, before):
-    """On what one reported that was there from the beginning, and then another that began amid the log, by itself."""
+    """The audit of events of an observer from the beginning, and of another one that starts within the log without a
+    snapshot."""
     while 0 < cut < len(log) and log[cut][1].timestamp_ms == log[cut - 1][1].timestamp_ms:
-        cut += 1  # a batch of records is there as a whole
+        cut += 1  # a batch of records is complete
     left = {key: replace(record, live=False) for key, record in log[:cut]}
     base, rest = [each for each in left.values() if each.value is not None], [record for _, record in log[cut:]]
     begun, end = Backfilled(END_MS, frozenset({0})), Tick(END_MS + 10 * REBALANCE_MS)
@@ -91,11 +92,11 @@ def test_copies_of_groups_whose_coordinator_assigns_agree(log, lives):
 
 @settings(max_examples=examples(60))
 @given(CLASSIC, st.integers(0, 12))
-def test_who_began_amid_classic_groups_contradicts_nobody(log, cut):
+def test_an_observer_started_later_contradicts_no_event_of_classic_groups(log, cut):
     assert list(map(str, beside(log, cut, ()).differences)) == []
 
 
 @settings(max_examples=examples(60))
 @given(assigned(), st.integers(0, 60))
-def test_who_began_amid_groups_whose_coordinator_assigns_contradicts_nobody(log, cut):
+def test_an_observer_started_later_contradicts_no_event_of_groups_whose_coordinator_assigns(log, cut):
     assert list(map(str, beside(log, cut, (named(t=PARTITIONS),)).differences)) == []

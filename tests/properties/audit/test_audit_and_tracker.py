@@ -70,7 +70,7 @@ def _report(observations, events, names):
 
 @settings(max_examples=examples())
 @given(HISTORIES)
-def test_they_agree(history):
+def test_ledger_and_tracker_agree(history):
     observations, events, names = history
     report = _report(observations, events, names)
     assert list(map(str, report.differences)) == []
@@ -80,7 +80,7 @@ def test_they_agree(history):
 
 @settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
-def test_an_event_that_is_left_out_is_missed_unless_it_is_reported_elsewhere(history, data):
+def test_an_omitted_event_is_missing_unless_it_is_reported_elsewhere(history, data):
     observations, events, names = history
     assume(_facts(events))
     left_out = data.draw(st.sampled_from(_facts(events)))
@@ -92,7 +92,7 @@ def test_an_event_that_is_left_out_is_missed_unless_it_is_reported_elsewhere(his
 
 
 def _changes(event):
-    """What may be wrong with an event, each way a different event."""
+    """Ways in which an event may be wrong, each as a different event."""
     yield replace(event, moved=event.moved + 1)
     yield replace(event, revoked=event.revoked + 1)
     yield replace(event, lost=None, lost_min=event.lost_min + 1)
@@ -116,7 +116,7 @@ def _changes(event):
 
 @settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
-def test_whatever_is_wrong_in_an_event_is_seen(history, data):
+def test_every_wrong_field_of_an_event_is_detected(history, data):
     observations, events, names = history
     known = [
         event
@@ -134,7 +134,7 @@ def test_whatever_is_wrong_in_an_event_is_seen(history, data):
 
 @settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
-def test_what_never_was_is_seen(history, data):
+def test_invented_events_are_detected(history, data):
     observations, events, names = history
     facts = [event for event in _facts(events) if not isinstance(event, GroupGoneEvent)]
     assume(facts)
@@ -147,7 +147,7 @@ def test_what_never_was_is_seen(history, data):
 
 @settings(max_examples=examples(50))
 @given(HISTORIES, st.integers(0, 200))
-def test_compaction_makes_it_say_less_and_nothing_false(history, cut):
+def test_compaction_reduces_findings_and_causes_no_false_one(history, cut):
     observations, events, names = history
     keys = [(type(each), each.group, getattr(each, "kind", 0), getattr(each, "subject", "")) for each in observations]
     last = {key: at for at, key in enumerate(keys[:cut])}

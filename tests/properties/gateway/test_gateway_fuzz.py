@@ -14,7 +14,7 @@ CONNECTIONS = 150
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_hostile_frames_end_their_own_connections_alone(seed):
+def test_hostile_frames_end_only_their_own_connections(seed):
     report = asyncio.run(fuzz(seed, CONNECTIONS))
     assert report.faults == []
     assert report.rebalances > 1

@@ -35,7 +35,7 @@ async def nobody(_message):
 
 
 def talk_of_a_leader():
-    """A talk on which the member has joined and leads generation 5."""
+    """An interceptor on which the member has joined and leads generation 5."""
     gateway = Gateway(RULES)
     talk = gateway.groups.for_connection()
     head = RequestHead(11, 9, 99)
@@ -45,7 +45,7 @@ def talk_of_a_leader():
 
 
 @given(DAMAGED)
-def test_damaged_requests_pass_or_are_refused(damaged):
+def test_damaged_requests_are_forwarded_or_refused(damaged):
     (key, version, _, _), request, _ = damaged
     gateway, talk = talk_of_a_leader()
     try:
@@ -58,7 +58,7 @@ def test_damaged_requests_pass_or_are_refused(damaged):
 
 
 @given(DAMAGED)
-def test_damaged_answers_pass_or_are_refused(damaged):
+def test_damaged_responses_are_forwarded_or_refused(damaged):
     (key, version, request, _), _, answer = damaged
     gateway, talk = talk_of_a_leader()
     head = RequestHead(key, version, 1)
@@ -73,7 +73,7 @@ def test_damaged_answers_pass_or_are_refused(damaged):
 
 
 @given(st.sampled_from([1, 8, 11, 12, 13, 14, 68]), st.integers(0, 9), st.binary(max_size=80))
-def test_noise_passes_or_is_refused(key, version, noise):
+def test_noise_is_forwarded_or_refused(key, version, noise):
     gateway, talk = talk_of_a_leader()
     head = RequestHead(key, version, 1)
     if talk.wants(head):
@@ -87,7 +87,7 @@ def test_noise_passes_or_is_refused(key, version, noise):
 
 
 @given(FRAMES)
-def test_what_is_sent_instead_is_of_the_same_version_and_header(frame):
+def test_a_replacement_frame_has_the_same_version_and_header(frame):
     key, version, request, answer = frame
     _, talk = talk_of_a_leader()
     head = RequestHead(key, version, 1)

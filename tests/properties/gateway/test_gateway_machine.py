@@ -30,18 +30,18 @@ NO_LENGTH = st.sampled_from([-(2**31), -1, 0, 7, 2**28 + 1, 2**31 - 1])
 
 
 class Connection:
-    """A client as the model has it: what it may still expect, and what of a frame it has not sent yet."""
+    """A client in the model: its expected responses, and the unsent part of a frame."""
 
     def __init__(self, client):
         self.client, self.expected, self.rest, self.number = client, [], b"", 0
 
     async def send(self, data):
         self.client.writer.write(data)
-        await asyncio.sleep(0)  # it is not waited for: a broker that is held takes only what the sockets do
+        await asyncio.sleep(0)  # not awaited: a blocked broker accepts only the capacity of the sockets
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """One gateway, one broker that answers unless it is held, and clients of plain frames."""
+    """One gateway, one broker that responds unless it is blocked, and clients with plain frames."""
 
     connections = Bundle("connections")
 
@@ -63,7 +63,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(one=connections, api=st.sampled_from(UNREAD_APIS), size=SIZES, part=st.floats(0, 1))
     def send(self, one, api, size, part):
-        """A frame, or the first part of it; what was left of the one before goes first."""
+        """Send a frame or its first part, after the rest of the previous one."""
         frame = frame_of(request(api, 1, one.number, bytes([one.number % 256]) * size))
         cut = round(len(frame) * part)
         self.runner.run(one.send(one.rest + frame[:cut]))
@@ -78,20 +78,20 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(one=connections)
     @precondition(lambda self: self.broker.reading.is_set())
     def receive(self, one):
-        """All that it may expect by now."""
+        """Receive all responses expected by now."""
         ready = one.expected[: len(one.expected) - bool(one.rest)]
         assert [self.runner.run(one.client.receive()) for _ in ready] == ready
         del one.expected[: len(ready)]
 
     @rule(reads=st.booleans())
     def hold(self, reads):
-        """The broker takes nothing any more, or again."""
+        """Block or unblock the broker."""
         (self.broker.reading.set if reads else self.broker.reading.clear)()
 
     @rule(one=consumes(connections), length=NO_LENGTH)
     @precondition(lambda self: self.broker.reading.is_set())
     def break_the_rules(self, one, length):
-        """A length that cannot be ends this connection."""
+        """An impossible length ends this connection."""
         reason = CloseReason.OVERSIZED if length >= 2**28 else CloseReason.MALFORMED
         self.receive(one)
         self.runner.run(one.send(one.rest + struct.pack(">i", length)))
@@ -99,7 +99,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @rule(one=consumes(connections), abruptly=st.booleans())
     def end(self, one, abruptly):
-        """In the middle of a frame or after it, with good manners or without: others go on."""
+        """Close a client within a frame or after it, cleanly or not: others continue."""
         if abruptly:
             reset(one.client.writer)
         else:

@@ -40,7 +40,7 @@ def head(kind, version):
 
 @each_answer
 @given(data=st.data())
-def test_an_answer_that_is_not_changed_is_the_same_bytes(kind, data):
+def test_an_unchanged_response_has_the_same_bytes(kind, data):
     version = data.draw(versions(kind))
     frame = data.draw(framed_answers(kind, version))
     assert open_frame(kind, head(kind, version), frame).frame() == frame
@@ -48,7 +48,7 @@ def test_an_answer_that_is_not_changed_is_the_same_bytes(kind, data):
 
 @each_request
 @given(data=st.data())
-def test_a_request_that_is_not_changed_is_the_same_bytes(kind, data):
+def test_an_unchanged_request_has_the_same_bytes(kind, data):
     version = data.draw(versions(kind))
     message = data.draw(messages(kind, version))
     message.with_header(correlation_id=7, client_id=data.draw(st.none() | st.text(max_size=20)))
@@ -57,7 +57,7 @@ def test_a_request_that_is_not_changed_is_the_same_bytes(kind, data):
 
 
 @given(data=st.data(), error=st.sampled_from([0, 35, 42]))
-def test_api_versions_are_read_in_every_version_and_in_version_0_if_theirs_is_not_known(data, error):
+def test_api_versions_are_read_in_every_version_and_unknown_ones_in_version_0(data, error):
     version = data.draw(versions(ApiVersionsResponse))
     message = data.draw(messages(ApiVersionsResponse, version))
     body = ApiVersionsResponse(version=0, error_code=error, api_keys=message.api_keys)
@@ -73,7 +73,7 @@ def test_api_versions_are_read_in_every_version_and_in_version_0_if_theirs_is_no
 
 @each_answer
 @given(data=st.data())
-def test_what_is_cut_short_or_too_long_is_refused(kind, data):
+def test_a_truncated_or_extended_response_is_refused(kind, data):
     version = data.draw(versions(kind))
     frame = data.draw(framed_answers(kind, version))
     with pytest.raises(DecodeError):
@@ -89,7 +89,7 @@ class Anywhere:
 
 @each_answer
 @given(data=st.data())
-def test_mutated_bytes_raise_nothing_but_a_decode_error(kind, data):
+def test_mutated_bytes_raise_only_a_decode_error(kind, data):
     version = data.draw(versions(kind))
     frame = bytearray(data.draw(framed_answers(kind, version)))
     for _ in range(data.draw(st.integers(1, 5))):
@@ -103,6 +103,6 @@ def test_mutated_bytes_raise_nothing_but_a_decode_error(kind, data):
 
 @each_answer
 @given(data=st.data())
-def test_any_bytes_raise_nothing_but_a_decode_error(kind, data):
+def test_any_bytes_raise_only_a_decode_error(kind, data):
     with contextlib.suppress(DecodeError):
         open_frame(kind, head(kind, data.draw(versions(kind))), data.draw(st.binary(max_size=300)))

@@ -1,4 +1,4 @@
-"""Frames of groups with seats: for any bytes, they pass as they came, or are refused as they are without seats."""
+"""Frames of groups with seats: any bytes are forwarded unchanged, or refused as without seats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.gateway.seat_clients import SeatClient, SeatGateway
 from support.kafka.messages import mutated
 
 AT_ONCE = "orders=on,seats.hold.seconds=0"
-"""A rule by which no JoinGroup waits: nothing here lets time pass."""
+"""A rule without holds, because no time passes here."""
 
 FRAMES = st.one_of(*(st.sampled_from(versions).map(partial(group_frames, key)) for key, versions in VERSIONS.items()))
 DAMAGED = FRAMES.flatmap(lambda frame: st.tuples(st.just(frame), mutated(frame[2]), mutated(frame[3])))
@@ -30,7 +30,7 @@ def without_failures(gateway):
 
 
 @given(DAMAGED)
-def test_damaged_frames_of_a_group_with_seats_pass_or_are_refused(damaged):
+def test_damaged_frames_of_a_group_with_seats_are_forwarded_or_refused(damaged):
     (key, version, _, _), request, answer = damaged
 
     async def pass_both():
@@ -48,7 +48,7 @@ def test_damaged_frames_of_a_group_with_seats_pass_or_are_refused(damaged):
 
 
 @given(st.binary(max_size=60))
-def test_a_join_whose_answer_cannot_be_read_is_sent_as_it_is(noise):
+def test_a_join_with_an_unreadable_response_is_sent_unchanged(noise):
     async def join():
         gateway = SeatGateway()
         client = SeatClient(gateway)

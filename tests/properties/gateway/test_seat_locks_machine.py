@@ -1,4 +1,4 @@
-"""At most one gateway counts a lock as its own, whatever is lost, late, paused or restarted."""
+"""At most one gateway counts a lock as its own, with any losses, delays, pauses and restarts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEP = 0.125
 
 
 class Gateway:
-    """One gateway's locks, and its requests and answers on their way: (when they arrive, what)."""
+    """One gateway's locks, and its requests and responses in flight: (time of arrival, frame)."""
 
     def __init__(self, number, ids):
         self.ids, self.number = ids, number
@@ -72,7 +72,8 @@ class Locks(RuleBasedStateMachine):
 
     @rule(gateway=GATEWAYS, seat=SEATS)
     def sleep_through(self, gateway, seat):
-        """A gateway sleeps while its request is answered, until after its session; another one claims meanwhile."""
+        """A gateway sleeps during the response to its request, until after its session; another one claims in
+        between."""
         one = self.gateways[gateway]
         self.claim(gateway, seat)
         for _ in range(40):
@@ -90,7 +91,7 @@ class Locks(RuleBasedStateMachine):
 
     @rule(gateway=GATEWAYS)
     def lose_connection(self, gateway):
-        """Requests that were done stay unanswered; those on their way are done or not, later."""
+        """Processed requests stay unanswered; those in flight are processed later or never."""
         one = self.gateways[gateway]
         one.answers = [(self.now, beat, None) for _, beat, _ in one.answers]
         one.answers += [(self.now, beat, None) for _, beat in one.requests]
@@ -141,7 +142,7 @@ class Locks(RuleBasedStateMachine):
 
     @invariant()
     def told_what_is(self):
-        """A running gateway holds the locks that the last changes granted, and no more than allowed."""
+        """A running gateway holds the locks granted by the last changes, and no more than allowed."""
         for one in self.gateways:
             assert len(one.locks) <= LIMITS.seats_max
             if self.now >= one.paused_until + STEP:
@@ -149,7 +150,7 @@ class Locks(RuleBasedStateMachine):
                     assert granted == one.locks.held(seat, self.now), (one.number, seat)
 
     def teardown(self):
-        """Once all works again, and every session of a lost lock is over, each seat can be claimed."""
+        """After all faults and the sessions of lost locks have ended, each seat can be claimed."""
         self.group.down = False
         for one in self.gateways:
             one.delay, one.cut, one.paused_until = 0.0, False, 0.0
@@ -170,7 +171,7 @@ TestLocks.settings = settings(max_examples=examples(100), stateful_step_count=30
 
 
 def ask(locks, group, fates):
-    """Claim a lock; what becomes of it. ``fates``: of each request in turn, answered when they are used up."""
+    """Claim a lock; return the result. ``fates``: those of the requests in order; later requests are answered."""
     now, fates = 0.0, iter(fates)
     acts = list(locks.claim("s", now))
     while acts:
@@ -190,7 +191,7 @@ LOST = st.lists(st.sampled_from(["answered", "lost", "done and not answered"]), 
 
 
 @given(fates=LOST, taken=st.sampled_from([None, "released", "held"]))
-def test_a_lock_that_is_free_is_granted_and_one_of_others_refused_whatever_requests_and_answers_are_lost(fates, taken):
+def test_a_free_lock_is_granted_and_another_gateways_refused_with_any_losses(fates, taken):
     group = HelperGroup()
     if taken is not None:
         group.beat(LockBeat("s", "other", 0, 0.0), 0.0)
@@ -204,8 +205,8 @@ def test_a_lock_that_is_free_is_granted_and_one_of_others_refused_whatever_reque
     assert not group.members["s"].released
 
 
-def test_beats_name_the_member_so_that_a_late_one_harms_nobody():
-    """A release that arrives after another gateway's claim does nothing to it."""
+def test_heartbeats_have_the_member_id_so_that_late_ones_have_no_effect():
+    """A release that arrives after another gateway's claim does not affect it."""
     group = HelperGroup()
     assert group.beat(LockBeat("s", "a", 0, 0.0), 0.0).error == 0
     assert group.beat(LockBeat("s", "a", -2, 0.0), 0.0).error == 0

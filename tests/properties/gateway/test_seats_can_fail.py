@@ -1,4 +1,4 @@
-"""Each invariant of `World` fails once the code, or the coordinator, breaks the rule behind it."""
+"""Each invariant of `World` fails if the code or the coordinator breaks its rule."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from support.seats.world import World
 
 
 def unbounded(monkeypatch):
-    """A newcomer is held for ever."""
+    """A newcomer is held without end."""
     real = group_seats.join_wait
     never = Admission(1e9)
     monkeypatch.setattr(group_seats, "join_wait", lambda *a: replace(real(*a), admission=never, deadline=1e9))
 
 
 def endless(monkeypatch):
-    """A vacant seat is kept for ever."""
+    """A vacant seat is kept without end."""
     real = SeatKeeper.vacate
     monkeypatch.setattr(SeatKeeper, "vacate", lambda self, seat, _until, now: real(self, seat, 1e9, now))
 
 
 def stubborn(monkeypatch):
-    """A vacant seat is kept through a rebalance, and for ever."""
+    """A vacant seat is kept through a rebalance, and without end."""
     endless(monkeypatch)
     monkeypatch.setattr(SeatKeeper, "rebalancing", lambda *_: [])
     monkeypatch.setattr(SeatKeeper, "kept", lambda *_: [])
 
 
 def unforgiving(monkeypatch):
-    """The errors of frames that were changed are shown."""
+    """Errors of changed frames reach clients."""
     monkeypatch.setattr(seated_joins, "join_answer", lambda _error: JoinAnswer.SHOW)
 
 
 def fencing(monkeypatch):
-    """FENCED_INSTANCE_ID is shown to clients without an instance id."""
+    """FENCED_INSTANCE_ID reaches clients without an instance id."""
     monkeypatch.setattr(group_seats, "shown_error", lambda error: error)
 
 
@@ -54,7 +54,7 @@ def careless(monkeypatch):
 
 
 def immortal(monkeypatch):
-    """The gateway gives its members sessions that do not end with it."""
+    """The gateway's members have sessions that do not end with it."""
     real = gateway.ModelGateway._forward
 
     def forward(self, client, instance_id, join=None):
@@ -75,7 +75,7 @@ def forgetful(monkeypatch):
 
 
 def play(checks, plays=400):
-    """A fixed sequence of plays, without shrinking; ``checks``: what is checked, None: everything."""
+    """A fixed sequence of steps, without shrinking; ``checks``: names of invariants, None: all."""
 
     class Play(Seats):
         CHECKS = checks
@@ -104,7 +104,7 @@ def play(checks, plays=400):
         (immortal, "check_recovered", "not recovered"),
     ],
 )
-def test_a_broken_rule_is_noticed(broken, check, noticed, monkeypatch):
+def test_a_broken_rule_is_detected(broken, check, noticed, monkeypatch):
     broken(monkeypatch)
     with pytest.raises(AssertionError, match=noticed):
         play((check,))
@@ -121,13 +121,13 @@ def leave_and_rebalance():
     world.advance(12.0)
 
 
-def test_a_seat_that_is_kept_through_a_rebalance_is_noticed(monkeypatch):
+def test_a_seat_kept_through_a_rebalance_is_detected(monkeypatch):
     leave_and_rebalance()
     stubborn(monkeypatch)
     with pytest.raises(AssertionError, match="a vacant member is waited for"):
         leave_and_rebalance()
 
 
-def test_nothing_is_unsafe_without_the_list_that_outlives_a_restart(monkeypatch):
+def test_without_the_saved_list_of_seats_no_invariant_fails(monkeypatch):
     forgetful(monkeypatch)
     play(None, examples(40))

@@ -16,7 +16,7 @@ SECONDS = st.sampled_from([1.0, 4.0, 12.0])
 
 
 class Seats(RuleBasedStateMachine):
-    """Two gateways, clients behind them and beside them, one coordinator."""
+    """Two gateways, clients with and without a gateway, one coordinator."""
 
     clients = Bundle("clients")
     CHECKS = None
@@ -82,7 +82,7 @@ class Seats(RuleBasedStateMachine):
 
     @rule(gateway=GATEWAY, paused=st.booleans())
     def claim_in_use(self, gateway, paused):
-        """All locks expire though their gateways go on, and a newcomer looks for a free seat."""
+        """All locks expire although their gateways continue, and a newcomer looks for a free seat."""
         if paused:
             for client in self.world.clients[:1]:
                 self.world.pause(client, 6.0)
@@ -92,7 +92,7 @@ class Seats(RuleBasedStateMachine):
 
     @rule(forecast=st.sampled_from(FORECASTS), slow=st.booleans())
     def change(self, forecast, slow):
-        """What a restart would cost; and whether acts are carried out a tick after they were decided."""
+        """The cost of a restart; and whether acts are executed a tick after the decision."""
         self.world.forecast, self.world.slow_acts = forecast, slow
 
     @rule(seconds=st.sampled_from([0.25, 1.0, 3.0, 6.0, 12.0]))

@@ -1,4 +1,4 @@
-"""Seats of two gateways that know each other by a helper group: what must hold without it holds as well."""
+"""Seats of two gateways that share a helper group: the invariants without it also hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARED = replace(SETTINGS, hold_seconds=12.0, roster_seconds=0.5)
 
 
 class Blind(SharingGateway):
-    """A gateway without locks: it sees no other one, and none sees it."""
+    """A gateway without locks: it and the others do not know each other."""
 
     sees_others = False
 
@@ -60,7 +60,7 @@ def test_successors_behind_the_other_gateway_take_the_seats_and_the_group_does_n
 
 
 @pytest.mark.parametrize(("surge", "forecast"), [(True, DEAR), (False, CHEAP)])
-def test_gateways_that_do_not_see_each_other_rebalance_as_without_seats(surge, forecast):
+def test_gateways_without_shared_locks_rebalance_as_without_seats(surge, forecast):
     world, clients = shared(Blind, forecast=forecast)
     before = world.coordinator.rebalances
     for client in tuple(clients):
@@ -75,7 +75,7 @@ def test_gateways_that_do_not_see_each_other_rebalance_as_without_seats(surge, f
     assert world.coordinator.rebalances > before
 
 
-def test_a_seat_that_is_kept_for_a_newcomer_whose_gateway_is_gone_is_given_up_soon():
+def test_a_seat_kept_for_a_newcomer_of_a_dead_gateway_is_given_up_soon():
     world, clients = shared()
     world.start(1)
     world.advance(3.0)
@@ -87,8 +87,8 @@ def test_a_seat_that_is_kept_for_a_newcomer_whose_gateway_is_gone_is_given_up_so
     assert clients[0].member_id not in world.coordinator.members
 
 
-def test_a_newcomer_takes_no_seat_of_a_member_that_lives_though_its_lock_is_released():
-    """The first seat was handed over, and its released lock goes on being described."""
+def test_a_newcomer_takes_no_seat_of_a_living_member_although_its_lock_is_released():
+    """The first seat was handed over, and its released lock is still described."""
     world, clients = shared(members=2)
     roll(world, clients, surge=True)
     before = {client.member_id for client in clients}
@@ -98,8 +98,8 @@ def test_a_newcomer_takes_no_seat_of_a_member_that_lives_though_its_lock_is_rele
     assert {client.member_id for client in clients} == before
 
 
-def test_a_newcomer_does_not_take_a_seat_of_its_own_gateway_that_another_one_has_taken_just_now():
-    """Its gateway learns that by its next heartbeat for the vacant seat."""
+def test_a_newcomer_does_not_take_a_seat_of_its_own_gateway_just_taken_by_another_one():
+    """Its gateway learns this at its next heartbeat for the vacant seat."""
     world, (first, second) = shared(members=2, keeper_seconds=3.0)
     before = world.coordinator.rebalances
     taker = world.start(1)

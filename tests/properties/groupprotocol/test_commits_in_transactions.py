@@ -1,4 +1,4 @@
-"""Commits in transactions: no invalid offset is used, and all valid ones are known in the end."""
+"""Commits in transactions: no invalid offset is ever used, and all valid ones are finally known."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ steps = st.lists(
     ),
     max_size=40,
 )
-"""What happens to one partition of the offsets topic, and when the agent looks at how much of it."""
+"""Events in one partition of the offsets topic, and the times and positions of the agent's reads."""
 
 
 class Agent:
-    """The tail, and a poll that asks like `LoadsPoll` does, with a tail that may not have caught up."""
+    """The tail, and a poll with the requests of `LoadsPoll`, with a tail that may be behind."""
 
     def __init__(self):
         self.log, self.seen, self.at = OffsetsPartition(), 0, 0
@@ -73,7 +73,7 @@ class Agent:
 
 
 @given(steps)
-def test_only_what_once_counted_is_ever_believed(script):
+def test_only_offsets_that_were_valid_are_used(script):
     agent = Agent()
     for number, step in enumerate(script):
         agent.apply(number, step)
@@ -82,7 +82,7 @@ def test_only_what_once_counted_is_ever_believed(script):
 
 
 @given(steps)
-def test_when_all_is_read_and_asked_every_offset_that_counts_is_known(script):
+def test_after_all_reads_and_requests_every_valid_offset_is_known(script):
     agent = Agent()
     missed = False
     for number, step in enumerate(script):

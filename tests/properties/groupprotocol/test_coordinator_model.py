@@ -40,7 +40,7 @@ def test_equal_scripts_have_equal_timelines(script, conditions):
 
 @settings(max_examples=examples())
 @given(scripts(), all_settings())
-def test_a_group_comes_to_rest_if_nobody_is_slower_than_the_timeouts(script, conditions):
+def test_a_group_becomes_stable_if_no_member_exceeds_the_timeouts(script, conditions):
     timeline = simulate(TOPICS, patient(script), conditions)
     assert timeline.settled
     assert timeline.states[-1].state in {"Stable", "Empty", "Dead"}
@@ -49,7 +49,7 @@ def test_a_group_comes_to_rest_if_nobody_is_slower_than_the_timeouts(script, con
 
 @settings(max_examples=examples())
 @given(scripts(lists=[COOPERATIVE]), all_settings())
-def test_under_a_cooperative_strategy_what_a_member_keeps_never_stands_still(script, conditions):
+def test_under_a_cooperative_strategy_kept_partitions_never_stall(script, conditions):
     script = [each for each in patient(script) if not isinstance(each, Subscribe | Delete)]
     timeline = simulate(TOPICS, script, conditions)
     for before, after in itertools.pairwise(timeline.generations):
@@ -80,7 +80,7 @@ def patient(script):
     processing_ms=st.sampled_from([0, 400, 5_000]),
     gone=st.data(),
 )
-def test_when_members_go_a_cooperative_group_stands_still_no_longer_than_an_eager_one(
+def test_when_members_leave_a_cooperative_group_stalls_no_longer_than_an_eager_one(
     members, partitions, callback_ms, processing_ms, gone
 ):
     names = [f"m{number}" for number in range(members)]
@@ -112,9 +112,7 @@ def test_when_members_go_a_cooperative_group_stands_still_no_longer_than_an_eage
     heartbeat_ms=st.sampled_from([100, 1_000, 3_000]),
     at_ms=st.integers(100_000, 200_000),
 )
-def test_the_time_that_one_member_processes_is_the_time_that_the_others_stand_still(
-    members, slow_ms, heartbeat_ms, at_ms
-):
+def test_the_processing_time_of_one_member_is_the_stall_of_the_others(members, slow_ms, heartbeat_ms, at_ms):
     def member(name, **fields):
         return SimulatedMember(name, ("t",), EAGER, heartbeat_interval_ms=heartbeat_ms, **fields)
 
@@ -128,5 +126,5 @@ def test_the_time_that_one_member_processes_is_the_time_that_the_others_stand_st
     stalls = [each for each in timeline.stalls if each.stopped_ms >= at_ms]
     waited = sum((each.resumed_ms - each.stopped_ms) * len(pairs(each.partitions)) for each in stalls)
     owned = sum(len(pairs(timeline.generations[-2].of(f"m{n}"))) for n in range(1, members))
-    # Each of the others' partitions stands still from its owner's heartbeat on until the slow one has joined.
+    # Each of the others' partitions stalls from its owner's heartbeat until the slow member has joined.
     assert owned * max(0, join_ms - heartbeat_ms) <= waited <= owned * join_ms

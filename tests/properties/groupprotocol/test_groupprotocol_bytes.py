@@ -70,7 +70,7 @@ def is_read_or_refused(key, value):
 
 
 @given(messages())
-def test_a_message_reads_back_as_it_was_written(drawn):
+def test_a_decoded_message_equals_the_encoded_one(drawn):
     message, version, fields = drawn
     decoded = message.decode(message.encode(version, fields))
     assert (decoded.version, decoded.unknown_tags) == (version, 0)
@@ -79,7 +79,7 @@ def test_a_message_reads_back_as_it_was_written(drawn):
 
 
 @given(messages(), st.data())
-def test_the_straight_reader_reads_what_the_tables_read(drawn, data):
+def test_the_compiled_reader_agrees_with_the_tables(drawn, data):
     message, version, fields = drawn
     written = message.encode(version, fields)
     assert outcome(message, written) == outcome(message, written, straight=False)
@@ -120,13 +120,13 @@ def untagged(table, values):
 
 
 def _lists(value):
-    if isinstance(value, Mapping):  # the default of a tagged struct is a frozen one
+    if isinstance(value, Mapping):  # the default of a tagged struct is immutable
         return {name: _lists(item) for name, item in value.items()}
     return [_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @given(st.tuples(st.lists(topics, max_size=4).map(tuple), user_data, partitions, int32s, st.none() | topics))
-def test_a_subscription_and_an_assignment_read_back_as_they_were_written(fields):
+def test_decoded_subscriptions_and_assignments_equal_the_encoded_ones(fields):
     subscription = ConsumerSubscription(3, *fields)
     assert decode_subscription(encode_subscription(subscription)) == subscription
     assignment = ConsumerAssignment(1, subscription.owned_partitions, subscription.user_data)
@@ -134,7 +134,7 @@ def test_a_subscription_and_an_assignment_read_back_as_they_were_written(fields)
 
 
 @given(st.integers(1, 2**31 - 1), partitions)
-def test_user_data_reads_back_as_it_was_written(weight, owned):
+def test_decoded_user_data_equals_the_encoded_one(weight, owned):
     weighted = MemberUserData({WEIGHT_SETTING: weight}, owned)
     assert decode_weighted(encode_weighted(weighted)) == weighted
     priority = MemberUserData({PRIORITY_SETTING: -weight})
@@ -142,12 +142,12 @@ def test_user_data_reads_back_as_it_was_written(weight, owned):
 
 
 @given(st.binary(max_size=200), st.none() | st.binary(max_size=200))
-def test_any_bytes_are_a_record_or_refused(key, value):
+def test_any_bytes_are_decoded_or_refused(key, value):
     is_read_or_refused(key, value)
 
 
 @given(st.sampled_from([b"\0\0\0\1g\0\1t\0\0\0\0", b"\0\2\0\1g"]), st.integers(0, 5), st.binary(max_size=200))
-def test_any_value_behind_a_good_key_is_read_or_refused(key, version, rest):
+def test_any_value_of_a_valid_key_is_read_or_refused(key, version, rest):
     is_read_or_refused(key, version.to_bytes(2, "big") + rest)
 
 
@@ -175,7 +175,7 @@ def test_every_table_reads_or_refuses_any_bytes(message, data):
 @example(b"\x7f\xff\xff\xff")
 @example(b"\0\0\0\x10")
 @given(st.binary(min_size=4, max_size=4))
-def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
+def test_a_claimed_length_never_costs_more_than_the_present_bytes(claim):
     for data in (b"\0\0" + claim, b"\0\1\0\0\0\0" + claim, b"\0\0\0\0\0\0" + claim + bytes(40)):
         tracemalloc.start()
         with contextlib.suppress(DecodeError):
@@ -191,7 +191,7 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
     st.integers(-1, 9),
     st.data(),
 )
-def test_what_is_read_plainly_is_what_the_tables_read(owned, generation, data):
+def test_the_fast_decoder_agrees_with_the_tables(owned, generation, data):
     written = encode_sticky(MemberUserData(owned=owned, generation=generation))
     damaged = data.draw(st.one_of(st.just(written), st.just(written[:-4]), mutated(written)))
     plainly = decode_fast(damaged)

@@ -22,10 +22,10 @@ LONGEST = {key[1]: (key, value) for key, value in sorted(VALUES, key=lambda pair
 """The longest record of each kind."""
 
 CLAIMS = (b"\x7f\xff\xff\xff", b"\x00\xff\xff\xff", b"\xff\xff\xff\xff\x0f")
-"""Lengths and counts of 2**31 and thereabouts, as numbers and as varints."""
+"""Lengths and counts around 2**31, as numbers and as varints."""
 
 PEAK_MAX_BYTES = 100_000
-"""Many times what the largest of these records takes, and a ten-thousandth of what is claimed."""
+"""Bytes: many times the memory of the largest record, and a ten-thousandth of the claimed length."""
 
 
 def cut(data):
@@ -41,7 +41,7 @@ def claiming(data):
 
 
 def read(key, value):
-    """What comes out; any other exception than ours fails the test."""
+    """The result; any exception except ours fails the test."""
     try:
         return decode_record(key, value)
     except DecodeError as error:
@@ -50,7 +50,7 @@ def read(key, value):
 
 @pytest.mark.parametrize("damaged", [cut, flipped])
 @pytest.mark.parametrize("version", RECORDS)
-def test_what_is_damaged_is_read_or_refused_by_both_readers_alike(version, damaged):
+def test_damaged_records_are_read_or_refused_equally_by_both_readers(version, damaged):
     mine = [(key, value) for key, value in VALUES if key[1] == version]
     records = [(each, value) for key, value in mine for each in damaged(key)]
     records += [(key, each) for key, value in mine for each in damaged(value)]
@@ -61,14 +61,14 @@ def test_what_is_damaged_is_read_or_refused_by_both_readers_alike(version, damag
 
 
 @given(st.sampled_from(VALUES), st.data())
-def test_what_is_damaged_in_several_places_is_read_by_both_readers_alike(record, data):
+def test_records_with_several_damages_are_read_equally_by_both_readers(record, data):
     key, value = data.draw(mutated(record[0])), data.draw(mutated(record[1]))
     straight = read(key, value)
     with mock.patch.object(Message, "_decode_compiled", side_effect=IndexError):
         assert straight == read(key, value)
 
 
-def test_a_claimed_length_costs_no_memory_wherever_it_stands():
+def test_a_claimed_length_costs_no_memory_in_any_place():
     tracemalloc.start()
     with contextlib.ExitStack() as stack:
         stack.callback(tracemalloc.stop)

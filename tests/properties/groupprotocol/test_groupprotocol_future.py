@@ -18,7 +18,7 @@ TODAY = {message.name: message for message in MESSAGES}
 
 
 @given(messages(FLEXIBLE))
-def test_tagged_fields_of_the_future_are_skipped_and_counted_at_every_depth(drawn):
+def test_future_tagged_fields_are_skipped_and_counted_at_every_depth(drawn):
     message, version, fields = drawn
     known, sent = without_future(fields)
     today = TODAY[message.name]
@@ -28,7 +28,7 @@ def test_tagged_fields_of_the_future_are_skipped_and_counted_at_every_depth(draw
 
 
 @given(messages(FLEXIBLE), st.integers(1, 30_000))
-def test_a_version_of_the_future_is_no_error_whatever_follows(drawn, ahead):
+def test_a_future_version_is_no_error_with_any_content(drawn, ahead):
     message, version, fields = drawn
     data = message.encode(version, fields)
     beyond = TODAY[message.name].versions[-1] + ahead
@@ -37,7 +37,7 @@ def test_a_version_of_the_future_is_no_error_whatever_follows(drawn, ahead):
 
 
 @given(st.integers(-(2**15), 2**15 - 1), st.binary(max_size=60), st.none() | st.binary(max_size=60))
-def test_a_kind_of_record_of_the_future_is_no_error_whatever_it_holds(key_version, rest, value):
+def test_a_future_kind_of_record_is_no_error_with_any_content(key_version, rest, value):
     assume(key_version not in RECORDS)
     record = decode_record(key_version.to_bytes(2, "big", signed=True) + rest, value)
     assert (record.key_version, record.unknown, record.tombstone, record.group) == (key_version, True, False, "")

@@ -12,12 +12,12 @@ NUMBERS = st.frozensets(st.integers(0, PARTITION_MAX - 1) | st.integers(0, 50)).
 
 
 @given(NUMBERS)
-def test_ranges_come_back_as_the_numbers_they_were(numbers):
+def test_ranges_are_decoded_to_their_numbers(numbers):
     assert from_ranges(to_ranges(numbers)) == numbers
 
 
 @given(NUMBERS)
-def test_ranges_are_the_shortest_that_say_it(numbers):
+def test_ranges_are_the_shortest_possible_text(numbers):
     parts = to_ranges(numbers).split(",") if numbers else []
     gaps = sum(1 for left, right in itertools.pairwise(numbers) if right != left + 1)
     assert len(parts) == gaps + bool(numbers)

@@ -11,17 +11,17 @@ from support.tracker.random_groups import group_records
 from support.tracker.tracking import REBALANCE_MS, T0
 
 END_MS = REBALANCE_MS + 20_000
-"""A follow-up that was announced is waited for so long, anew by each successor; and all is settled then."""
+"""Time after which all is settled: each successor waits again this long for an announced follow-up."""
 LOGS = st.tuples(group_records("g"), group_records("h")).map(
     lambda groups: numbered(sorted(groups[0] + groups[1], key=lambda each: each[1].timestamp_ms))
 )
 LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1, max_size=2)
-"""How long one lives and is away then, in ticks."""
+"""Life and following absence of an observer, in ticks."""
 
 
 @settings(max_examples=examples(60))
 @given(LOGS, LIVES, st.sampled_from([TICK_MS, 5_000]))
-def test_killed_anywhere_and_resumed_it_says_the_same(log, lives, snapshot_ms):
+def test_after_a_kill_at_any_record_the_same_is_published(log, lives, snapshot_ms):
     end_ms = T0 + 200_000
     whole = Observed(log).live(T0, end_ms)
     now_ms, observers = T0, [Observed(log, snapshot_ms=snapshot_ms)]
@@ -35,7 +35,7 @@ def test_killed_anywhere_and_resumed_it_says_the_same(log, lives, snapshot_ms):
 
 @settings(max_examples=examples(30))
 @given(LOGS, st.integers(0, 120), st.integers(0, 60))
-def test_what_was_written_before_it_began_is_reported_and_not_counted(log, lived, away):
+def test_records_from_before_its_start_are_reported_and_not_counted(log, lived, away):
     killed = Observed(log).live(T0, T0 + lived * TICK_MS)
     back_ms = T0 + (lived + away) * TICK_MS
     successor = killed.successor(back_ms)

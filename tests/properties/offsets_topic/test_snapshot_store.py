@@ -30,7 +30,7 @@ def _truth(log, position):
 
 
 class Life:
-    """One store after the other; ``log`` is what Kafka has of the offsets topic, ``topic`` of the snapshots'."""
+    """A sequence of stores; ``log``: the records of the offsets topic, ``topic``: those of the snapshots' topic."""
 
     def __init__(self):
         self.topic, self.log = [], []
@@ -39,7 +39,7 @@ class Life:
         self.begin()
 
     def begin(self):
-        """A store that begins with what can be read back, which is returned."""
+        """Start a store with the readable snapshot, which is returned."""
         self.store = SnapshotStore(
             fake_context(FakeCluster()),
             "state",
@@ -50,7 +50,7 @@ class Life:
         )
         found = self.store.load({0: (0, len(self.log))}).get(0)
         self.store.begin(0, () if found else _truth(self.log, len(self.log)), found)
-        # What lies before the tail is never covered by halves: its end is the least that can be.
+        # Records before the tail are never covered partially: their end is the minimum.
         self.least = found.position if found else len(self.log)
         if found:
             assert list(found.records) == _truth(self.log, found.position)
@@ -85,7 +85,7 @@ class Life:
             self.topic[at] = (key, value[:place] + bytes([value[place] ^ 1]) + value[place + 1 :])
 
     def compact(self):
-        """As the log cleaner does it: of each key the last record stays, at its place."""
+        """Like the log cleaner: the last record of each key stays at its offset."""
         last = {key: number for number, (key, _) in enumerate(self.topic)}
         self.topic[:] = [each for number, each in enumerate(self.topic) if last[each[0]] == number]
 
@@ -93,7 +93,7 @@ class Life:
 @settings(max_examples=examples())
 @given(STEPS, st.booleans())
 @example([("record", b"a", True), ("cover", 0, None), ("restart", 0, 1)], False)
-def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacted):
+def test_a_snapshot_equals_the_records_before_its_position(steps, compacted):
     with capture_logs():
         life = Life()
         lossy = any(step == "fail" or (step == "restart" and first is not None) for step, first, _ in steps)
@@ -107,7 +107,7 @@ def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacte
                 life.alter(first, second)
             found = life.begin()
             assert lossy or not life.covered or found.position == life.covered
-        # Once Kafka takes everything, the next one goes on from the end.
+        # Once Kafka accepts everything, the next store continues from the end.
         life.store.serve()
         life.fail(0, None)
         for _ in range(2):

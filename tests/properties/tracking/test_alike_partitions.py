@@ -1,4 +1,5 @@
-"""Partitions that are alike are followed at once, and differences go by member, with the results of each one alone."""
+"""Tracking equal partitions together, and differences by member, gives the same results as tracking each one
+separately."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ def observed_group(draw):
 
 @settings(max_examples=300)
 @given(observations=observed_group())
-def test_events_do_not_depend_on_which_partitions_are_followed_at_once(observations):
+def test_events_do_not_depend_on_partitions_being_tracked_together(observations):
     _, together = watch(*observations, commits=False)
     with (
         patch.object(StepMoments, "alike", lambda _, partition, *__: partition),

@@ -25,7 +25,7 @@ ROUNDS = st.lists(
     ),
     max_size=15,
 )
-"""Seconds since the round before, whether the owners are unknown, and the partitions that are different now."""
+"""Seconds since the previous round, whether the owners are unknown, and the changed partitions."""
 
 
 def simulated(rounds):
@@ -48,7 +48,7 @@ def measured(rounds):
 
 
 def only(partition, values):
-    """What ``values`` say of one partition; None stays None."""
+    """The part of ``values`` for one partition; None stays None."""
     return None if values is None else {pair: value for pair, value in values.items() if pair == partition}
 
 
@@ -78,7 +78,7 @@ def test_the_groups_time_is_the_sum_over_its_partitions(rounds):
 
 
 @given(rounds=ROUNDS, gap=st.integers(0, UNREAD_MAX))
-def test_what_is_committed_up_to_its_end_is_not_catching_up(rounds, gap):
+def test_a_partition_committed_up_to_its_end_is_not_catching_up(rounds, gap):
     read = [
         (passed, owners, {pair: at - gap for pair, at in end.items()}, end)
         for passed, owners, _, end in simulated(rounds)
@@ -93,6 +93,6 @@ def test_only_partitions_with_an_owner_and_a_lag_catch_up_and_time_passes_only_f
     for now, owners, committed, end, result in measured(simulated(rounds)):
         owned = owned if owners is None else owners
         assert result.partitions <= sum(committed[pair] < end[pair] for pair in owned.keys() & committed.keys())
-        # What was not behind at the last measurement has not been behind for certain since then.
+        # A partition without lag at the last measurement has not certainly had a lag since then.
         assert result.partition_seconds <= total + earlier * (now - at)
         earlier, total, at = result.partitions, result.partition_seconds, now

@@ -1,4 +1,4 @@
-"""Partitions with two owners: what the tracker counts, and what a simulated group really did."""
+"""Partitions with two owners: the tracker's count compared with a simulated group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.tracker.tracking import T0, feed, member, record, said, topics, wat
 
 PARTITIONS = 6
 LATE_MS = 4_000_000
-"""All is read so late that also reports of clocks that are far ahead are believed."""
+"""Everything is read so late that reports from clocks far ahead are accepted."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Simulation:
 
     @property
     def doubly_ms(self):
-        """How long members held partitions that others owned by the record."""
+        """The time for which members held partitions that others owned by the record."""
         total = 0
         until = [*(at for at, _ in self.owners[1:]), 1 << 40]
         for name, number, since, stopped in self.ends:
@@ -64,7 +64,7 @@ class Simulation:
         return total
 
     def counted_ms(self):
-        """What the tracker counts."""
+        """The tracker's count."""
         tracker, _ = watch(topics(0, t=PARTITIONS))
         for _, each in sorted(self.observed, key=lambda one: one[0]):
             feed(tracker, each)
@@ -74,7 +74,7 @@ class Simulation:
 
 @st.composite
 def simulated(draw, *, exact=False):
-    """An eager group whose members leave, crash, or are removed while they stand still."""
+    """An eager group whose members leave, crash, or are removed while suspended."""
     late = st.just(0) if exact else st.none() | st.integers(0, 30_000)
     behind = st.just(0) if exact else st.integers(0, 2_000)
     simulation, at, present, born = Simulation(), 1_000, [], 0
@@ -106,13 +106,13 @@ def simulated(draw, *, exact=False):
 
 
 @given(simulated())
-def test_no_more_is_counted_than_there_was(simulation):
+def test_the_count_never_exceeds_the_real_time(simulation):
     """With wrong clocks, lost and late reports, and records that are read after reports."""
     assert simulation.counted_ms() <= simulation.doubly_ms
 
 
 @given(simulated(exact=True))
-def test_all_is_counted_if_all_is_reported_at_once(simulation):
+def test_everything_is_counted_if_reported_at_once(simulation):
     held = max((stopped - since for _, _, since, stopped in simulation.ends), default=0)
     missed = len(simulation.ends) * (held // 10_000 + 1)
     assert simulation.doubly_ms - missed <= simulation.counted_ms() <= simulation.doubly_ms

@@ -26,7 +26,7 @@ def logged(records):
 
 
 def reported_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
-    """The events of one observer, and those of two of which the first is killed."""
+    """The events of one observer, and those of two observers, the first of which is killed."""
     begin = lambda: Observed(log, BEFORE, settle_ms)  # noqa: E731
     killed, back_ms = begin().live(T0, killed_ms), killed_ms + away_ms
     successor = killed.successor(back_ms).live(back_ms, END_MS)
@@ -35,7 +35,7 @@ def reported_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
 
 @settings(max_examples=examples(60))
 @given(STEPS, st.booleans(), st.integers(0, 60), st.integers(0, 20), st.sampled_from([0, 1_000, 5_000]))
-def test_killed_anywhere_and_resumed_it_says_the_same(steps, deleted, lived, away, settle_ms):
+def test_after_a_kill_at_any_record_the_same_is_published(steps, deleted, lived, away, settle_ms):
     coordinator = EpochCoordinator(PARTITIONS)
     for step in steps:
         coordinator.step(*step)
@@ -47,7 +47,7 @@ def test_killed_anywhere_and_resumed_it_says_the_same(steps, deleted, lived, awa
     assert together == whole
 
 
-def test_what_a_static_member_had_is_known_that_was_away_when_it_was_killed_and_is_expelled_later():
+def test_partitions_of_an_absent_static_member_are_known_after_a_restart_when_it_is_expelled():
     log = logged(
         [
             joins(1_000, "a", instance_id="i"),

@@ -57,7 +57,7 @@ def generations(events):
     return [event for event in events if isinstance(event, GenerationEvent)]
 
 
-# b goes when only b has not come to its epoch yet: nobody ever stood in that epoch.
+# b leaves when only b has not reached its epoch yet: the group never reaches that epoch.
 OVERTAKEN = [
     *(("a", action, 100) for action in ("join", "assign", "beat")),
     *(("b", action, 100) for action in ("join", "assign")),
@@ -101,7 +101,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
         if event.stall:
             assert 0 <= event.stall.lower_seconds <= (math.inf if event.stall.seconds is None else event.stall.seconds)
             assert round(event.stall.lower_seconds * 1_000) <= _lasted_ms(event)
-            # Only who went may have stood still before it began, and for a session at most.
+            # Only departed members may have been stalled before its start, for at most a session.
             went = {Trigger.MEMBER_GONE} & set(event.causes)
             assert round(event.stall.lower_seconds * 1_000) <= _lasted_ms(event) + (SESSION_TIMEOUT_MS if went else 0)
             assert 0 <= event.stall.partition_seconds * 1_000 <= PARTITIONS * _lasted_ms(event) + 1e-6
@@ -112,7 +112,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
 
 @settings(max_examples=examples())
 @given(STEPS, st.data())
-def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_same(steps, data):
+def test_an_observer_started_later_reports_the_same_and_finally_has_the_same_state(steps, data):
     coordinator = simulated(steps)
     place = data.draw(st.integers(0, len(coordinator.batches)))
     end = tick(coordinator.at + 1_000_000)
@@ -128,7 +128,7 @@ def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_
 
 @settings(max_examples=examples(50))
 @given(st.lists(STEPS, min_size=1, max_size=6))
-def test_nothing_is_left_of_groups_that_are_gone(lives):
+def test_deleted_groups_leave_no_data(lives):
     tracker, sizes, at = observer(), [], 1_000
     feed(tracker, WHOLE)
     for number, steps in enumerate([[], *lives]):
@@ -159,6 +159,6 @@ def _counts(event):
 
 
 def _what_is(view):
-    """What every observer knows; only one that saw its last members knows the partitions of an Empty group."""
+    """Facts known to every observer; only one that observed the last members knows the partitions of an Empty group."""
     sizes = (view.partitions, view.unassigned) if view and view.members else None
     return view and (view.state, view.generation, view.members, sizes, view.skew_ratio)

@@ -36,7 +36,7 @@ def test_an_age_is_between_zero_and_its_bound_and_rises_with_older_records(steps
 
 
 @given(steps=STEPS, share=st.floats(0, 1))
-def test_a_record_that_was_appended_under_observation_is_dated_between_the_kept_samples_around_it(steps, share):
+def test_the_age_of_an_observed_record_lies_between_the_stored_samples_around_it(steps, share):
     ends, known = EndOffsets(), history(steps)
     for at, end in known:
         ends.take(at, {PARTITIONS[0]: end})

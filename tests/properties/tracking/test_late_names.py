@@ -21,7 +21,7 @@ from support.tracker.epochs import ID
 from support.tracker.tracking import T0, WHOLE, feed, in_time, tick
 
 COUNTS = {"t": 2, "u": 2, "v": 2}
-IDS = {"t": "id-of-t", "u": "id-of-u", "v": "a-s-id"}  # sorted otherwise than the names
+IDS = {"t": "id-of-t", "u": "id-of-u", "v": "a-s-id"}  # ids in another order than the names
 PLACES = [(topic, number) for topic, count in COUNTS.items() for number in range(count)]
 SETTLE_MS = 1_000
 ACTIONS = ["join", "join", "leave", "settle", "settle", "assign", "beat", "beat"]
@@ -32,7 +32,7 @@ STEPS = st.lists(
 )
 TYPES = st.sampled_from([GroupType.CONSUMER, GroupType.SHARE])
 NAMED = st.tuples(*(st.one_of(st.integers(0, 40_000), st.integers(0, 400_000)) for _ in IDS))
-"""When each topic gets its name: before the first record or long after the last one too."""
+"""The time at which each topic gets its name, from before the first record to long after the last one."""
 
 
 def history(steps, group_type):
@@ -85,7 +85,7 @@ def observed(*observations):
 
 
 def final(events):
-    """The last word on each generation, as if it had been the first."""
+    """The highest revision of each generation, with revision 0."""
     return {event.event_id: replace(event, revision=0) for event in events if isinstance(event, GenerationEvent)}
 
 
@@ -95,7 +95,7 @@ AMID_AN_EPOCH = [("a", "join", 3_000), ("a", "assign", 3_000), ("b", "join", 1),
 @settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED)
 @example(AMID_AN_EPOCH, GroupType.CONSUMER, (7_006, 7_006, 7_006))
-def test_the_last_word_is_by_names(steps, group_type, named_ms):
+def test_the_highest_revision_has_names(steps, group_type, named_ms):
     records, ended = history(steps, group_type)
     end = tick(max(ended, *named_ms) + 200_000)
     late = final(observed(*lists(named_ms), *records, end))
@@ -109,7 +109,7 @@ def test_the_last_word_is_by_names(steps, group_type, named_ms):
 
 @settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED, st.integers(20_000, LATE_MAX_MS))
-def test_how_often_the_time_is_given_changes_nothing(steps, group_type, named_ms, period_ms):
+def test_the_interval_of_ticks_changes_nothing(steps, group_type, named_ms, period_ms):
     records, ended = history(steps, group_type)
     end = tick(max(ended, *named_ms) + 200_000)
     often = [tick(at - T0) for at in sorted({*map(_at, records), *range(T0, end.at_ms, 2_500)})]

@@ -62,15 +62,15 @@ def highest(loads, owners):
 
 
 def best(subscriptions, loads):
-    """The least highest load over all assignments."""
+    """The lowest maximum load over all assignments."""
     choices = [[place for place, some in enumerate(subscriptions) if topic in some] for topic, _ in loads]
     return min(highest(loads, dict(zip(loads, way, strict=True))) for way in itertools.product(*choices))
 
 
 @given(assigned_groups())
-def test_a_ratio_is_one_at_least_and_one_where_nothing_is_better(group):
+def test_a_ratio_is_at_least_one_and_one_for_the_optimum(group):
     subscriptions, loads, owners = group
-    # Loads of which no float is exact: rates are such.
+    # Loads without an exact float, as rates are.
     ratio = skew_ratio({each: load / 7 for each, load in loads.items()}, members(subscriptions, owners))
     assert ratio >= 1
     if ratio == 1:
@@ -78,7 +78,7 @@ def test_a_ratio_is_one_at_least_and_one_where_nothing_is_better(group):
 
 
 @given(assigned_groups())
-def test_no_assignment_beats_the_bound_and_the_best_comes_within_twice_of_it(group):
+def test_the_optimum_lies_between_the_bound_and_twice_the_bound(group):
     subscriptions, loads, owners = group
     bound, optimum = min_highest_load(loads, members(subscriptions, owners)), best(subscriptions, loads)
     assert bound <= optimum * 1.001

@@ -58,7 +58,7 @@ def test_equal_observations_give_equal_events(steps, static):
 
 @settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from(NAMES), unique=True, max_size=8), st.integers(10, 200))
-def test_who_comes_or_goes_once_never_flaps_and_is_no_rollout(names, seconds):
+def test_a_member_that_joins_or_leaves_once_neither_flaps_nor_is_a_rollout(names, seconds):
     group = Group(*NAMES[:4])
     for name in names:
         there = name in group.there

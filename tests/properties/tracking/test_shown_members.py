@@ -1,4 +1,4 @@
-"""A view that was changed member by member is the one that is built from all records at once."""
+"""A view updated member by member equals the view built from all records at once."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ RECORDS = st.one_of(
 )
 SIZES = st.dictionaries(st.sampled_from(("t", "u")), st.integers(1, 6))
 STEPS = st.lists(st.tuples(RECORDS | SIZES, st.sampled_from((None, True, False))), min_size=5, max_size=30)
-"""Records and the cluster's topics; and whether somebody asks for a view then, with quality or without."""
+"""Records and the cluster's topics; and whether a view is then requested, with or without quality."""
 
 
 def _observation(at, step, group_type):
@@ -87,7 +87,7 @@ def _observation(at, step, group_type):
 
 @settings(max_examples=examples(200))
 @given(STEPS, TYPES)
-def test_a_view_is_the_same_however_often_it_was_built_before(steps, group_type):
+def test_a_view_does_not_depend_on_earlier_views(steps, group_type):
     often, once = (Tracker("c", host_names=HostNames()) for _ in range(2))
     begin = [replace(topics(0, t=4), ids={"t": ID}), WHOLE, fact(1, GroupEpoch(1), group_type=group_type)]
     for tracker in (often, once):
@@ -102,7 +102,7 @@ def test_a_view_is_the_same_however_often_it_was_built_before(steps, group_type)
 
 @settings(max_examples=examples())
 @given(STEPS, TYPES)
-def test_members_that_were_changed_one_by_one_are_those_of_all_records(steps, group_type):
+def test_members_updated_one_by_one_equal_those_of_all_records(steps, group_type):
     cluster_topics, taken, changed = ClusterTopics(), [], EpochGroupRecords()
     shown = RecordedGroup("g", group_type, changed, cluster_topics)
     for at, (step, _) in enumerate(steps):
@@ -130,7 +130,7 @@ def _view_of(recorded, at):
 
 def _shown(tracker):
     view = tracker.view("g")
-    # When somebody asked changes neither of these counts: they go on from there.
+    # The time of a request changes neither of these counts, which continue from there.
     return view and replace(view, judged_version=0, unowned=None, counted_until_ms=T0)
 
 

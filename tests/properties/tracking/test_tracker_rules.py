@@ -159,7 +159,7 @@ REPORTS = (
     st.lists(st.sampled_from(REPORTS), max_size=6),
     st.lists(st.integers(0, 4_000), min_size=8, max_size=8),
 )
-def test_reports_in_any_order_doubled_and_late_within_the_settling_time_show_the_same(order, doubled, delays):
+def test_reports_in_any_order_duplicated_or_late_within_the_settling_time_give_the_same_result(order, doubled, delays):
     def reported(reports):
         observations = sorted([*HISTORY, *reports], key=_seen)
         _, events = watch(*observations, tick(100_000))

@@ -15,7 +15,7 @@ PROTOCOLS = ("range", "cooperative-sticky", "roundrobin", "unheard-of")
 
 @st.composite
 def members(draw):
-    """Members whose partitions exist, and need be neither subscribed to nor theirs alone."""
+    """Members with existing partitions, which may be unsubscribed or shared."""
     many = []
     for place in range(draw(st.integers(1, 5))):
         wanted = sorted(draw(st.sets(st.sampled_from(NAMES))))
@@ -34,7 +34,7 @@ def viewed(many, protocol):
 
 
 @given(members(), st.sampled_from(PROTOCOLS))
-def test_unassigned_is_what_is_subscribed_to_and_nobody_has(many, protocol):
+def test_unassigned_partitions_are_subscribed_without_an_owner(many, protocol):
     view = viewed(many, protocol)
     wanted = {topic for each in many for topic in each.subscription.topics}
     whole = {(topic, number) for topic in wanted & COUNTS.keys() for number in range(COUNTS[topic])}
@@ -43,7 +43,7 @@ def test_unassigned_is_what_is_subscribed_to_and_nobody_has(many, protocol):
 
 
 @given(members(), st.sampled_from(PROTOCOLS))
-def test_idle_is_who_could_have_something_and_has_nothing(many, protocol):
+def test_idle_members_could_own_partitions_but_have_none(many, protocol):
     idle = [
         each
         for each in many
@@ -53,7 +53,7 @@ def test_idle_is_who_could_have_something_and_has_nothing(many, protocol):
 
 
 @given(members(), st.sampled_from(PROTOCOLS))
-def test_spread_is_the_part_of_its_possible_owners_that_a_topic_has(many, protocol):
+def test_the_spread_of_a_topic_is_the_share_of_its_possible_owners(many, protocol):
     expected = {}
     for topic, count in COUNTS.items():
         subscribers = sum(topic in each.subscription.topics for each in many)
@@ -64,7 +64,7 @@ def test_spread_is_the_part_of_its_possible_owners_that_a_topic_has(many, protoc
 
 
 @given(members(), st.sampled_from(PROTOCOLS), st.randoms(use_true_random=False))
-def test_nothing_depends_on_the_order_of_members(many, protocol, random):
+def test_facts_do_not_depend_on_the_order_of_members(many, protocol, random):
     view, shuffled = viewed(many, protocol), list(many)
     random.shuffle(shuffled)
     again = viewed(shuffled, protocol)

@@ -1,6 +1,6 @@
-"""The committed rules on series of days: the slowest faults, and fleets in which nothing is wrong.
+"""The committed rules on series of days: the slowest faults, and fleets without faults.
 
-``REBALANCE_AGENT_GOLDEN=write`` writes the tables of ``docs/alert-replays.md`` anew, then ``make alerts``.
+``REBALANCE_AGENT_GOLDEN=write`` writes the tables of ``docs/alert-replays.md``, then ``make alerts``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def test_a_fault_of_hours_fires_in_time_and_resolves(fault, replayed):
 
 
 @needs_alertmanager
-def test_it_is_one_ticket(replayed, tmp_path):
+def test_a_fault_of_hours_causes_one_ticket(replayed, tmp_path):
     sent = notified(replayed, tmp_path)
     for name, moments in sent.items():
         assert max(sum(receiver != "nobody" for receiver, _ in moment) for moment in moments) == 1, name

@@ -101,7 +101,7 @@ class Soak:
         self._chance = random.Random(848)
 
     def step(self):
-        """Do something to a random member, whether or not the previous step is complete."""
+        """Apply an action to a random member, even if the previous step is incomplete."""
         threading.Event().wait(self._chance.uniform(0.3, 1.5))
         act = self._chance.choices(["join", "leave", "kill", "slow", "busy"], [50, 30, 8, 8, 4])[0]
         running = self.members.running
@@ -132,7 +132,7 @@ class Soak:
         self.left += [self.members.leave(member) for member in list(self.members.running)]
         for member in self.left:
             member.wait(PATIENCE)
-            member.stdin.close()  # afterwards: a member whose input ends is gone at once, without a good-bye
+            member.stdin.close()  # afterwards, because a member ends without a leave at the end of its input
 
     def _any(self):
         return self._chance.choice(self.members.running)
@@ -148,7 +148,7 @@ def topic(kafka, request):
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("strategy", ["weighted-sticky", "cooperative-weighted-sticky"])
-def test_every_record_is_processed_and_none_of_a_partition_that_is_gone(kafka, tmp_path, strategy, topic):
+def test_every_record_is_processed_and_none_of_a_revoked_partition(kafka, tmp_path, strategy, topic):
     config = {
         "bootstrap.servers": kafka.bootstrap_servers,
         "group.id": f"{topic}-group",

@@ -172,7 +172,7 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
             settings = {"group.protocol": protocol, "processing.guarantee": "exactly_once_v2"}
             settings["auto.offset.reset"] = "earliest"
             if protocol == "classic":
-                settings["session.timeout.ms"] = "10000"  # its members do not leave: they are away when this is over
+                settings["session.timeout.ms"] = "10000"  # its members send no LeaveGroup; they are removed later
             config = {"client": "streams", "group": group, "name": name, "bootstrap": through.bootstrap}
             member = start_member(three, {**config, "directory": tmp_path, "settings": settings})
             stack.callback(member.close)
@@ -181,7 +181,7 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
         producer = Producer({"bootstrap.servers": through.bootstrap, "log_level": 0})
         results = Consumer(
             {
-                "bootstrap.servers": three.bootstrap_servers,  # its group would get our strategy
+                "bootstrap.servers": three.bootstrap_servers,  # otherwise its group would get our strategy
                 "group.id": f"results-of-{group}",
                 "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",

@@ -21,7 +21,7 @@ CONNECTIONS = 3_000
 CLIENTS = 100
 GROWN_BYTES_MAX = 16 * 2**20
 OBJECTS_MAX = 5_000
-"""Python objects more than before: one connection takes some dozens."""
+"""Allowed growth in Python objects; one connection has some dozens."""
 
 HELD_BYTES_MAX = 40 * 2**20
 """Memory of the process while 100 clients send and the broker reads nothing; sockets' buffers are in the kernel."""
@@ -55,7 +55,7 @@ def test_thousands_of_hostile_connections_leave_nothing_behind():
 
 
 @run
-async def test_what_nobody_takes_waits_with_those_who_send_it():
+async def test_unread_data_blocks_its_senders():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway, contextlib.AsyncExitStack() as stack:
         broker.reading.clear()

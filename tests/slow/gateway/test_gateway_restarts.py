@@ -1,4 +1,4 @@
-"""A gateway that restarts causes no rebalance, however long it is away within the session timeout."""
+"""A restart of a gateway within the session timeout causes no rebalance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PARTITIONS = 6
 AWAY_S = (0.5, 8.0)
 KEEPS_METADATA = {"metadata.recovery.strategy": "none"}
-"""By default Java's consumers forget the cluster when no broker can be reached, and join anew (KIP-899, KIP-1102)."""
+"""By default Java's consumers drop the cluster's metadata without a reachable broker, and rejoin (KIP-899,
+KIP-1102)."""
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def three():
         (java_member, "RangeAssignor", KEEPS_METADATA),
     ],
 )
-def test_members_read_on_after_the_gateway_was_away_without_a_rebalance(three, kind, own, more):
+def test_members_continue_after_a_gateways_outage_without_a_rebalance(three, kind, own, more):
     topic = f"restarts-{uuid.uuid4().hex[:8]}"
     create_topic(three.bootstrap_servers, topic, PARTITIONS, 3)
     base = free_base()

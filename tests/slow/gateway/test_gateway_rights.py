@@ -84,7 +84,7 @@ def test_a_consumers_usual_rights_are_enough_for_a_strategy_and_after_a_restart(
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_a_seat_goes_to_another_gateway_by_read_on_the_helper_group_alone(guarded, allowed):
+def test_read_on_the_helper_group_suffices_to_hand_a_seat_to_another_gateway(guarded, allowed):
     topic = f"shared-{uuid.uuid4().hex[:8]}"
     group, brokers = f"group-of-{topic}", guarded.address("USERS")
     create_topic(guarded.bootstrap_servers, topic, 4)

@@ -65,7 +65,7 @@ def joined():
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_a_group_is_rolled_behind_gateways_and_back_without_a_record_lost_or_read_by_two(
+def test_a_group_is_rolled_behind_gateways_and_back_without_lost_or_doubly_read_records(
     three, topic, joined, kind, own, strategy
 ):
     group = f"group-of-{topic}"
@@ -111,7 +111,7 @@ def test_a_group_is_rolled_behind_gateways_and_back_without_a_record_lost_or_rea
     ],
     ids=lambda each: getattr(each, "__name__", each),
 )
-def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, topic, joined, kind, own):
+def test_cooperative_members_revoke_only_partitions_that_others_get(three, topic, joined, kind, own):
     group, strategy = f"group-of-{topic}", "cooperative-weighted-sticky"
     with (
         weighted(three, group, strategy, 300) as heavy,
@@ -130,14 +130,14 @@ def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, top
         for each in (one, other):
             gone = [taken for _, assigned, taken, _ in each.changes[since[each] :] if not assigned and taken]
             assert frozenset().union(*gone) == had[each] - each.owned
-            assert len(gone) <= 1, "it gives up once, in one follow-up"
+            assert len(gone) <= 1, "it revokes once, in one follow-up"
         read_everything(load, one, other, third)
         for each in (one, other, third):
             each.close()
 
 
 @pytest.mark.parametrize("kind", [LibrdkafkaMember, KafkaPythonMember, AiokafkaMember, java_member])
-def test_a_static_member_that_restarts_within_its_session_has_what_it_had_and_nobody_rebalances(
+def test_a_static_member_that_restarts_within_its_session_keeps_its_partitions_without_a_rebalance(
     three, topic, joined, kind
 ):
     group = f"group-of-{topic}"
@@ -166,10 +166,10 @@ def test_a_static_member_that_restarts_within_its_session_has_what_it_had_and_no
         eventually(lambda: again.owned == had and len(heavy.reported(Callback.ASSIGNED)) > reported, LONG_S)
         before = len(again.read)
         eventually(lambda: len(again.read) > before + 100, LONG_S)
-        assert (generation(), len(other.changes)) == (when, changes), "nobody rebalanced"
+        assert (generation(), len(other.changes)) == (when, changes), "the group did not rebalance"
         third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third")
         eventually(lambda: sorted(shares(again, other, third)) == [3, 3, 10], LONG_S, waiting_for=heavy.outcomes)
-        assert len(again.owned & had) == 10, "what it had before is still its own where a sticky strategy can choose"
+        assert len(again.owned & had) == 10, "a sticky strategy keeps its partitions"
         read_everything(load, first, again, other, third)
         for each in (third, other, again):
             each.close()
@@ -197,7 +197,7 @@ def test_observer_and_gateway_agree_when_static_members_restart_and_the_coordina
         eventually(lambda: shares(*members) == [8, 8], LONG_S)
         members[1].close()
         members.append(start("b", **{"group.instance.id": "b-1"}))
-        eventually(lambda: shares(*members) == [8, 0, 8], LONG_S)  # an answer that is lost with the broker nobody sees
+        eventually(lambda: shares(*members) == [8, 0, 8], LONG_S)  # a response lost with the broker is invisible
         killed = described(three, group).coordinator.id
         three.kill_broker(killed)
         stack.callback(three.start_broker, killed)

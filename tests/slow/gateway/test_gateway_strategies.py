@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 RACKS = ("a", "b", "c")
 PLACED = (1, 2, 2, 3, 1, 3, 3, 1, 1, 2, 3, 2)
-"""Partition -> the one broker that has it: four in each rack, in an order that no assignor deals in."""
+"""Partition -> its only broker: four in each rack, in an order that no assignor produces."""
 
 NEAR = {rack: frozenset(each for each, node in enumerate(PLACED) if RACKS[node - 1] == rack) for rack in RACKS}
 OWN = {RebalanceProtocol.EAGER: "range", RebalanceProtocol.COOPERATIVE: "cooperative-sticky"}
@@ -65,13 +65,13 @@ def joined_by_all(join, bootstrap, group, topic, own):
     }
     if own == "range":
         members["aiokafka"] = one(AiokafkaMember, "aiokafka")  # it has no cooperative assignor
-    if go_program() is not None:  # where it has to be there, `test_gateway_clients` says that it is missing
+    if go_program() is not None:  # `test_gateway_clients` reports it if it is required but missing
         members["go"] = one(go_member, "go")
     return members
 
 
 @pytest.mark.parametrize("name", FIT)
-def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(racked, topic, name):
+def test_every_strategy_assigns_to_clients_of_every_kind_like_our_own_assignor(racked, topic, name):
     group, own, seen = f"group-of-{topic}", OWN[STRATEGIES[name].protocol], {}
 
     def agreed(members):
@@ -93,7 +93,7 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
         everybody = joined_by_all(join, through.bootstrap, group, topic, own)
         members = dict(everybody)
         eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
-        # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
+        # The member with the most partitions: librdkafka's cooperative consumers without partitions send no LeaveGroup.
         members.pop(max(members, key=lambda client: len(members[client].owned))).close()
         eventually(lambda: agreed(members), LONG_S, waiting_for=(seen, through.outcomes))
         read_everything(load, *everybody.values())
@@ -101,7 +101,7 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
 
 
 @pytest.mark.parametrize("name", ["rack-aware-sticky", "cooperative-rack-aware-sticky"])
-def test_each_member_gets_what_lies_in_its_rack(racked, topic, name):
+def test_each_member_gets_partitions_in_its_rack(racked, topic, name):
     group, own, seen = f"group-of-{topic}", OWN[STRATEGIES[name].protocol], {}
     with (
         gateway(racked.bootstrap_servers, f"{group}={name}") as through,
@@ -123,4 +123,4 @@ def test_each_member_gets_what_lies_in_its_rack(racked, topic, name):
         eventually(
             lambda: [len(owned()[rack]) for rack in "ab"] == [6, 6], LONG_S, waiting_for=(seen, through.outcomes)
         )
-        assert all(members[rack].owned > NEAR[rack] for rack in "ab"), "what is near to each is its own still"
+        assert all(members[rack].owned > NEAR[rack] for rack in "ab"), "each still owns the nearest partitions"

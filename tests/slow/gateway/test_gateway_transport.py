@@ -50,7 +50,7 @@ def keep_producing(bootstrap, topic, stop, sent):
     assert producer.flush(120) == 0
 
 
-def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
+def test_brokers_that_stop_and_return_lose_no_acknowledged_record(three):
     topic, group = f"failover-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
     create_topic(three.bootstrap_servers, topic, 6, 3)
     sent, got, stop = set(), set(), threading.Event()
@@ -72,7 +72,7 @@ def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
         eventually(some)
         for node in (1, 2, 3):
             three.stop_broker(node)
-            # Leaders and the group's coordinator move to the others; everybody goes on.
+            # Leaders and the group's coordinator move to the others; all clients continue.
             before = len(sent)
             eventually(lambda before=before: some() and len(sent) > before + 500, 120)
             three.start_broker(node)
@@ -86,7 +86,7 @@ def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
         assert gateway.metric("rebalance_agent_gateway_refused_total", reason="failed") == 0
 
 
-def test_a_broker_that_comes_gets_a_port_and_one_that_goes_loses_it(three, monkeypatch):
+def test_an_added_broker_gets_a_port_and_a_removed_one_loses_it(three, monkeypatch):
     monkeypatch.setattr(listeners, "GONE_SECONDS", 3.0)
     monkeypatch.setattr(gateway_module, "SWEEP_SECONDS", 0.2)
     base = free_base(3)
@@ -118,7 +118,7 @@ def test_a_broker_that_comes_gets_a_port_and_one_that_goes_loses_it(three, monke
             assert gateway.metric("rebalance_agent_gateway_brokers") == 2
 
 
-def test_a_bulk_of_records_passes_whole_and_in_order(three):
+def test_many_records_are_forwarded_completely_and_in_order(three):
     topic = f"bulk-{uuid.uuid4().hex[:8]}"
     create_topic(three.bootstrap_servers, topic, 1, 1)
     with gatewaying(three.bootstrap_servers) as gateway:

@@ -118,10 +118,8 @@ def test_a_member_that_restarts_through_the_other_gateway_causes_no_rebalance(ka
 
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
-def test_a_claim_that_is_lost_is_sent_again_and_an_own_one_that_was_done_is_recognized(
-    kafka, topic, joined, lost, monkeypatch
-):
-    """Each lock is claimed in vain once: the request does not reach the broker, or its answer not the gateway."""
+def test_a_lost_claim_is_repeated_and_an_own_processed_one_is_recognised(kafka, topic, joined, lost, monkeypatch):
+    """Each lock's first claim fails: the request does not reach the broker, or its response not the gateway."""
     cut, exchange = set(), ConnectionRelay.exchange
 
     async def losing(self, frame):
@@ -184,7 +182,7 @@ def seat_of_a_killed_gateway(kafka, topic, joined):
 
 def test_the_seat_of_a_killed_gateway_ends_with_its_session_as_after_a_crash(kafka, topic, joined):
     with seat_of_a_killed_gateway(kafka, topic, joined) as (group, before):
-        eventually(group.whole, waiting_for=group.state)  # though it was to be kept for 300 s
+        eventually(group.whole, waiting_for=group.state)  # although it should be kept for 300 s
         assert group.generation() > before
 
 
@@ -196,7 +194,7 @@ def test_a_successor_takes_the_seat_that_a_killed_gateway_offered(kafka, topic, 
         assert group.done("handover") == 1
 
 
-def test_gateways_that_do_not_see_each_other_rebalance_and_lose_nothing(kafka, topic, joined):
+def test_gateways_without_shared_locks_rebalance_and_lose_nothing(kafka, topic, joined):
     with (
         gateway(kafka.bootstrap_servers, seats=f".*=on,seats.hold.seconds=1,{BETWEEN}") as first,
         gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1") as second,

@@ -80,7 +80,7 @@ def watching(tmp_path_factory, kafka):
         with observing(kafka.bootstrap_servers, topics_interval_seconds=1, **settings) as watched:
             prometheus.watch("observer", "kafka-rebalance-agent", f"127.0.0.1:{watched.role.port}")
             yield Watch(prometheus)
-        # It has ended: that is the last thing there is to see.
+        # It has ended, which is the last visible change.
         Watch(prometheus).fires("RebalanceAgentDown")
 
 
@@ -106,7 +106,7 @@ def unpolled(bootstrap, topic, group):
             "log_level": 0,
         }
     )
-    # With a callback of its own librdkafka waits for poll() before it gives anything up; without, it does so by itself.
+    # With a callback, librdkafka waits for poll() before it revokes; without one, it revokes itself.
     joined, busy, over = threading.Event(), threading.Event(), threading.Event()
     consumer.subscribe([topic], on_assign=lambda *_: joined.set(), on_revoke=lambda *_: None)
 
@@ -130,7 +130,7 @@ def unpolled(bootstrap, topic, group):
         thread.join(60)
 
 
-def test_a_member_that_does_not_let_go_makes_a_rebalance_slow_and_then_stuck(kafka, watching, place):
+def test_a_member_that_does_not_revoke_makes_a_rebalance_slow_and_then_stuck(kafka, watching, place):
     topic, group = place
     with unpolled(kafka.bootstrap_servers, topic, group) as busy:
         busy.set()
@@ -186,7 +186,7 @@ def led_slowly(bootstrap, topic, group):
 
 
 def test_a_leader_that_assigns_slowly_stalls_the_whole_group(kafka, watching, place):
-    """No member reports: records and polls show that all of them stand still."""
+    """No member reports: records and polls show that all partitions are stalled."""
     topic, group = place[0], f"led-{place[1]}"
     with led_slowly(kafka.bootstrap_servers, topic, group) as may_answer:
         may_answer.clear()
@@ -200,7 +200,7 @@ def test_a_leader_that_assigns_slowly_stalls_the_whole_group(kafka, watching, pl
             assert watching.fired(group) - {"KafkaGroupRebalanceSlow"} == stalled
 
 
-def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
+def test_a_member_that_joins_and_leaves_repeatedly_makes_a_storm(kafka, watching, place):
     topic, group = place
     clock = SystemClock()
     with members(kafka.bootstrap_servers, group, topic):
@@ -213,11 +213,11 @@ def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
         assert watching.fired(group) == {"KafkaGroupRebalanceStorm"}
 
 
-def test_topics_that_should_be_read_side_by_side_and_are_not(kafka, watching, place):
+def test_broken_copartitioning_fires(kafka, watching, place):
     topic, _ = place
     create_topic(kafka.bootstrap_servers, f"{topic}-too", 4)
     group, dealt = f"joins-{topic}", {"partition.assignment.strategy": "roundrobin"}
-    # Dealt to three, the second topic's first partition is the second member's; dealt to two, it is the first's again.
+    # With three members, the second topic's first partition is the second member's; with two, it is the first member's.
     with members(kafka.bootstrap_servers, group, f"^{topic}.*", 3, **dealt) as closers:
         watching.fires("KafkaGroupCopartitionBroken", group)
         closers[0]()
@@ -225,7 +225,7 @@ def test_topics_that_should_be_read_side_by_side_and_are_not(kafka, watching, pl
         assert watching.fired(group) == {"KafkaGroupCopartitionBroken"}
 
 
-def test_partitions_that_are_new_to_the_members_have_no_owner(kafka, watching, place):
+def test_partitions_unknown_to_the_members_have_no_owner(kafka, watching, place):
     topic, group = place
     late = {"topic.metadata.refresh.interval.ms": 15_000, "metadata.max.age.ms": 30_000}
     with members(kafka.bootstrap_servers, group, topic, **late):

@@ -36,7 +36,7 @@ def kafka():
 
 
 @pytest.mark.parametrize(("role", "user"), [*zip(ROLES, ROLES, strict=True), ("gateway", "sidecar")])
-def test_the_documented_commands_give_all_that_is_needed(kafka, role, user, capsys, monkeypatch):
+def test_the_documented_commands_grant_all_necessary_rights(kafka, role, user, capsys, monkeypatch):
     monkeypatch.setenv("REBALANCE_AGENT_KAFKA__SASL_PASSWORD", PASSWORD)
     settings = {
         "bootstrap.servers": kafka.address("USERS"),

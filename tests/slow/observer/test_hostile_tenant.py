@@ -13,7 +13,7 @@ LIMIT_MIB = 384
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("seed", "attack"), [(1, "absurd"), (2, "owners"), (3, "generations")])
-def test_of_other_groups_nothing_is_lost_and_the_hostile_one_is_named(seed, attack):
+def test_other_groups_lose_nothing_and_the_hostile_one_is_named(seed, attack):
     found = beside([attack], samples=60, seed=seed)
     assert found.missing == 0
     assert len(found.shown_ms) == 60, "each record of the timed group was shown"
@@ -23,7 +23,7 @@ def test_of_other_groups_nothing_is_lost_and_the_hostile_one_is_named(seed, atta
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("attack", ["events", "topics"])
-def test_of_other_groups_nothing_is_lost_and_memory_is_bounded(attack):
+def test_other_groups_lose_nothing_and_memory_is_bounded(attack):
     found = beside([attack], samples=60, seed=1)
     assert found.missing == 0
     assert found.peak_mib < LIMIT_MIB

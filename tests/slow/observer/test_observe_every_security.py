@@ -28,7 +28,7 @@ def secured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_generation_is_seen_and_published_by_every_kind_of_security(secured, kind, capfd):
+def test_a_generation_is_observed_and_published_with_every_kind_of_security(secured, kind, capfd):
     plain, group, topic = secured.kafka.bootstrap_servers, f"group-{kind}", f"events-{kind}"
     with observing(None, kafka=secured.properties(kind), events_topic=topic, settle_seconds=0.2) as watched:
         with members(plain, group, "t"):
@@ -40,7 +40,7 @@ def test_a_generation_is_seen_and_published_by_every_kind_of_security(secured, k
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sidecar_publishes_by_every_kind_of_security(secured, kind):
+def test_a_sidecar_publishes_with_every_kind_of_security(secured, kind):
     topic = f"sidecar-{kind}"
     with beside(None, kafka=secured.properties(kind), events_topic=topic) as sidecar:
         status, text = http(
@@ -60,7 +60,7 @@ def test_a_sidecar_publishes_by_every_kind_of_security(secured, kind):
         ("mtls", {"ssl.certificate.location": None, "ssl.key.location": None}, "certificate"),
     ],
 )
-def test_a_client_that_is_refused_logs_why_and_tries_again(secured, kind, wrong, reported, tmp_path, capfd):
+def test_a_refused_client_logs_the_reason_and_retries(secured, kind, wrong, reported, tmp_path, capfd):
     wrong = {name: another(tmp_path) if value == ANOTHER else value for name, value in wrong.items()}
     replaced = {*wrong, *(f"{name}.file" for name in wrong)}
     properties = {name: value for name, value in secured.properties(kind).items() if name not in replaced}

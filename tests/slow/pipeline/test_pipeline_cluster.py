@@ -37,7 +37,7 @@ def free_port():
 
 
 def installed_files(*wanted):
-    """Name and place of each file that ``pip install --target`` has of these packages and of what they need."""
+    """Name and path of each file of these packages and their dependencies, as in ``pip install --target``."""
     names, left = set(), list(wanted)
     while left:
         found = distribution(left.pop())
@@ -97,14 +97,14 @@ def cluster(tmp_path):
         yield address, environment
 
 
-def test_workers_whose_python_has_none_of_ours_do_the_work(cluster, tmp_path):
+def test_workers_without_our_packages_do_the_work(cluster, tmp_path):
     address, environment = cluster
     bare = subprocess.run([BARE_PYTHON, "-c", "import pyarrow, rebalance_agent"], capture_output=True, check=False)
     assert bare.returncode != 0
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
-    package = wheel.rename(tmp_path / "rebalance_agent.zip")  # Spark puts no wheel on its workers' path
+    package = wheel.rename(tmp_path / "rebalance_agent.zip")  # Spark adds no wheels to its workers' path
     with tarfile.open(tmp_path / "dependencies.tar.gz", "w:gz", compresslevel=1) as archive:
         for name, path in installed_files("pandas", "pyarrow"):
             archive.add(path, name)

@@ -81,7 +81,7 @@ def performed(folder, spark):
     ingested, found = folder / "ingested", DeltaTables(spark, str(folder / "found"))
     with performing(folder) as demo:
         properties = {"bootstrap.servers": demo.bootstrap}
-        demo.said("> join")  # by then the observer has made its topic
+        demo.said("> join")  # the observer has then created its topic
         for moment in ("> slow consumer", "> added partitions"):
             stream = Ingest(demo.bootstrap, TOPIC, ingested, folder / "ingest.log")
             eventually(lambda: commits(ingested) > 1, DEMO_S, waiting_for=folder / "ingest.log")
@@ -111,7 +111,7 @@ def is_known(tables, reported):
     return all(there.get(name, -1) >= revision for name, revision in reported.items())
 
 
-def test_each_event_of_the_demo_is_there_once_in_its_best_revision(performed):
+def test_each_event_of_the_demo_is_stored_once_with_its_highest_revision(performed):
     tables, _, before, after = performed
     there = dict(revisions(tables))
     assert len(there) == tables.read("events").count()
@@ -126,13 +126,13 @@ def test_the_coordinators_log_shows_the_same_generations(performed):
     tables, found, _, _ = performed
     watched, left = generations(stored(tables)), generations(stored(found))
     assert watched.keys() <= left.keys()
-    # How many partitions a topic had before it grew the log does not say.
+    # The log does not contain a topic's partition count before its growth.
     same = {name for name in watched if watched[name]["topics"] == left[name]["topics"]}
     assert len(same) > len(watched) / 2
     assert {name: left[name] for name in same} == {name: watched[name] for name in same}
 
 
-def test_what_the_demo_decided_is_repeated_and_its_clustered_group_gets_advice(performed):
+def test_the_demos_decisions_are_repeated_and_its_clustered_group_gets_advice(performed):
     tables, *_ = performed
     now_ms = SystemClock().now_ms()
     aggregate(tables, now_ms, print)
@@ -143,4 +143,4 @@ def test_what_the_demo_decided_is_repeated_and_its_clustered_group_gets_advice(p
     assert (summary["moves"], summary["skew"]) == (1.0, 1.0)
     assert summary["checked"] > len(STEPS)
     (advice,) = tables.read("recommendations").where("group = 'clicks-range'").collect()
-    assert advice["strategy"] == "cooperative-sticky"  # that it is better when it is run: test_whatif
+    assert advice["strategy"] == "cooperative-sticky"  # test_whatif checks that it is better in practice

@@ -18,7 +18,7 @@ from support.pipeline.pipelines import assert_exactly_once, kill_at_random, prod
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 
 
-def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
+def test_every_event_is_stored_once_after_twenty_kills(kafka, tmp_path):
     seed = random.randrange(2**32)
     print("seed", seed)
     bootstrap, topic, folder = kafka.bootstrap_servers, "ingest-killed-twenty-times", str(tmp_path / "tables")

@@ -1,6 +1,6 @@
 """Many events of maximum size: the pipeline does not need memory for all of them at once.
 
-And what it says where memory does not suffice.
+And its error message without enough memory.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_hundreds_of_events_of_a_megabyte_are_ingested_with_a_gigabyte(tmp_path)
     assert (summary["events"], summary["rejected"]) == (EVENTS, 0)
 
 
-def test_where_java_is_killed_it_is_said_what_may_help(tmp_path):
+def test_a_killed_java_is_reported_with_a_remedy(tmp_path):
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "events-1.ndjson").write_bytes(b"\n".join(LINES))
     log = tmp_path / "log"

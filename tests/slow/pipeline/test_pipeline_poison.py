@@ -1,4 +1,4 @@
-"""Thousands of damaged events among ordinary ones: every stage ends, and what it says of others is the same."""
+"""Thousands of damaged events among ordinary ones: every stage succeeds, with unchanged results for the others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ORDINARY = [
 GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 MODELS = [*map(json.loads, GOLDEN.read_bytes().splitlines()), *map(event_to_json, ORDINARY[:200])]
 OLD = [generation(MONDAY_MS + number, 1, [member("a", (0,))], group=f"old-{number}") for number in range(3)]
-"""Events that an earlier release stored as they came: what it stored of each is in `OLD_BODIES`."""
+"""Events that an earlier release stored unchanged; `OLD_BODIES` has the stored bodies."""
 OLD_BODIES = (
     json_line(OLD[0]).decode().replace('"epoch_kind":"generation",', ""),
     json_line(OLD[1]).decode()[:-1] + f',"news":{"7" * 2_000}}}',
@@ -70,7 +70,7 @@ def run(spark, folder, lines, old=()):
 
 
 def rows(tables, name):
-    """What a table says of the ordinary groups; sums of floats depend on their order in the last digits."""
+    """A table's rows of ordinary groups; the last digits of sums of floats depend on their order."""
     frame = tables.read(name).drop(*OTHERS).where(F.col("group").isin([event.group for event in ORDINARY]))
     found = ({key: rounded(value) for key, value in row.asDict(recursive=True).items()} for row in frame.collect())
     return sorted(json.dumps(row, sort_keys=True, default=str) for row in found)
@@ -80,7 +80,7 @@ def rounded(value):
     return round(value, 6) if isinstance(value, float) else value
 
 
-def test_damaged_events_end_no_stage_and_change_nothing_that_is_said_of_others(spark, tmp_path):
+def test_damaged_events_fail_no_stage_and_change_no_result_of_others(spark, tmp_path):
     seed = random.randrange(2**32)
     print("seed", seed)
     ordinary = [json_line(event) for event in ORDINARY]

@@ -59,7 +59,7 @@ def _generations(bootstrap):
     return {each["event_id"]: each for each in events if each["kind"] == "generation"}
 
 
-def test_tables_of_a_real_cluster_are_clean_and_what_was_not_aggregated_yet_is_too_new(command):
+def test_tables_of_a_real_cluster_are_clean_and_unaggregated_events_are_too_new(command):
     with EmbeddedKafka() as kafka:
         bootstrap = kafka.bootstrap_servers
         cluster = ("--bootstrap-servers", bootstrap)

@@ -16,5 +16,5 @@ def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
 
 
-def test_growth_is_measured_of_all_that_grows():
+def test_growth_is_measured_for_all_growing_figures():
     assert len(measured("growth", scale="0.005")) == 21

@@ -15,7 +15,7 @@ SEED = "7"
 
 
 @pytest.mark.timeout(1_800)
-def test_whatever_goes_wrong_for_two_minutes_the_ledger_is_clean():
+def test_after_two_minutes_of_faults_the_ledger_is_clean():
     command = [sys.executable, "-W", "ignore::DeprecationWarning", str(CHAOS), "--minutes", "2", "--seed", SEED]
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert run.returncode == 0, run.stdout

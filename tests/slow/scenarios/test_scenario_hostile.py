@@ -39,13 +39,13 @@ def _group():
 
 
 def _accounted(watched, group):
-    """The number of groups that /metrics shows, ``group`` among them, or counts as left out."""
+    """The number of groups that /metrics shows, including ``group``, or counts as omitted."""
     shown = watched.metrics()
     assert f'{GENERATIONS}consumergroup="{group}"}}' in shown
     return sum(1 for name in shown if name.startswith(GENERATIONS)) + shown["rebalance_agent_groups_left_out"]
 
 
-def test_ten_thousand_groups_at_once_are_all_tracked_and_the_page_counts_those_it_has_no_room_for():
+def test_ten_thousand_groups_at_once_are_all_tracked_and_the_page_counts_omitted_ones():
     properties = {"offsets.topic.num.partitions": str(PARTITIONS)}
     names = [f"synthetic-{number:05}" for number in range(GROUPS)]
     with EmbeddedKafka(properties=properties) as kafka:
@@ -62,7 +62,7 @@ def test_ten_thousand_groups_at_once_are_all_tracked_and_the_page_counts_those_i
                     seconds=PATIENCE_S,
                     between=_pause,
                 )
-                # The page's number of groups left out is that of the page before.
+                # The page's number of omitted groups is that of the previous page.
                 eventually(lambda: _accounted(watched, group) == GROUPS + 1, seconds=PATIENCE_S, between=_pause)
             assert psutil.Process().memory_info().rss - before < MEMORY_MAX_BYTES
             write(bootstrap, [(generation(name, 1, now_ms)[0], None) for name in names])

@@ -37,7 +37,7 @@ class PauseOnce:
 
 
 @pytest.mark.parametrize("paused", [True, False])
-def test_a_scenario_is_run_again_if_the_brokers_paused(paused):
+def test_a_scenario_is_repeated_if_the_brokers_paused(paused):
     with EmbeddedKafka(properties=BROKER) as kafka, ExitStack() as stack:
         pause = WaitAt(PauseOnce(map(kafka.pid, kafka.node_ids) if paused else ()))
         steps = (

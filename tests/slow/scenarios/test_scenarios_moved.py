@@ -1,6 +1,6 @@
 """The coordinator of every group moves because one of three brokers stops: no group rebalances for it.
 
-A transaction is held open in the offsets topic meanwhile.
+A transaction stays open in the offsets topic during the test.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _coordinator(bootstrap):
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def leader():
-        """Above 0; none as long as the topic is being created."""
+        """True if above 0; there are none while the topic is being created."""
         partition = admin.list_topics("__consumer_offsets", 30).topics["__consumer_offsets"].partitions.get(0)
         return partition and max(partition.leader, 0)
 

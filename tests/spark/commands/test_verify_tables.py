@@ -26,7 +26,7 @@ WHERE = f"event_id = '{ONE['event_id']}'"
 
 @pytest.fixture(scope="module")
 def made(spark, tmp_path_factory):
-    """Tables as the pipeline makes them of all events, and the records that these are about."""
+    """Tables that the pipeline creates from all events, and the records of these events."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "events").mkdir()
     _write(folder / "events" / "events.ndjson", LINES)
@@ -52,7 +52,7 @@ def verify(spark, folder, monkeypatch, capsys):
     def run(*flags):
         capsys.readouterr()
         files = ("--records", str(folder / "records.ndjson"), "--tables", str(folder / "tables"))
-        code = main(["verify", *files, "--grace-seconds", "0", *flags])  # all that is captured took seconds
+        code = main(["verify", *files, "--grace-seconds", "0", *flags])  # the whole capture covers seconds
         reported = capsys.readouterr()
         return code, reported.out, reported.err
 
@@ -68,7 +68,7 @@ def _differences(found, table):
     return [(each["group"], each["generation"], each["what"]) for each in report["differences"]]
 
 
-def test_what_the_pipeline_made_is_clean(verify):
+def test_tables_of_the_pipeline_are_clean(verify):
     code, out, err = verify()
     assert code == 0
     assert out == (
@@ -96,7 +96,7 @@ LIES = {
 
 
 def _about(lie, event):
-    """The statement that makes the table lie about this event."""
+    """The statement that falsifies the table's row of this event."""
     return lie.format(
         where=f"event_id = '{event['event_id']}'",
         body=f"replace(body, '\"moved\":{event['moved']}', '\"moved\":1')",
@@ -133,7 +133,7 @@ def test_each_damaged_hour_is_named(verify, spark, folder):
         assert re.fullmatch(rf"in the hour \d{{4}}-\d\d-\d\dT\d\d:00Z {re.escape(lies[group][1])}.*", what)
 
 
-def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_twice(verify, spark, folder):
+def test_missing_and_duplicate_events_of_the_table_are_named(verify, spark, folder):
     events = f"delta.`{folder}/tables/events`"
     spark.sql(f"INSERT INTO {events} SELECT * FROM {events} WHERE kind = 'group_gone'")
     spark.sql(f"DELETE FROM {events} WHERE {WHERE}")
@@ -144,7 +144,7 @@ def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_
     assert any(what == "deletion was published twice" for _, _, what in reported)
 
 
-def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spark, folder):
+def test_events_after_the_creation_of_tables_may_be_missing(verify, spark, folder):
     """`ingest` ran since, and `aggregate` did not."""
     events, since = f"delta.`{folder}/tables/events`", f"timestamp_millis({ONE['timestamp_ms']})"
     for name in ("generations", "members"):
@@ -172,13 +172,13 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
         ("tables", ("--groups", "copo.*"), "--groups: no record and no event belongs to a group that matches 'copo.*'"),
     ],
 )
-def test_nothing_to_judge_is_no_success(tables, flags, reported, verify, folder):
+def test_a_cluster_without_facts_is_an_error(tables, flags, reported, verify, folder):
     code, out, err = verify("--tables", str(folder / tables), *flags)
     assert (code, out) == (2, "")
     assert reported in err
 
 
-def test_tables_of_two_clusters_are_of_none_without_a_cluster(verify, spark, folder):
+def test_tables_of_two_clusters_need_a_cluster_id(verify, spark, folder):
     events = f"delta.`{folder}/tables/events`"
     spark.sql(f"UPDATE {events} SET cluster_id = 'other' WHERE {WHERE}")
     code, _, err = verify()

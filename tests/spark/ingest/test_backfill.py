@@ -39,11 +39,11 @@ def folder(tmp_path):
     return folder
 
 
-def test_files_of_records_give_what_was_observed_of_them(tables, folder):
+def test_files_of_records_give_the_observed_generations(tables, folder):
     odd = {**ROWS[0], "key": "AAIAAw==", "timestamp": ROWS[-1]["timestamp"]}
     (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, odd]))
     records = records_of_files(tables.spark, str(folder))
-    # Nobody knows their partition and offsets: none are made up.
+    # Their partition and offsets are unknown and stay empty.
     assert [each[:4] for each in map(astuple, ranges(records))] == [(0, len(ROWS) + 1, None, None)]
     assert replayed(records, FACTS).select(F.spark_partition_id()).distinct().count() > 1
     reported, missing = keep(tables, replayed(records, FACTS), FakeClock())
@@ -55,7 +55,7 @@ def test_files_of_records_give_what_was_observed_of_them(tables, folder):
     assert (rejected["partition"], rejected["offset"]) == (0, None)
 
 
-def test_where_generations_are_missing_is_reported(tables, folder):
+def test_positions_of_missing_generations_are_reported(tables, folder):
     eager = [each for each in WATCHED if each["group"] == "eager" and each["kind"] == "generation"]
     gone = {each["timestamp_ms"] for each in eager[1:2]}
     left = [row for row in ROWS if row["timestamp"] not in gone]
@@ -66,7 +66,7 @@ def test_where_generations_are_missing_is_reported(tables, folder):
     assert not tables.exists("events")
 
 
-def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_what_was_watched(kafka, tables):
+def test_every_record_of_a_real_topic_is_read_and_every_generation_equals_the_observed_one(kafka, tables):
     bootstrap, topic, group = kafka.bootstrap_servers, "backfilled", "backfilled-group"
     create_topic(bootstrap, topic, 4)
     published = "backfill-events"
@@ -77,7 +77,7 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
     properties = {"bootstrap.servers": bootstrap}
     now = topic_now(properties)
     records = records_of_topic(tables.spark, properties, now)
-    # A plain consumer sees as many records in each partition; what it joined itself came after the ends.
+    # A plain consumer reads the same number of records in each partition; its own join came after the ends.
     plain = Counter(
         each.partition() for each in everything(bootstrap, OFFSETS_TOPIC) if each.offset() < now.ends[each.partition()]
     )
@@ -89,7 +89,7 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
     watched = generations(events(bootstrap, published, group=group))
     assert watched
     assert {name: repeated_events[name] for name in watched} == watched
-    # What was watched takes the place of it, and keeps it.
+    # The observed event replaces it permanently.
     published_events = stored_events(tables.spark, properties, published)
     assert ingest_batch(tables, published_events, "ingest", FakeClock()).rejected == 0
     keep(tables, rows, FakeClock())

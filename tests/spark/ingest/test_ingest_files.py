@@ -36,7 +36,7 @@ def rows(tables, name="events"):
     return [row.asDict() for row in tables.read(name).collect()]
 
 
-def test_every_event_is_a_row_once_however_often_it_is_read(tables, folder):
+def test_every_event_is_one_row_for_any_number_of_reads(tables, folder):
     (folder / "events-1.ndjson").write_bytes(b"\n".join(LINES) + b"\n\n")
     (folder / "events-2.ndjson.gz").write_bytes(gzip.compress(b"\n".join(LINES[:5])))
     (folder / "notes.txt").write_bytes(b"not looked at")
@@ -53,7 +53,7 @@ def test_every_event_is_a_row_once_however_often_it_is_read(tables, folder):
     assert tables.read("events_rejected").count() == 0
 
 
-def test_a_table_has_the_schema_that_is_written_down(tables, folder):
+def test_a_table_has_the_documented_schema(tables, folder):
     (folder / "events.ndjson").write_bytes(LINES[0])
     ingest(tables, folder)
     stored = tables.spark.read.format("delta").load(tables.path("events")).schema
@@ -69,11 +69,11 @@ REPORTED = {
     "the past is replaced": [("backfill", 9), ("ingest", 0), ("backfill", 9)],
     "the past reported twice": [("backfill", 0), ("backfill", 0), ("backfill", 0)],
 }
-"""What comes of one event, in this order: origin and revision."""
+"""Rows of one event in order: origin and revision."""
 STAYS = {"in order": 2, "late": 0, "twice": 1, "the past is replaced": 1, "the past reported twice": 0}
 
 
-def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
+def test_better_evidence_replaces_a_row_and_worse_or_equal_evidence_does_not(tables, folder):
     for step in range(3):
         for origin in ("ingest", "backfill"):
             lines = [
@@ -90,7 +90,7 @@ def test_better_evidence_replaces_and_worse_or_equal_never_does(tables, folder):
     assert found == {name: (*REPORTED[name][step], step) for name, step in STAYS.items()}
 
 
-def test_of_several_in_one_reading_the_best_stays(tables, folder):
+def test_the_best_of_several_revisions_in_one_read_is_kept(tables, folder):
     lines = [json_line(replace(FIRST, revision=revision)) for revision in (0, 2, 1)]
     (folder / "events.ndjson").write_bytes(b"\n".join(lines))
     ingest(tables, folder)
@@ -122,7 +122,7 @@ MALFORMED = {
 }
 
 
-def test_what_is_no_event_is_kept_with_its_bytes_and_the_reason_and_stops_nothing(tables, folder):
+def test_other_records_are_kept_with_their_bytes_and_the_reason_and_stop_nothing(tables, folder):
     (folder / "events.ndjson").write_bytes(b"\n".join((*MALFORMED, *LINES)))
     assert ingest(tables, folder) == Ingested(len(LINES), len(MALFORMED))
     ingest(tables, folder)
@@ -145,12 +145,12 @@ def test_a_line_of_any_length_is_set_aside_with_the_reason(tables, folder):
     assert row["file"].endswith("/events-1.ndjson.gz")
 
 
-def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, monkeypatch):
+def test_too_new_records_are_read_by_the_release_that_supports_them(tables, folder, monkeypatch):
     newer = LINES[0].replace(b'"schema_version":1', b'"schema_version":2')
     (folder / "events.ndjson").write_bytes(b"\n".join((newer, b"no JSON")))
     assert ingest(tables, folder) == Ingested(0, 2)
     assert retry_rejected(tables, FakeClock()) == Ingested(0, 1)
-    # As if somebody had upgraded: what stands in the table is now of a version that is known.
+    # As after an upgrade: the table's records now have a known version.
     rejected = tables.read("events_rejected")
     known = rejected.selectExpr(
         "rejected_id", "reason", "ingested_at", "key",
@@ -164,7 +164,7 @@ def test_what_was_too_new_is_read_by_the_release_that_knows_it(tables, folder, m
     assert [row["reason"] for row in rows(tables, "events_rejected")] == ["malformed: is not JSON in UTF-8"]
 
 
-def test_no_such_files_are_said(tables, folder):
+def test_missing_files_are_an_error(tables, folder):
     for wanted in (folder, folder / "nowhere"):
         with pytest.raises(InvalidInputError, match="has no files of events"):
             events_of_files(tables.spark, str(wanted))

@@ -20,14 +20,14 @@ KILLS = 1  # and twenty in tests/slow/pipeline
 
 
 def catch_up(tables, kafka, topic, **more):
-    """All that there is now, from the checkpoint that the command uses."""
+    """Ingest all current events, from the command's checkpoint."""
     properties = {"bootstrap.servers": kafka.bootstrap_servers}
     records = events_of_topic(tables.spark, properties, topic, records_max=50_000, **more)
     checkpoint = checkpoint_of(tables, properties, topic)
     return ingest_stream(tables, records, StreamSettings(checkpoint), SystemClock(), threading.Event())
 
 
-def test_every_event_is_there_once_though_the_stream_was_killed_at_random(kafka, tables, tmp_path):
+def test_every_event_is_stored_once_although_the_stream_was_killed_at_random(kafka, tables, tmp_path):
     seed = random.randrange(2**32)
     print("seed", seed)
     topic = "ingest-killed"
@@ -40,7 +40,7 @@ def test_every_event_is_there_once_though_the_stream_was_killed_at_random(kafka,
     assert stored_events(tables.spark, {"bootstrap.servers": kafka.bootstrap_servers}, topic).count() > 0
 
 
-def test_a_topic_that_was_made_anew_ends_the_stream_with_what_to_do(kafka, tables):
+def test_a_recreated_topic_ends_the_stream_with_a_remedy(kafka, tables):
     topic, bootstrap = "ingest-anew", kafka.bootstrap_servers
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     create_topic(bootstrap, topic, 1)
@@ -55,7 +55,7 @@ def test_a_topic_that_was_made_anew_ends_the_stream_with_what_to_do(kafka, table
     assert tables.read("events").count() == 3
 
 
-def test_a_topic_that_is_not_there_is_said_and_not_made(kafka, tables):
+def test_a_missing_topic_is_reported_and_not_created(kafka, tables):
     with pytest.raises(PipelineError, match="this cluster has no topic ingest-nowhere"):
         catch_up(tables, kafka, "ingest-nowhere")
     assert "ingest-nowhere" not in AdminClient({"bootstrap.servers": kafka.bootstrap_servers}).list_topics().topics

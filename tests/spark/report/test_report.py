@@ -27,7 +27,7 @@ MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
 
 
 class Held:
-    """Tables in memory: writing and reading them is tested elsewhere, and takes longer than all of this."""
+    """Tables in memory: writing and reading is tested elsewhere and would take longer than these tests."""
 
     def __init__(self, spark):
         self.spark = spark
@@ -70,7 +70,7 @@ def filled(spark):
         frame.unpersist()
 
 
-def test_the_rows_are_what_the_events_add_up_to(filled):
+def test_rows_are_the_sums_of_events(filled):
     reported, expected = collect(filled, MADE_AT), report_of(FLEET)
     assert [each.key for each in reported.groups] == [each.key for each in expected.groups]
     for mine, theirs in zip(reported.groups, expected.groups, strict=True):
@@ -118,7 +118,7 @@ def test_pictures_show_the_worst_groups(filled):
 
 
 @pytest.mark.parametrize("most", [1, 50])
-def test_of_a_group_of_very_many_members_fewer_generations_are_shown(filled, monkeypatch, most):
+def test_a_group_with_very_many_members_has_fewer_generations(filled, monkeypatch, most):
     monkeypatch.setattr("rebalance_agent.pipeline.report.queries.detail_rows.OWNERS_MEMBERS_MAX", most)
     (reported,) = collect(filled, MADE_AT, details=1).details
     rows = filled.read("generations").where("member_count > 0").where(F.col("group") == reported.key[1])
@@ -141,12 +141,12 @@ def test_deploys_and_storms_are_those_of_the_tables(filled):
     assert len(reported.storms) == filled.read("group_hours").where("storms > 0").count()
 
 
-def test_the_page_is_drawn_from_them(filled):
+def test_the_page_is_rendered_from_the_rows(filled):
     text = page(collect(filled, MADE_AT, details=1))
     assert "made 2026-06-09 00:00" in text
     assert "do it" in text
 
 
-def test_without_generations_there_is_nothing_to_report_of(spark):
+def test_without_generations_there_is_no_report(spark):
     with pytest.raises(PipelineError, match="pipeline aggregate"):
         collect(Held(spark), MADE_AT)

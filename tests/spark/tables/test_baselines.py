@@ -28,7 +28,8 @@ def stalls(group, *pairs):
 
 
 def spread(hour, number, *, days=7, weeks=8):
-    """So many rebalances at an hour of the week or (``days`` 1) the day, with stalls of 1, 2, 3, ... seconds."""
+    """This number of rebalances at an hour of the week or (``days`` 1) of the day, with stalls of 1, 2, 3, ...
+    seconds."""
     return [
         (MONDAY_MS + hour * HOUR_MS + (index % weeks) * days * DAY_MS + index, index + 1.0) for index in range(number)
     ]
@@ -38,7 +39,7 @@ def small_histories():
     yield from stalls("noon", *spread(12, 20))
     yield from stalls("one too few", *spread(12, 19))
     yield from stalls("a hundred", *spread(167, 100))
-    # Monday to Friday at nine: too few of each, enough of all.
+    # Monday to Friday at nine: too few on each day, enough in total.
     yield from stalls("mornings", *spread(9, 20, days=1, weeks=5))
     yield from stalls("now and then", *((MONDAY_MS + index * 29 * HOUR_MS, 5.0) for index in range(40)))
     yield from stalls("one bad day", *((MONDAY_MS + 12 * HOUR_MS + index, 600.0) for index in range(50)))
@@ -63,7 +64,7 @@ def test_an_hour_with_enough_rebalances_has_its_own_numbers(small):
     assert small["a hundred"][167] == ("hour_of_week", 100, 50.0, 95.0, 99.0)
 
 
-def test_hours_with_too_few_take_those_of_all_days_and_then_those_of_all_hours(small):
+def test_hours_with_too_few_use_all_days_and_then_all_hours(small):
     assert small["mornings"][9] == ("hour_of_day", 20, 10.0, 19.0, None)
     assert small["mornings"][9 + 6 * 24] == ("hour_of_day", 20, 10.0, 19.0, None)
     assert small["mornings"][10] == ("week", 20, 10.0, 19.0, None)
@@ -71,7 +72,7 @@ def test_hours_with_too_few_take_those_of_all_days_and_then_those_of_all_hours(s
     assert {len(hours) for hours in small.values()} == {168}
 
 
-def test_of_who_has_too_few_at_all_or_on_a_single_day_nothing_is_said(small):
+def test_groups_with_too_few_rebalances_or_a_single_day_have_no_baseline(small):
     assert small.keys() == {"noon", "a hundred", "mornings", "now and then", "outlier"}
 
 
@@ -102,7 +103,7 @@ def many(spark):
     frame.unpersist()
 
 
-def test_many_random_histories_are_as_plain_python_has_them(many):
+def test_many_random_histories_agree_with_plain_python(many):
     histories, frame = many
     found = {group: {} for group in histories}
     for row in frame.collect():
@@ -114,7 +115,7 @@ def test_many_random_histories_are_as_plain_python_has_them(many):
     assert {hour[0] for hours in found.values() for hour in hours.values()} == {"hour_of_week", "hour_of_day", "week"}
 
 
-def test_the_messages_are_what_an_observer_reads(many):
+def test_the_messages_are_readable_for_an_observer(many):
     _, frame = many
     rows = {(row["group"], row["hour_of_week"]): row for row in frame.collect()}
     reported = {}

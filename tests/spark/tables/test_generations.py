@@ -63,7 +63,7 @@ DEPLOY = rollout(MONDAY_MS + 1_500, MONDAY_MS + 4_000, 2, 4)
 
 
 def deploys():
-    """Seven generations, the last of a group that was made anew; a deploy reported under two ids, one elsewhere."""
+    """Seven generations, the last one of a recreated group; a deploy with two ids, and another deploy elsewhere."""
     one = [member("a", (0,))]
     for second, number in enumerate((1, 2, 3, 4, 5, 6), 1):
         yield generation(MONDAY_MS + second * 1_000, number, one, cluster_id="deploys")
@@ -108,7 +108,7 @@ REPORTED = generation(
 
 @pytest.fixture(scope="module")
 def history():
-    """Recorded events, and drawn ones of many groups, with what else a stream of events has."""
+    """Recorded events, random ones of many groups, and other content of an events stream."""
     recorded = [event_from_json(json_object(line)) for line in GOLDEN.read_bytes().splitlines()]
     drawn = [event for seed in range(30) for event in random_history(seed, group=f"g{seed}")]
     return [*recorded, *drawn, *deploys(), REPORTED]
@@ -131,7 +131,7 @@ def member_rows(frame):
     return {(row["event_id"], row["member_id"]): row for row in reported(members(frame))}
 
 
-def test_each_generation_is_a_row_that_says_what_its_event_says(rows, history):
+def test_each_generation_is_a_row_with_the_values_of_its_event(rows, history):
     events = {event.event_id: event for event in history if isinstance(event, GenerationEvent)}
     assert len(events) > 500
     assert rows.keys() == events.keys() | {WHOLE.event_id}
@@ -151,7 +151,7 @@ def test_each_member_is_a_row(member_rows, history):
     assert {key: as_expected(row, expected[key]) for key, row in member_rows.items()} == expected
 
 
-def test_what_only_sidecars_know_of_a_member_is_there(member_rows):
+def test_facts_known_only_to_sidecars_are_in_the_members_rows(member_rows):
     first, second = (member_rows[REPORTED.event_id, name] for name in "ab")
     expected = {"instance_id": "a-1", "rack": "r1", "pod": "pod-1", "node": "node-1", "workload": "orders"}
     expected |= {"image": "orders:7", "partitions": 4, "session_timeout_ms": 45_000, "topics": ["t"]}
@@ -160,17 +160,17 @@ def test_what_only_sidecars_know_of_a_member_is_there(member_rows):
     assert as_expected(second, nothing) == nothing
 
 
-def test_parts_are_joined_under_the_first_ones_id_whatever_order_they_come_in(rows):
+def test_parts_in_any_order_are_joined_under_the_first_ones_id(rows):
     row, expected = rows[WHOLE.event_id], aggregates.generation_row(WHOLE)
     assert as_expected(row, expected) == expected
     assert event_from_json(json_object(row["body"].encode())) == WHOLE
 
 
-def test_an_event_of_which_a_part_is_missing_or_of_another_revision_is_left_out(rows):
+def test_an_event_with_a_missing_part_or_one_of_another_revision_is_omitted(rows):
     assert [identity for identity, row in rows.items() if row["cluster_id"] == "parts"] == [WHOLE.event_id]
 
 
-def test_a_generation_knows_the_deploy_that_it_belongs_to(rows):
+def test_a_generation_has_the_id_of_its_deploy(rows):
     of_group = [row for row in rows.values() if row["cluster_id"] == "deploys"]
     found = {(row["completed_at"] - MONDAY_MS) // 1_000: row["rollout"] for row in of_group}
     assert found == {second: DEPLOY.event_id if second in (2, 3, 4) else None for second in (1, 2, 3, 4, 5, 6, 90)}

@@ -102,7 +102,7 @@ def small(spark):
     return computed(spark, small_histories(), ingested_at=last)
 
 
-def test_an_hour_has_what_completed_in_it(small):
+def test_an_hour_contains_rebalances_completed_in_it(small):
     hours = small["cost", "g"]
     second = hours[1]
     expected = {
@@ -128,7 +128,7 @@ def test_an_hour_has_what_completed_in_it(small):
     assert {name: second[name] for name in expected} == expected
 
 
-def test_a_groups_start_is_time_that_it_should_have_worked(small):
+def test_the_start_of_a_group_counts_as_expected_working_time(small):
     first = small["cost", "g"][0]
     assert first["by_trigger"] == {"group_started": 1}
     assert first["stalled_partition_seconds"] == 40
@@ -150,7 +150,7 @@ def test_quiet_hours_count_and_those_without_members_do_not(small):
     assert quiet["by_trigger"] == {}
 
 
-def test_what_leaves_a_group_empty_costs_and_is_no_rebalance_completed(small):
+def test_a_rebalance_that_empties_a_group_costs_but_is_not_completed(small):
     hour = small["cost", "g"][4]
     assert (hour["rebalances"], hour["stall_max"], hour["aborted"]) == (0, 1.0, 2)
     assert hour["stalled_partition_seconds"] == 0
@@ -158,7 +158,7 @@ def test_what_leaves_a_group_empty_costs_and_is_no_rebalance_completed(small):
     assert hour["availability"] is None
 
 
-def test_a_stall_is_spread_over_the_hours_in_which_partitions_stood_still(small):
+def test_a_stall_is_divided_among_its_hours(small):
     hours = small["midnight", "g"]
     spread = {number: row["stalled_partition_seconds"] for number, row in hours.items()}
     assert spread == {0: 30.0, 1: 3600.0, 2: 30.0}
@@ -171,21 +171,21 @@ def test_an_episode_of_two_generations_is_one_rebalance(small):
     assert (hour["rebalances"], hour["followups"], hour["moved"], hour["stall_max"]) == (2, 1, 2, 1.0)
 
 
-def test_a_storm_is_five_rebalances_each_at_most_a_minute_after_the_one_before(small):
+def test_a_storm_is_five_rebalances_each_at_most_a_minute_after_the_previous_one(small):
     storms = {number: row["storms"] for number, row in small["storm", "g"].items() if row["storms"]}
-    assert storms == {0: 1, 5: 1}  # of four and more than a minute apart there are some, too
+    assert storms == {0: 1, 5: 1}  # some series have four rebalances or longer pauses
 
 
 def test_a_wrong_time_makes_no_more_rows_than_a_year_has_hours(small):
-    assert len(small["for ever", "g"]) == INTERVAL_HOURS_MAX + 1  # that of the rebalance itself
+    assert len(small["for ever", "g"]) == INTERVAL_HOURS_MAX + 1  # the hour of the rebalance itself
     assert max(small["for ever", "g"]) == 3 * 366 * 24 - 1
-    # The future is not over, and a stall of longer than that counts as one.
+    # Future hours do not count, and longer stalls are limited.
     assert len(small["tomorrow", "g"]) == 2 * INTERVAL_HOURS_MAX + 1
     assert sum(row["stalled_partition_seconds"] for row in small["tomorrow", "g"].values()) == pytest.approx(1e3)
 
 
-def test_many_random_histories_are_as_plain_python_has_them(spark):
-    # A cluster each, so that each ends at a time of its own.
+def test_many_random_histories_agree_with_plain_python(spark):
+    # One cluster per history, so that each has its own end.
     histories = {f"c{seed}": [*random_history(seed, group="g", cluster_id=f"c{seed}")] for seed in range(50)}
     histories = {cluster_id: events for cluster_id, events in histories.items() if events}
     for number, (cluster_id, events) in enumerate(histories.items()):
@@ -231,7 +231,7 @@ HISTORIES = {
 }
 
 
-def test_the_sums_are_those_that_an_observer_counts(spark):
+def test_the_sums_equal_an_observers_counters(spark):
     counted, events = {}, []
     for name, history in HISTORIES.items():
         tracker = Tracker(name)

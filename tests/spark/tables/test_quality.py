@@ -27,7 +27,7 @@ def history():
         generation(MONDAY_MS + 2_000, 2, TWO, stall=(0.2, 0.8)),
         aborted(MONDAY_MS + 9_000, 4, 2),
         generation(MONDAY_MS + 9_000, 5, ONE, stall=(0.3, 0.6)),
-        generation(MONDAY_MS + 9_500, 5, ONE),  # a static member came back
+        generation(MONDAY_MS + 9_500, 5, ONE),  # a static member returned
         gone(MONDAY_MS + 20_000),
         generation(MONDAY_MS + 30_000, 3, ONE),
         generation(MONDAY_MS + 40_000, 9, ONE, group="epochs", group_type=GroupType.CONSUMER),
@@ -61,7 +61,7 @@ def results(whole):
     return expectations(whole, NOW_MS)
 
 
-def test_whole_tables_meet_all_expectations(results):
+def test_correct_tables_meet_all_expectations(results):
     rows = results.collect()
     assert [row for row in rows if row["failed"]] == []
     assert all(row["checked"] for row in rows)
@@ -73,7 +73,7 @@ def test_whole_tables_meet_all_expectations(results):
 
 
 def damaged(whole, name, **columns):
-    """The tables with one row's columns set to SQL expressions, and only those that are looked at with it."""
+    """The tables with one row's columns set to SQL expressions, and only the related tables."""
     key = "event_id" if "event_id" in whole[name].columns else "group"
     victim = whole[name].where("`group` = 'g'").agg(F.min(key)).first()[0]
     changed = {
@@ -106,8 +106,8 @@ def failures(tables):
     return {(row["table"], row["expectation"]): row for row in expectations(tables, NOW_MS).collect() if row["failed"]}
 
 
-def test_each_damage_is_found_by_the_expectation_that_is_for_it(whole):
-    # All at once: each is found by its own, and none of the others can hide it.
+def test_each_damage_is_found_by_its_expectation(whole):
+    # All damages at once: each is found by its own expectation, independent of the others.
     tables = whole
     for name, columns in DAMAGE.values():
         tables = damaged(tables, name, **columns)
@@ -119,7 +119,7 @@ def test_each_damage_is_found_by_the_expectation_that_is_for_it(whole):
     assert {(row["table"], row["expectation"]) for row in broken(found.values())} >= DAMAGE.keys()
 
 
-def test_a_key_that_is_there_twice_or_missing_is_found(whole):
+def test_a_duplicate_or_missing_key_is_found(whole):
     twice = {name: frame.unionByName(frame.limit(1)) for name, frame in whole.items()}
     assert {table for table, name in failures(twice) if name == "keys are unique"} == whole.keys()
     nobody = {"members": damaged(whole, "members", member_id="NULL")["members"]}
@@ -135,7 +135,7 @@ def test_a_missing_generation_is_a_warning_that_names_it(spark):
     assert broken([row], strict=True) == [row]
 
 
-def test_an_event_that_an_earlier_release_stored_and_that_cannot_be_a_row_is_left_out_and_counted(spark, whole):
+def test_an_old_event_that_cannot_be_a_row_is_omitted_and_counted(spark, whole):
     shared = whole["generations"].where("`group` = 'shared'").first()["event_id"]
     spoilt = F.when(F.col("event_id") == shared, F.expr("replace(body, '\"epoch_kind\"', '\"news\"')"))
     events = whole["events"].withColumn("body", F.coalesce(spoilt, "body"))
@@ -191,7 +191,7 @@ def advised(spark, damage):
     return {name: frame(name) for name in ADVISED}
 
 
-def test_what_is_advised_is_checked_too(spark):
+def test_tables_of_advice_are_checked(spark):
     assert failures(advised(spark, {})) == {}
     found = failures(advised(spark, ADVICE_DAMAGE))
     assert found.keys() == ADVICE_DAMAGE.keys()

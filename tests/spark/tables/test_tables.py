@@ -34,7 +34,7 @@ def p50s(tables):
     return {(row["group"], row["hour_of_week"]): row["stall_p50"] for row in tables.read("baselines").collect()}
 
 
-def test_a_folder_may_be_named_from_where_one_is(spark, tmp_path, monkeypatch):
+def test_a_folder_may_be_a_relative_path(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tables = DeltaTables(spark, "here")
     tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
@@ -42,7 +42,7 @@ def test_a_folder_may_be_named_from_where_one_is(spark, tmp_path, monkeypatch):
     assert DeltaTables(spark, "s3a://bucket/there/").path("events") == "s3a://bucket/there/events"
 
 
-def test_writers_at_the_same_time_lose_nothing_and_write_nothing_twice(tables):
+def test_concurrent_writers_lose_and_duplicate_nothing(tables):
     def merge(number):
         tables.merge("baselines", frame(tables, baseline("all", 0, 1.0), baseline(f"g{number}", 0, float(number))))
 
@@ -53,7 +53,7 @@ def test_writers_at_the_same_time_lose_nothing_and_write_nothing_twice(tables):
     assert p50s(tables) == {("all", 0): 1.0} | {(f"g{number}", 0): float(number) for number in range(4)}
 
 
-def test_a_table_of_a_newer_release_is_read_as_far_as_this_one_knows_it(tables):
+def test_known_columns_of_a_newer_releases_table_are_read(tables):
     tables.overwrite("baselines", frame(tables, baseline("g", 1, 1.0)))
     path = tables.path("baselines")
     newer = tables.spark.read.format("delta").load(path).selectExpr("*", "1 AS added")
@@ -63,7 +63,7 @@ def test_a_table_of_a_newer_release_is_read_as_far_as_this_one_knows_it(tables):
     assert p50s(tables) == {("g", 1): 5.0, ("g", 2): 6.0}
 
 
-def test_a_table_of_an_older_release_gets_the_columns_that_it_lacks(tables):
+def test_a_table_of_an_older_release_gets_missing_columns(tables):
     path = tables.path("baselines")
     frame(tables, baseline("g", 1, 1.0)).drop("stall_p99").write.format("delta").save(path)
     assert [row["stall_p99"] for row in tables.read("baselines").collect()] == [None]
@@ -72,7 +72,7 @@ def test_a_table_of_an_older_release_gets_the_columns_that_it_lacks(tables):
     assert found == {1: None, 2: 3.0}
 
 
-def test_a_table_that_is_written_over_keeps_what_must_not_be_null(tables):
+def test_an_overwritten_table_keeps_not_null_constraints(tables):
     nobody = tables.spark.createDataFrame([baseline("g", 1, 1.0)]).withColumns({
         "group": F.lit(None).cast("string"), "hour_of_week": F.lit(1), "samples": F.lit(20).cast("long")
     })  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_table_that_is_written_over_keeps_what_must_not_be_null(tables):
     assert p50s(tables) == {("g", 1): 1.0}
 
 
-def test_a_table_of_another_release_gets_our_columns_when_it_is_written_over(tables):
+def test_an_overwritten_table_of_another_release_gets_our_columns(tables):
     path = tables.path("baselines")
     frame(tables, baseline("g", 1, 1.0)).drop("stall_p99").write.format("delta").save(path)
     tables.overwrite("baselines", frame(tables, baseline("g", 2, 6.0)))
@@ -91,7 +91,7 @@ def test_a_table_of_another_release_gets_our_columns_when_it_is_written_over(tab
     assert tables.spark.read.format("delta").load(path).schema.names == BASELINES.schema.names
 
 
-def test_what_an_older_release_always_knew_may_be_unknown_now(tables):
+def test_columns_not_null_in_an_older_release_may_become_nullable(tables):
     strict = StructType([StructField(field.name, field.dataType, nullable=False) for field in BASELINES.schema])
     DeltaTable.create(tables.spark).location(tables.path("baselines")).addColumns(strict).execute()
     tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
@@ -99,7 +99,7 @@ def test_what_an_older_release_always_knew_may_be_unknown_now(tables):
     assert {row["stall_p99"] for row in tables.read("baselines").collect()} == {3.0, None}
 
 
-def test_small_files_are_joined_and_old_rows_go_only_where_asked(tables):
+def test_small_files_are_compacted_and_old_rows_deleted_only_on_request(tables):
     for day in (1, 2, 3):
         ran_at = dt.datetime(2026, 11, day, tzinfo=dt.UTC)
         row = ("events", f"run {day}", 1, 0, ran_at)
@@ -116,7 +116,7 @@ def test_small_files_are_joined_and_old_rows_go_only_where_asked(tables):
     assert sorted(row["expectation"] for row in tables.read("expectations").collect()) == ["run 2", "run 3"]
 
 
-def test_what_makes_no_sense_is_refused(tables):
+def test_invalid_arguments_are_refused(tables):
     with pytest.raises(PipelineError, match="there is no table 'evnts'"):
         tables.read("evnts")
     with pytest.raises(PipelineError, match="have other columns than the table"):

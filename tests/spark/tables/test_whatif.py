@@ -36,7 +36,7 @@ def of_group(events, group):
 GROUPS = {
     "clustered": clustered(8),
     "cooperative": clustered(6, name="cooperative-sticky", topics=3),
-    # What members say is what Kafka's own sticky says: only its leader's reports show that it was the library's.
+    # Members' user data is the same as with Kafka's own sticky: only the leader's reports show that the library ran.
     "reported": walked(Walk(1, newest=True), STRATEGIES["sticky"], 6),
     **{
         f"walk-{name}-{seed}": walked(Walk(seed, newest=True), STRATEGIES[name], 6)
@@ -48,7 +48,7 @@ HISTORIES = {group: of_group(events, group) for group, events in GROUPS.items()}
 ENDED = of_group(
     [replace(clustered(1)[0], cluster_id="\ud800", members=(), topics={}, assigned=0, unassigned=0)], "ended"
 )
-"""All that retention left of a group is its end: nothing to replay, beside others in the same task.
+"""Retention left only the end of a group, without anything to replay, in a task with other groups.
 
 Its cluster has a name that UTF-8 cannot encode.
 """
@@ -59,7 +59,7 @@ REPORTS = [
 
 
 FORGETFUL = {"range", "roundrobin"}
-"""What these decide does not depend on what was before."""
+"""Strategies whose decisions do not depend on earlier ones."""
 
 
 def study(spark, histories, reports=()):
@@ -78,7 +78,7 @@ def studied(spark):
     frame.unpersist()
 
 
-def test_each_strategys_figures_are_those_of_a_plain_call(studied):
+def test_each_strategys_figures_equal_those_of_a_direct_call(studied):
     found = rows(whatif(studied), "group", "strategy")
     assert len(found) == (len(HISTORIES) + 1) * len(STRATEGIES)
     for group, events in HISTORIES.items():
@@ -96,7 +96,7 @@ def test_each_strategys_figures_are_those_of_a_plain_call(studied):
             assert (row["recorded_assignor"], row["recorded_moved"]) == (expected.assignor, expected.recorded.moved)
 
 
-def test_each_recommendation_is_that_of_a_plain_call(studied):
+def test_each_recommendation_equals_that_of_a_direct_call(studied):
     found = rows(recommendations(studied), "group")
     for group, events in HISTORIES.items():
         expected = recommend(what_if(history_of(events)))
@@ -106,7 +106,7 @@ def test_each_recommendation_is_that_of_a_plain_call(studied):
     assert found[("clustered",)]["strategy"] == "cooperative-sticky"
 
 
-def test_what_the_library_decided_is_repeated(studied):
+def test_decisions_of_the_library_are_repeated(studied):
     for (group, _, _), row in rows(fidelities(studied), "group", "assignor", "implementation").items():
         instrumented = {each.generation for each in REPORTS} if group == "reported" else ()
         (line,) = fidelity(history_of(HISTORIES[group]), instrumented).lines
@@ -141,7 +141,8 @@ def test_a_long_history_comes_in_pieces_that_add_up(spark, monkeypatch, piece_by
 
 
 def summed(figures):
-    """Figures that add up, but for the last digits; who went in one piece and came back in the next did not restart."""
+    """Figures of parts add up except for the last digits; a member that leaves in one part and returns in the next did
+    not restart."""
     named = asdict(figures).items()
     return {name: pytest.approx(value) for name, value in named if not name.startswith(("avoided", "waited"))}
 

@@ -15,7 +15,8 @@ CHANGES = ("topic added", "topic removed", "partition added", "partition removed
 
 
 def fleet(rnd: random.Random, hosts: int, consumers: int, topics: dict[str, int]) -> GroupSubscription:
-    """``hosts`` with as many ``consumers`` each, which have the host's name as client id and the same ``topics``."""
+    """``hosts`` with this number of ``consumers`` each, which have the host's name as client id and the same
+    ``topics``."""
     members = [
         MemberSubscription(f"application{host + 1:02}-{_uuid(rnd)}", tuple(topics))
         for host in range(hosts)
@@ -47,14 +48,14 @@ def owning(group: GroupSubscription, owned: dict[str, TopicPartitions], generati
 
 
 def settled(strategy: Strategy, group: GroupSubscription) -> GroupSubscription:
-    """The group with the assignment that it has after two rebalances."""
+    """The group with its assignment after two rebalances."""
     for generation in (1, 2):
         group = owning(group, dict(strategy.assign(group).target), generation)
     return group
 
 
 def changed(rnd: random.Random, group: GroupSubscription, change: str) -> GroupSubscription:
-    """The group after one of `CHANGES`, the subscribers of a new topic being all members."""
+    """The group after one of `CHANGES`; all members subscribe to a new topic."""
     topics, members = dict(group.topics), list(group.members)
     name = rnd.choice(sorted(topics))
     if change == "topic added":

@@ -22,7 +22,7 @@ KAFKAS_CLASS = {"sticky": "StickyAssignor", "cooperative-sticky": "CooperativeSt
 GROUPS = 1_000
 STEPS = 8
 NEXT_GENERATION = 1_000
-"""A generation newer than any of a walk."""
+"""A generation newer than all of a walk."""
 ROUNDS_MAX = 9
 
 
@@ -47,7 +47,7 @@ class Comparison:
     our_rounds: int = 0
 
     def add(self, group: GroupSubscription, ours: Mapping[str, TopicPartitions], kafkas: Mapping) -> None:
-        """Add one ``group``, whose members claim what they own."""
+        """Add one ``group``, whose members claim their partitions."""
         owners = valid_owners(group)
         mine, theirs = squares_and_moves(group, owners, ours), squares_and_moves(group, owners, kafkas)
         self.groups += 1
@@ -110,7 +110,7 @@ def compare(name: str) -> Comparison:
 
 
 def random_groups(strategy: Strategy) -> Iterator[tuple[GroupSubscription, GroupSubscription]]:
-    """Groups as the leader gets them, and with what their members own. Java refuses a group without members."""
+    """Groups as the leader gets them, with their members' partitions. Java refuses a group without members."""
     left, seed = GROUPS, 0
     while left:
         for stop in Walk(seed, newest=True).stops(strategy, STEPS):
@@ -123,7 +123,7 @@ def random_groups(strategy: Strategy) -> Iterator[tuple[GroupSubscription, Group
 def after_all_rounds(
     strategy: Strategy, assign: Assign, reported: GroupSubscription
 ) -> tuple[Mapping[str, TopicPartitions], int]:
-    """The assignment when nothing is withheld any more, and how many rebalances it took: 1 under the eager protocol."""
+    """The final assignment, and its number of rebalances: 1 under the eager protocol."""
     subscribed = {topic for each in reported.members for topic in each.topics} & reported.topics.keys()
     partitions = sum(reported.topics[topic].partitions for topic in subscribed)
     for rounds in range(1, ROUNDS_MAX + 1):

@@ -1,4 +1,4 @@
-"""Groups whose members run on hosts, and how their assignments spread over these."""
+"""Groups whose members run on hosts, and the spread of their assignments over hosts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class OnHosts:
         self.group = GroupSubscription({topic: TopicMetadata(n) for topic, n in self.topics.items()}, members)
 
     def assigned_by(self, name):
-        """The spread of what a strategy assigns, and its skew."""
+        """The spread and the skew of a strategy's assignment."""
         chosen = strategy(name)
         return self._judged(chosen.assign(self.group), chosen)
 

@@ -1,9 +1,9 @@
 """Computes the best assignment of a group with an integer program, independent of our algorithms.
 
-One variable per partition and subscriber: does it get it? HiGHS (through scipy) finds the assignment with the least sum
-of squared loads, and of those the one with the fewest moves. The least sum of squares is the lexicographically best
-sorted load as well: loads reachable by moving partitions along subscriptions form an M-convex set (Frank and Murota,
-2022, on decreasingly minimal elements); ``test_assignor_optimum`` tries it on groups small enough for every assignment.
+One binary variable per partition and subscriber. HiGHS (through scipy) finds the assignment with the lowest sum of
+squared loads, and among these the one with the fewest moves. The lowest sum of squares is also the lexicographically
+best sorted load: loads reachable by moving partitions along subscriptions form an M-convex set (Frank and Murota, 2022,
+on decreasingly minimal elements); ``test_assignor_optimum`` verifies it for groups that are small enough to enumerate.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def optimum(subscription: GroupSubscription, owners: Mapping[Pair, str]) -> tupl
 
 
 def _solve(slots: list[tuple[Pair, str]], owners: Mapping[Pair, str]) -> list[tuple[Pair, str]]:
-    """The slots that the best assignment takes."""
+    """The (partition, subscriber) pairs of the best assignment."""
     places = {pair: place for place, pair in enumerate(dict.fromkeys(pair for pair, _ in slots))}
     members = {member_id: place for place, member_id in enumerate(dict.fromkeys(member for _, member in slots))}
     most = Counter(member for _, member in slots)

@@ -188,7 +188,8 @@ def dated(strategy: Strategy, subscription: GroupSubscription) -> GroupSubscript
 
 
 def check(strategy: Strategy, subscription: GroupSubscription, assignment: GroupAssignment) -> None:
-    """Check that an assignment is valid, complete and subscribed, and gives no member what another one still holds."""
+    """Check that an assignment is valid, complete and subscribed, and gives no member a partition that another one
+    still owns."""
     ids = {each.member_id for each in subscription.members}
     subscribed = {each.member_id: set(each.topics) for each in subscription.members}
     wanted = {topic for topics in subscribed.values() for topic in topics}
@@ -211,7 +212,7 @@ def check(strategy: Strategy, subscription: GroupSubscription, assignment: Group
     assert set(assignment.unknown_topics) == wanted - {topic for topic, _ in existing}
     assert assignment.standbys.keys() == (ids if strategy.copies else set())
     for member_id, copies in assignment.standbys.items():
-        # What a member gets only in the follow-up rebalance it still has as a copy.
+        # A member that gets a partition only in the follow-up rebalance still has it as a copy.
         assert pairs(copies).isdisjoint(pairs(assignment.members[member_id]))
         assert all(numbers and list(numbers) == sorted(set(numbers)) for numbers in copies.values())
     if strategy.protocol is RebalanceProtocol.EAGER:

@@ -90,14 +90,14 @@ def owners_over_time(timeline):
     for each in timeline.handovers:
         for partition in pairs(each.partitions):
             here = owners.setdefault(partition, set())
-            assert (each.member in here) != each.took, "nobody takes or gives up twice"
+            assert (each.member in here) != each.took, "no member starts or stops a partition twice"
             (here.add if each.took else here.remove)(each.member)
         yield each.at_ms, owners
 
 
 def check(timeline):
     """Check the rules for every timeline."""
-    if not any(each.state == "Dead" for each in timeline.states):  # a deleted group's successor begins anew
+    if not any(each.state == "Dead" for each in timeline.states):  # the numbers of a recreated group restart
         rounds = sorted((*timeline.generations, *timeline.aborted), key=lambda each: each.number)
         for kind in (timeline.generations, timeline.aborted, rounds):
             assert all(one.number < two.number for one, two in itertools.pairwise(kind))

@@ -20,7 +20,7 @@ STATE_FACTOR = "assignment.max.state.factor"
 
 
 def stateful(topics, *members, **config):
-    """A group; ``config`` contains the shared settings, with the last words of their names."""
+    """A group; ``config`` contains the shared settings, by the last words of their names."""
     names = {
         "standbys": STANDBYS,
         "changelogs": CHANGELOGS,

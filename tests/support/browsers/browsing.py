@@ -21,7 +21,7 @@ PATIENCE_S = 60.0
 CLOCK = SystemClock()
 FLAGS = (
     "--headless",
-    "--no-sandbox",  # tests may run as root, where it has none
+    "--no-sandbox",  # Chromium has no sandbox when run as root
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-extensions",
@@ -43,7 +43,7 @@ def browser():
     """A Chromium that ends with the block."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         to_read, to_write = os.pipe(), os.pipe()
-        # Out of the way of 3 and 4, where Chromium expects the pipe's ends.
+        # Move them away from 3 and 4, where Chromium expects the pipe's ends.
         ends = [fcntl.fcntl(each, fcntl.F_DUPFD, 10) for each in (to_read[0], to_write[1])]
         process = subprocess.Popen(
             [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
@@ -51,7 +51,7 @@ def browser():
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=(3, 4, *ends),
-            preexec_fn=lambda: (os.dup2(ends[0], 3), os.dup2(ends[1], 4)),  # noqa: PLW1509 - no lock is taken in it
+            preexec_fn=lambda: (os.dup2(ends[0], 3), os.dup2(ends[1], 4)),  # noqa: PLW1509 - it takes no lock
         )
         for each in (*ends, to_read[0], to_write[1]):
             os.close(each)
@@ -85,7 +85,7 @@ class Browser:
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
-        self._go("about:blank")  # else a mere change behind the # would load nothing
+        self._go("about:blank")  # otherwise a change after the # would load nothing
         self.problems = []
         if url.startswith("http:"):
             self._own = (*self._own[:3], "/".join(url.split("/", 3)[:3]) + "/")

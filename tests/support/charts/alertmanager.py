@@ -56,7 +56,7 @@ class Alertmanager(Server):
 
 
 def documented(folder: Path) -> Path:
-    """Return the configuration that somebody has who follows ``docs/alerts.md``, as a file in ``folder``."""
+    """Return the configuration described in ``docs/alerts.md``, as a file in ``folder``."""
     page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
     (routing,) = re.findall(r"^```yaml\n(route:.*?)^```", page, re.MULTILINE | re.DOTALL)
     inhibition = (ROOT / "alerts" / "alertmanager" / "inhibit.yaml").read_text(encoding="utf-8")
@@ -72,15 +72,15 @@ def binary() -> tuple[Path, Path | None]:
     on_path = [Path(found) for found in map(shutil.which, names) if found]
     found = next((each for each in (*beside, *on_path) if each.exists()), None)
     assert found, f"no Alertmanager beside {AMTOOL}"
-    root = found.parent.parent.parent  # of usr/bin
+    root = found.parent.parent.parent  # the parent of usr/bin
     return (_anywhere(found), root) if (root / _SHARE[1:]).exists() and root != Path("/") else (found, None)
 
 
 def _anywhere(unpacked: Path) -> Path:
-    """Debian's build reads its templates in `_SHARE`: one that was only unpacked looks where it runs."""
+    """Debian's build reads templates from `_SHARE`; an unpacked one reads them relative to its working directory."""
     program = unpacked.with_name("alertmanager-anywhere")
     if not program.exists():
-        here = _SHARE[1:].replace("/prometheus", "//prometheus")  # as long as it was
+        here = _SHARE[1:].replace("/prometheus", "//prometheus")  # with unchanged length
         unfinished = program.with_name(f"{program.name}.{os.getpid()}")
         unfinished.write_bytes(unpacked.read_bytes().replace(_SHARE.encode(), here.encode()))
         unfinished.chmod(0o755)

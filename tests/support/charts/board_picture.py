@@ -1,6 +1,7 @@
 """Draws a board as SVG, with positions, texts and colours from Grafana's own functions.
 
-Only the pen is ours: no Grafana server can be run here. What is not in the answers is not in the picture.
+Only the drawing is ours, because no Grafana server can run here. Data missing in the responses is missing in the
+picture.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 COLUMN, UNIT, GAP = 46, 30, 6
-"""Pixels of a grid's column and row, and between panels."""
+"""Pixels of a grid's column and row, and of the space between panels."""
 
 ROWS_MAX = 7
 NAMES_MAX = 6

@@ -22,7 +22,7 @@ def answers(live: Live, board: dict[str, Any], group: str) -> dict[str, list[dic
 
 
 def _frames(live: Live, panel: dict[str, Any], target: dict[str, Any], group: str) -> list[dict[str, Any]]:
-    step = PICTURE_STEP if panel.get("interval") else 2.0  # of a run of a minute, points each minute would be few
+    step = PICTURE_STEP if panel.get("interval") else 2.0  # a point per minute would be too few for a run of a minute
     expression = filled(target["expr"], live.seconds, step, group)
     asked = live.prometheus
     if target["range"]:

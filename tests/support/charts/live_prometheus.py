@@ -1,6 +1,6 @@
 """A real Prometheus that scrapes observer, sidecar and gateways during the demo, once a session.
 
-Boards and alerts are proved on it: ``live`` is what the run left, and answers questions about any moment of it. The
+Boards and alerts are tested on it: ``live`` is the completed run, and can be queried at any time of it. The
 rules of ``alerts/`` are evaluated while it runs, and their alerts are series (``ALERTS``) like all others.
 """
 
@@ -104,13 +104,13 @@ class Prometheus(Server):
         unfinished.write_text(json.dumps(groups))
         unfinished.replace(self._targets_file)
 
-    # -- questions -------------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------
 
     def answer(self, path: str, **parameters: object) -> Any:
         """The ``data`` of ``/api/v1/PATH``."""
         body = urllib.parse.urlencode(parameters, doseq=True)
         url, data = f"{self.url}/api/v1/{path}", body.encode()
-        if path.startswith("label/") or not parameters:  # such take no POST
+        if path.startswith("label/") or not parameters:  # these endpoints accept no POST
             url, data = f"{url}?{body}", None
         try:
             with LOOPBACK.open(url, data, timeout=ANSWER_SECONDS_MAX) as answer:
@@ -150,7 +150,7 @@ class Moment:
 class Live:
     """The run of the demo, from the start of its first agent (``began``) to ``ended``, Unix times.
 
-    The agents end a moment later, and Prometheus goes on without them.
+    The agents end shortly afterwards, and Prometheus continues without them.
     """
 
     prometheus: Prometheus
@@ -225,4 +225,4 @@ def _note(run: Live, line: str, now: float) -> None:
         run.prometheus.watch(name, JOBS[name.partition("-")[0]], address[2])
     elif reported := ELAPSED.match(line):
         run.moments.append(Moment(now, reported[2]))
-        run.ended = now  # the closing tables come when the agents have ended
+        run.ended = now  # the closing tables are printed after the agents' end

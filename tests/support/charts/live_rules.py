@@ -17,7 +17,7 @@ SHORT: Mapping[str, Mapping[str, Value]] = {
     "KafkaGroupTopicsOnOneHost": {"for": "3s"},
     "RebalanceAgentDown": {"for": "2s", "memory": "10m"},
 }
-"""Alerts on states that the demo shows for seconds, and that matter after minutes."""
+"""Alerts on states that the demo shows for seconds, but that fire after minutes."""
 
 
 def written(folder: Path, interval: str) -> list[Path]:

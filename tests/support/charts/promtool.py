@@ -30,7 +30,7 @@ class Answer:
 
 
 def unlike(series: dict[str, str], answers: Iterable[Answer], folder: Path, interval: str = "1m") -> str:
-    """promtool's errors if queries of these series have other answers; empty if they have exactly these."""
+    """promtool's errors if queries of these series have other results; empty if they have exactly these."""
     test = {
         "interval": interval,
         "input_series": [{"series": name, "values": values} for name, values in series.items()],
@@ -161,7 +161,7 @@ def run(runs: list[Run], folder: Path) -> dict[str, str]:
     sections = re.split(r"^Unit Testing:  (.+)$", said.stdout, flags=re.MULTILINE)[1:]
     verdicts = dict(zip(sections[::2], sections[1::2], strict=True))
     assert set(verdicts) == set(key_of), said.stderr
-    # What failed is reported on standard error, without the file's name: all of it goes with each that failed.
+    # Failures are on standard error without the file's name, so each failed file gets all of it.
     objections = dict.fromkeys((each.key for each in runs), "")
     return objections | {key_of[path]: said.stderr for path, said_of in verdicts.items() if "SUCCESS" not in said_of}
 

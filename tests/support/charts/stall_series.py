@@ -1,4 +1,4 @@
-"""What Prometheus scrapes while a group of 4 members and 12 partitions stands still: a tracker's own values.
+"""The series of a stalled group of 4 members and 12 partitions, from a real tracker.
 
 Times are seconds since `T0`. The stall begins at ``began`` and ends with the record of the next generation.
 """

@@ -25,7 +25,7 @@ def make(root: Path = _ROOT) -> None:
     """Create the cgroup in every hierarchy, because kubelet needs it at its start."""
     for hierarchy in _hierarchies(root):
         for controller in _CONTROLLERS:
-            with contextlib.suppress(OSError):  # of version 1, or not there
+            with contextlib.suppress(OSError):  # of version 1, or absent
                 (hierarchy / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
         (hierarchy / NAME).mkdir(exist_ok=True)
 
@@ -37,12 +37,12 @@ def remove(root: Path = _ROOT) -> None:
     ours = [hierarchy / NAME for hierarchy in _hierarchies(root)]
     while any(each.exists() for each in ours) and clock.monotonic() < end:
         for folder in (folder for each in ours for folder, _, _ in os.walk(each, topdown=False)):
-            with contextlib.suppress(OSError):  # there is one in it that the kernel has not done with
+            with contextlib.suppress(OSError):  # the kernel has not yet removed a process in it
                 Path(folder).rmdir()
         pause.wait(PAUSE_SECONDS)
 
 
 def _hierarchies(root: Path) -> list[Path]:
-    """The only one, of version 2; or those of version 1, each with its controllers."""
+    """The single hierarchy of version 2, or those of version 1, each with its controllers."""
     candidates = [root] if (root / "cgroup.procs").exists() else root.iterdir()
     return [folder for folder in candidates if (folder / "cgroup.procs").exists()]

@@ -48,4 +48,4 @@ class Access:
         }
         path = self.kubeconfig(user)
         path.write_text(json.dumps(config))  # JSON is YAML
-        path.chmod(0o600)  # helm warns of what others may read
+        path.chmod(0o600)  # helm warns of files that others can read

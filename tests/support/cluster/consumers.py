@@ -53,7 +53,7 @@ class Consumers:
     def deploy(self, replicas: int, memory_max: str = "256Mi") -> None:
         """Create a Deployment with pods for injection; return when all of them are ready.
 
-        ``memory_max``: what a consumer may have of memory before the kernel kills it.
+        ``memory_max``: memory limit of a consumer, above which the kernel kills it.
         """
         labels = {"app": "consumer"}
         template = self._pod(labels)

@@ -1,7 +1,7 @@
 """Kubernetes' control plane without a node: real etcd and kube-apiserver on a given address.
 
-Admission, validation, defaults, roles and policies are all there. What controllers do is not: nothing is scheduled, and
-a new namespace has no service account until somebody creates it.
+Admission, validation, defaults, roles and policies are all there. Controllers are missing: nothing is scheduled, and a
+new namespace has no service account until it is created explicitly.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ControlPlane:
         """kubectl's standard output.
 
         Raises:
-            RefusedError: it failed; with what it wrote to its standard error.
+            RefusedError: it failed; the text is its standard error.
 
         """
         return self._call("kubectl", arguments, stdin, user)
@@ -125,7 +125,7 @@ class ControlPlane:
     def dry_run(self, manifests: Sequence[Mapping[str, Any]], namespace: str) -> list[str]:
         """Submit objects without storing them; return the server's answer for each.
 
-        ``namespace`` is that of those which name none.
+        ``namespace``: for objects without one.
 
         Raises:
             RefusedError: one has an unknown field, is not valid, is not admitted, or is warned of.
@@ -137,7 +137,7 @@ class ControlPlane:
             for line in self.kubectl(
                 *("apply", "--namespace", where, "--dry-run=server", "--validate=strict", "--warnings-as-errors"),
                 *("--filename", "-"),
-                # No `List`: kubectl checks its items by itself, and worse.
+                # No `List`: kubectl validates its items itself, less strictly.
                 stdin=documents(each for each in manifests if each["metadata"].get("namespace", namespace) == where),
             ).splitlines()
         ]
@@ -172,7 +172,7 @@ class ControlPlane:
             f"--listen-peer-urls={peers}",
             f"--initial-advertise-peer-urls={peers}",
             f"--initial-cluster=tests={peers}",
-            "--unsafe-no-fsync",  # nobody needs it after a loss of power
+            "--unsafe-no-fsync",  # its data need not survive a loss of power
             "--log-level=warn",
         ]
 
@@ -182,7 +182,7 @@ class ControlPlane:
             f"--bind-address={self.host}",
             f"--advertise-address={self.host}",
             f"--secure-port={self.port}",
-            # There is no Service that leads to loopback.
+            # No Service may lead to loopback.
             f"--endpoint-reconciler-type={'none' if self.host == HOST else 'lease'}",
             f"--tls-cert-file={self.access.server.chain}",
             f"--tls-private-key-file={self.access.server.key}",
@@ -199,7 +199,7 @@ class ControlPlane:
             "--authorization-mode=Node,RBAC",
             "--enable-admission-plugins=NodeRestriction",
             "--allow-privileged=true",
-            # Beta and off by default in 1.34: what the injection of sidecars is made of.
+            # The API of the sidecar injection, beta and off by default in 1.34.
             "--feature-gates=MutatingAdmissionPolicy=true",
             "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
             *self._arguments,

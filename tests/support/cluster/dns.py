@@ -19,7 +19,7 @@ __all__ = ["Dns", "answer"]
 
 PORT = 53
 DATAGRAM_MAX = 512
-TTL_SECONDS = 1  # services come and go with each test
+TTL_SECONDS = 1  # services change with each test
 
 _HEADER = struct.Struct("!6H")
 _TYPE_A, _CLASS_IN, _NAME_ERROR = 1, 1, 3
@@ -30,7 +30,7 @@ Addresses = Callable[[str, str], str | None]
 
 
 def answer(query: bytes, addresses: Addresses) -> bytes | None:
-    """The datagram of the answer; None if it was not a question."""
+    """The datagram of the reply; None if it was no query."""
     if len(query) < _HEADER.size:
         return None
     number, flags, questions, *_ = _HEADER.unpack_from(query)
@@ -55,7 +55,7 @@ def answer(query: bytes, addresses: Addresses) -> bytes | None:
 
 
 def _question(query: bytes) -> tuple[list[str], int] | None:
-    """The name's labels, and where the question ends; None if it is cut off."""
+    """The name's labels, and the end of the query; None if it is truncated."""
     labels, at = [], _HEADER.size
     while at < len(query) and (length := query[at]):
         labels.append(query[at + 1 : at + 1 + length].decode("ascii", "replace"))

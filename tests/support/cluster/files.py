@@ -44,7 +44,7 @@ def write_files(place: Place, kubeconfig: Path) -> None:
     (place.root / "cni" / "10-lab.conflist").write_text(_cni(place), encoding="utf-8")
     write_kubelet(place, EVICTION_BYTES)
     (place.root / "proxy.yaml").write_text(_proxy(kubeconfig), encoding="utf-8")
-    # kubelet gives it to pods of host networks; the others get `clusterDNS`.
+    # kubelet uses it for pods with hostNetwork; the others get `clusterDNS`.
     (place.root / "resolv.conf").write_text(f"nameserver {ADDRESS}\n", encoding="ascii")
 
 
@@ -92,7 +92,7 @@ def _cni(place: Place) -> str:
 
 def _kubelet(place: Place, available: int) -> str:
     # Clients are in this network already: the API server needs no certificate to fetch logs. Disk space and swap are
-    # the machine's business; cgroups may still be of version 1.
+    # not checked; cgroups may still be of version 1.
     return f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration

@@ -1,6 +1,6 @@
 """Builds the node's images without a registry: pause image, a base like ``python:3.11-slim``, ours.
 
-The base is of Debian's packages (mmdebstrap): the same Python, and pip and venv as the official image has them. buildah
+The base consists of Debian's packages (mmdebstrap), with the same Python, pip and venv as the official image. buildah
 then builds the project's own Dockerfile on it.
 """
 
@@ -36,7 +36,7 @@ int main(void) {
   for (;;) pause();
 }
 """
-"""The first process of every pod: it waits, and takes in what other processes leave behind."""
+"""The first process of every pod: it waits, and reaps orphaned processes."""
 
 
 def pause_image(reference: str, target: Path) -> Path:

@@ -16,7 +16,7 @@ from support.cluster.network import ADDRESS
 
 __all__ = ["BOOTSTRAP", "kafka_for_pods"]
 
-PORT, CONTROLLER_PORT = 9092, 9093  # the namespace is ours: nobody else has them
+PORT, CONTROLLER_PORT = 9092, 9093  # no other process uses ports of this network namespace
 BOOTSTRAP = f"{ADDRESS}:{PORT}"
 
 READY_SECONDS_MAX = 120

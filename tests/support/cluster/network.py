@@ -1,7 +1,7 @@
 """The node's network: its own namespace with one address and no route to the outside.
 
-The test process moves in (`Network.enter`), and with it all that it starts: kubelet, containerd, kubectl, Kafka. So
-nothing of the node can meet anything of the machine, and every call may be an ordinary one.
+The test process and all its child processes (kubelet, containerd, kubectl, Kafka) enter it (`Network.enter`). So the
+node cannot conflict with the machine, and calls need no special addresses.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Network:
         """Create the namespace and move this thread into it, with its later children and threads."""
         path = Path("/run/netns", NAME)
         self._home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        _remove(path)  # a killed run's, and nobody knows how far it came
+        _remove(path)  # the rest of a killed run in an unknown state
         _run("ip", "netns", "add", NAME)
         _run("ip", "-netns", NAME, "-batch", "-", text=_LINKS)
         inside = os.open(path, os.O_RDONLY)
@@ -64,7 +64,7 @@ def _remove(namespace: Path) -> None:
 
 
 def _move(namespace: int) -> None:
-    library = ctypes.CDLL(None, use_errno=True)  # os.setns comes with Python 3.12
+    library = ctypes.CDLL(None, use_errno=True)  # os.setns exists since Python 3.12
     if library.setns(namespace, _CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"cannot move into the network namespace {NAME}: {os.strerror(number)}")

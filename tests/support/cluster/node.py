@@ -52,7 +52,7 @@ class Node:
     plane: ControlPlane
 
     def __init__(self, place: Place, images: Sequence[Path]) -> None:
-        """``images``: archives of what pods use, with ``imagePullPolicy: IfNotPresent``."""
+        """``images``: archives of the pods' images; pods need ``imagePullPolicy: IfNotPresent``."""
         self.place = place
         self._images = images
         self._running = contextlib.ExitStack()
@@ -60,10 +60,10 @@ class Node:
 
     def __enter__(self) -> Self:
         """Start everything; returns when the node is ready for pods."""
-        # Built before there is no way out.
+        # Built before the network namespace has no route to the outside.
         programs = {name: kube_tools.program(name) for name in (*OF_A_CONTROL_PLANE, *OF_A_NODE)}
         with contextlib.ExitStack() as started:
-            clean(self.place)  # what a killed run left
+            clean(self.place)  # remains of a killed run
             shutil.rmtree(self.place.root, ignore_errors=True)
             self.place.root.mkdir(parents=True)
             started.callback(shutil.rmtree, self.place.root / "containerd", ignore_errors=True)  # gigabytes; logs stay
@@ -82,7 +82,7 @@ class Node:
         return self
 
     def __exit__(self, *reason: object) -> None:
-        """End everything, the pods first, and leave the machine as it was."""
+        """End everything, the pods first, and restore the machine."""
         self._running.close()
 
     def get(self, *arguments: str) -> Any:
@@ -99,7 +99,7 @@ class Node:
     def evicting_below(self, available_bytes: int) -> Iterator[None]:
         """Make kubelet evict a pod if less memory is available on the node, during a ``with``.
 
-        Kubelet reads its configuration at its start only, so it is started again; pods go on.
+        Kubelet reads its configuration only at start, so it is restarted; pods keep running.
         """
         self._restart_kubelet(available_bytes)
         try:
@@ -112,7 +112,7 @@ class Node:
         write_kubelet(self.place, eviction_bytes)
         self._start_kubelet()
         self._await(self._answers, "kubelet")
-        self._await(self._pods_ready, "kubelet")  # until it has probed them, services lead nowhere
+        self._await(self._pods_ready, "kubelet")  # until it has probed them, services have no endpoints
 
     def _answers(self) -> bool:
         try:
@@ -222,7 +222,7 @@ class Node:
     def _service(self, name: str, namespace: str) -> str | None:
         try:
             return str(self.get("service", name, "--namespace", namespace)["spec"]["clusterIP"])
-        except (RefusedError, subprocess.TimeoutExpired):  # who asked will ask again
+        except (RefusedError, subprocess.TimeoutExpired):  # the caller retries
             return None
 
 

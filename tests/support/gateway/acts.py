@@ -1,4 +1,4 @@
-"""What a gateway did about seats, for tests."""
+"""A gateway's acts on seats, for tests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Held(NamedTuple):
 def held(coordinator, group, topics, config=None):
     """`Held` of a stable group that uses one of our strategies; otherwise None.
 
-    ``topics``: their names. ``config``: settings of the whole group; what a member sets is in its subscription.
+    ``topics``: their names. ``config``: settings of the whole group; members' own settings are in their subscriptions.
     """
     described, metadata = asyncio.run(_asked(coordinator, group, topics))
     name = described.protocol_data
@@ -87,7 +87,7 @@ def _recorded(reported):
     recorded = defaultdict(dict)
     for each in reported:
         if each["kind"] == "generation":
-            # Of a static member that came back there is a second record of the same generation.
+            # A returning static member causes a second record of the same generation.
             recorded[each["generation"]] |= {one["member_id"]: _pairs(one["assigned"]) for one in each["members"]}
     return recorded
 

@@ -57,7 +57,7 @@ class ToyCoordinator:
             return self._joined(version, error, "", None, [])
         member = request.member_id
         if not member:
-            # A static one gets a new id in truth; here it keeps its own, and with it its assignment.
+            # A real coordinator gives a static member a new id; here it keeps its own, and its assignment.
             member = f"member-{request.group_instance_id or next(self._names)}"
             if version >= 4 and request.group_instance_id is None:
                 return self._joined(version, MEMBER_ID_REQUIRED, member, None, [])

@@ -1,7 +1,7 @@
 """Hostile clients and a hostile broker around a running gateway, by seed; and a group that must not fail.
 
-`fuzz` is the target: tests run it for a while, ``python -m support.gateway.fuzz SEED CONNECTIONS`` for as long as one
-likes. What a connection does follows from the seed and its number alone; only the order between connections does not.
+`fuzz` is the target: tests run it for a while, ``python -m support.gateway.fuzz SEED CONNECTIONS`` without a time
+limit. The actions of a connection depend only on the seed and its number; the order between connections is random.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def logged_errors(faults):
 
 
 async def live(port, done, report):
-    """Run a member of a group, and a client that reads much, while the others are hostile."""
+    """Run a member of a group, and a client with large fetches, while the others are hostile."""
     line = await RealBroker.at(f"127.0.0.1:{port}", client_id=NEIGHBOUR)
     member = Client(line, group="neighbours")
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -218,7 +218,7 @@ async def hostile(chance, port):
 
 
 class HostileBroker:
-    """Answers the well-behaved client as a coordinator does, and each other connection by the seed."""
+    """Responds to the well-behaved client like a coordinator, and to other connections depending on the seed."""
 
     def __init__(self, seed):
         self._seed, self._connections = seed, 0

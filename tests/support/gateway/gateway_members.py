@@ -52,7 +52,7 @@ class _Thread(Lines):
             "auto_offset_reset": "earliest",
             "auto_commit_interval_ms": 1_000,
             "heartbeat_interval_ms": 200,
-            "metadata_max_age_ms": 1_000,  # a leader that does not know the topic yet would assign nothing of it
+            "metadata_max_age_ms": 1_000,  # a leader that does not know the topic yet would not assign it
             "session_timeout_ms": 20_000,
             **{name.replace(".", "_"): value for name, value in properties.items()},
         }
@@ -93,8 +93,8 @@ class KafkaPythonMember(_Thread):
         consumer = KafkaConsumer(**self._settings, partition_assignment_strategy=(ASSIGNORS[self._assignor],))
         consumer.subscribe([self._topic], listener=Listener())
         while not self._stop.is_set():
-            # kafka-python forgets a join whose answer takes longer than the poll in which it began, and raises where no
-            # broker can be reached.
+            # kafka-python drops a join whose response takes longer than its poll, and raises without a reachable
+            # broker.
             with contextlib.suppress(KafkaError):
                 self._took(consumer.poll(timeout_ms=1_000))
         consumer.close()
@@ -123,7 +123,8 @@ class AiokafkaMember(_Thread):
             while not self._stop.is_set():
                 self._took(await consumer.getmany(timeout_ms=100))
         finally:
-            # aiokafka calls no listener here. What follows is a commit and LeaveGroup: then a successor may begin.
+            # aiokafka does not call the listener on stop, only a commit and LeaveGroup follow: then a successor may
+            # begin.
             self.take_line("revoked", self._clock.now_ms(), *self.owned)
             await consumer.stop()
 
@@ -158,7 +159,7 @@ def shares(*members):
 
 def read_by(*members):
     """Partition and offset of all records that were read."""
-    return set().union(*(dict(each.read) for each in members))  # copies: members go on reading
+    return set().union(*(dict(each.read) for each in members))  # copies, because members continue to read
 
 
 def described(kafka, group):

@@ -25,7 +25,7 @@ PATIENCE_S = 60
 
 
 class Running:
-    """Events and counters of one gateway; ``acts``: what it did about seats."""
+    """Events and counters of one gateway; ``acts``: its acts on seats."""
 
     def __init__(self):
         self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
@@ -37,7 +37,7 @@ class Running:
         return [each for each in events if all(getattr(each, name) == value for name, value in fields.items())]
 
     def generation(self, group):
-        """The newest generation that a member of the group was shown."""
+        """The newest generation in a response to a member of the group."""
         return max(
             (each.membership.generation for each in self.groups.entries if each.membership.group == group), default=-1
         )

@@ -1,4 +1,4 @@
-"""Clients of a gateway with seats, frame by frame, before the coordinator of the model of seats."""
+"""Clients of a gateway with seats, frame by frame; the coordinator is the model's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
 
 
 class FrameCoordinator:
-    """Answers frames by a `ModelCoordinator`, and those of locks by a `HelperGroup`.
+    """Answers frames with a `ModelCoordinator`, and lock requests with a `HelperGroup`.
 
     ``errors``: request class -> error code of the next answer to it; ``lock_error``: that of all requests for locks.
     """
@@ -50,7 +50,7 @@ class FrameCoordinator:
         self.helper, self.lock_frames, self.lock_error = HelperGroup(), [], None
         self.versions = {68: 1, 69: 1}
         self.model, self.clock, self.errors, self.came = ModelCoordinator(), clock, {}, []
-        self.hidden = False  # described as a group that does not exist, as one of KIP-848 is
+        self.hidden = False  # described as a nonexistent group, like a group of KIP-848
         self.partitions = len(PARTITIONS)
 
     async def __call__(self, message):
@@ -156,9 +156,9 @@ class FrameCoordinator:
 
 
 class SeatGateway:
-    """The group code of one gateway with rules for seats, and its coordinator; time moves by `advance` alone.
+    """The group code of one gateway with rules for seats, and its coordinator; only `advance` moves the time.
 
-    ``beside``: another gateway before the same coordinator, for which time moves as well; ``options``: those of
+    ``beside``: another gateway in front of the same coordinator, with the same time; ``options``: those of
     `SeatingGroups`.
     """
 
@@ -174,7 +174,7 @@ class SeatGateway:
         self.groups = GroupInterceptors(parse_rules(rules), lambda _event: None, self.clock, **more)
 
     async def advance(self, seconds, step=0.25):
-        """Let time pass, and do what becomes due."""
+        """Advance the time, and execute due work."""
         for _ in range(round(seconds / step)):
             self.clock.advance(round(step * 1000))
             for one in (self, self.beside):
@@ -184,13 +184,13 @@ class SeatGateway:
 
 
 async def settle():
-    """Let every task go on until it waits for something else than a turn."""
+    """Run all tasks until each waits for an event."""
     for _ in range(30):
         await asyncio.sleep(0)
 
 
 class SeatClient:
-    """One consumer and its connection, which is the `ClientConnection` of the gateway's code, too."""
+    """One consumer and its connection, which is also the `ClientConnection` of the gateway's code."""
 
     def __init__(self, gateway, client_id="app", version=9, host="127.0.0.1"):
         self.gateway, self.client_id, self.version, self.host = gateway, client_id, version, host
@@ -203,13 +203,13 @@ class SeatClient:
         if gateway.seats is not None:
             gateway.seats.opened(self, client_id)
 
-    # -- what the gateway's code uses ----------------------------------------------------------------------------
+    # -- interface for the gateway's code ----------------------------------------------------------------------------
 
     def hung_up(self):
         return self.gone
 
     async def answered(self):
-        while self.unanswered:  # noqa: ASYNC110 - what changes is no event
+        while self.unanswered:  # noqa: ASYNC110 - there is no event for the change
             await asyncio.sleep(0)
 
     async def ask(self, message):
@@ -222,7 +222,7 @@ class SeatClient:
             raise ConnectionAbortedError("closed")
         return await self._broker(frame)
 
-    # -- what the client does ------------------------------------------------------------------------------------
+    # -- actions of the client ------------------------------------------------------------------------------------
 
     async def send(self, message):
         message.with_header(correlation_id=next(self._numbers), client_id=self.client_id)

@@ -77,7 +77,7 @@ class SpreadGroup(Group):
         return super().start(**properties)
 
     def next_place(self):
-        """That of the oldest member's successor."""
+        """The name of the oldest member's successor."""
         return (self.places[0] + 1) % len(self.gateways)
 
     def end_oldest(self):
@@ -107,7 +107,7 @@ def roll_with_surge(group):
 
 
 def check_right(group):
-    """Each member was replaced, and the gateway finds that this spared what it is to spare."""
+    """Each member was replaced, and the gateway confirms the spared rebalances."""
     acts = group.through.acts
     eventually(lambda: acts.counted["handover", "right"] == MEMBERS, waiting_for=group.state())
     assert acts.counted["keep", "right"] == MEMBERS

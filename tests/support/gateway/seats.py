@@ -1,4 +1,4 @@
-"""Newcomers, groups and their answers for tests of seats."""
+"""Newcomers, groups and their responses for tests of seats."""
 
 from __future__ import annotations
 

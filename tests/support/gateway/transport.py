@@ -54,7 +54,7 @@ def reset(writer):
     writer.transport.abort()
 
 
-class Reset(Exception):  # noqa: N818 - what a test answers with
+class Reset(Exception):  # noqa: N818 - a test's response
     """Break the connection."""
 
 
@@ -223,7 +223,7 @@ def refused(gateway):
 
 async def eventually(condition):
     async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110 - what changes is no event
+        while not condition():  # noqa: ASYNC110 - there is no event for the change
             await asyncio.sleep(0.01)
 
 

@@ -22,7 +22,7 @@ def helm(*arguments: object, stdin: str | None = None) -> str:
     """Helm's output.
 
     Raises:
-        HelmError: it refuses.
+        HelmError: helm failed.
     """
     command = [program("helm"), *map(str, arguments)]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)

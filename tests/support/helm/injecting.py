@@ -27,7 +27,7 @@ SETTINGS = yaml.safe_load((CHART / "files" / "injection.yaml").read_text())
 """Settings that annotations may have."""
 
 EVERY_ANNOTATION = f"injection.annotations={{{','.join(SETTINGS)}}}"
-"""A value of the chart with which all of them count on pods."""
+"""A value of the chart with which all of them take effect on pods."""
 
 RESTRICTED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
@@ -105,7 +105,7 @@ class Injecting:
 def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | None = None) -> Iterator[Injecting]:
     """A release with these ``NAME=VALUE`` and active policies, only for its own namespaces.
 
-    ``labels``: of the pod by which it is known that they are.
+    ``labels``: of the pod that shows that they are active.
     """
     release = f"injection{next(NUMBERS)}"
     if "namespace/agents" not in server.kubectl("get", "namespaces", "--output=name").split():
@@ -119,7 +119,7 @@ def injecting(server: ControlPlane, *values: str, labels: Mapping[str, str] | No
         *values,
     ]
     where = ("--namespace", "agents")
-    # --set has no form for an empty list.
+    # --set cannot express an empty list.
     settings = [part for value in given for part in ("--set-json" if value.endswith("=[]") else "--set", value)]
     server.helm("install", release, CHART, *where, *settings)
     try:
@@ -159,7 +159,7 @@ def environment(of: Mapping[str, Any]) -> dict[str, str]:
 
 
 def without_sidecar(made: Mapping[str, Any]) -> dict[str, Any]:
-    """The pod without the injected parts; fails if one of them is not at its place."""
+    """The pod without the injected parts; fails if one of them is missing."""
     rest: dict[str, Any] = json.loads(json.dumps(made))
     metadata, spec = rest["metadata"], rest["spec"]
     assert metadata["annotations"].pop(MARK)

@@ -1,6 +1,6 @@
 """JSON schemas of Kubernetes' and custom resources for kubeconform, from their definitions.
 
-Objects allow no field that is not defined, which Kubernetes' own documents do not say.
+Objects allow only defined fields, which Kubernetes' own documents do not state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CUSTOM = ("servicemonitors", "podmonitors", "prometheusrules", "scheduledsparkap
 
 
 class _Loader(yaml.CSafeLoader):
-    """Reads a bare ``=``, which had a meaning in old YAML, as text."""
+    """Reads a bare ``=``, which was special in old YAML, as a string."""
 
 
 _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)

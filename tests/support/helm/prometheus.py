@@ -1,7 +1,7 @@
 """The scrape targets of a PodMonitor, as the Prometheus operator would create them.
 
-The operator needs a Prometheus that asks the API server for pods, which Debian's cannot: it is built without that. So
-the selectors are applied here, and Prometheus is reported the addresses.
+The operator needs a Prometheus with discovery of pods, which Debian's build does not have. So this module applies the
+selectors, and Prometheus gets the addresses.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ PORT = 29308
 class Release:
     """A release ``name`` in ``namespace`` whose observer watches ``bootstrap``; ``flags`` are for helm.
 
-    Its objects have that name, too, if it has `rebalance-agent` in it, or `fullnameOverride` among the flags.
+    Its objects have the same name if the name contains `rebalance-agent`, or with `fullnameOverride` in the flags.
     """
 
     node: Node

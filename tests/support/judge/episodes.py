@@ -6,7 +6,7 @@ from judge.evidence.reported import Reported
 from judge.evidence.spans import Span
 
 AT = 100_000
-"""When an episode ends (epoch ms)."""
+"""End of an episode (epoch ms)."""
 
 
 def reported(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
@@ -23,7 +23,7 @@ def reported(number=1, at_ms=AT, lower=1.0, upper=3.0, **more):
 
 
 def span(longest=2.0, *, shortest=None, until=AT, given=None, reason="revoked", **more):
-    """A partition of group ``g`` that stood still for ``longest`` seconds until ``until``."""
+    """A stall of a partition of group ``g`` for ``longest`` seconds until ``until``."""
     first = until - longest * 1000
     last = until - (longest if shortest is None else shortest) * 1000
     given = until if given is None else given

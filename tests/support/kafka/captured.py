@@ -57,7 +57,7 @@ CAPTURED_TOPIC = _capture("captured_topic")
 """Classic and consumer groups, and a migration: few records, whose every event is known."""
 
 EVERY_KIND = _capture("captured_records")
-"""Groups of all four types, with everything that they can do: every kind of record."""
+"""Groups of all four types with every kind of record."""
 
 CAPTURED = tuple((each.key(), each.value()) for each in EVERY_KIND.records)
 """Key and value of each of these; None is a tombstone."""

@@ -6,7 +6,7 @@ import warnings
 import weakref
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python 3.0, while it is imported
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python 3.0 at import
     from kafka.net.inet import KafkaNetSocket
     from kafka.net.transport import KafkaTCPTransport
 
@@ -31,6 +31,5 @@ def _begin_and_close(self, net, sock, *arguments, **options):
     weakref.finalize(self, self._sock.close)
 
 
-# One that is closed while a connection still has something to write ends its selector before the write, and so before
-# the socket is closed.
+# A client that is closed with unwritten data ends its selector before the write, and so before it closes the socket.
 KafkaTCPTransport.__init__ = _begin_and_close

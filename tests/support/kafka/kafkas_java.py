@@ -66,7 +66,7 @@ class KafkasSerde:
     def decode(self, key: bytes, value: bytes | None) -> tuple[Any, int | None, Any] | None:
         """The key, the value's version and the value as Kafka's JSON; None if Kafka does not support the version.
 
-        Of a tombstone the version and the value are None.
+        For a tombstone, version and value are None.
         """
         try:
             record = self._serde.deserialize(java_buffer(key), None if value is None else java_buffer(value))

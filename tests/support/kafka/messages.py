@@ -24,7 +24,7 @@ MESSAGES: tuple[Message, ...] = (
 """All tables."""
 
 FUTURE = "future_"
-"""Prefix of the fields that only messages of the future have."""
+"""Prefix of fields that exist only in future messages."""
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _BASIC: dict[int, st.SearchStrategy[Any]] = {

@@ -13,8 +13,9 @@ CHUNK = 64 * 1024
 class Network:
     """A TCP relay for each (front, behind) port of loopback. Any thread can change its settings.
 
-    ``open``: new connections are let through; ``flowing``: bytes are passed on, else they wait as behind a lost route;
-    ``delay_s``: of every chunk; ``loss``: chance of a chunk to be held back as one that TCP must send again.
+    ``open``: new connections are accepted; ``flowing``: bytes are forwarded, otherwise they wait as behind a lost
+    route; ``delay_s``: delay of every chunk; ``loss``: probability that a chunk is delayed like one that TCP
+    retransmits.
     """
 
     def __init__(self, ways, seed=0, retransmit_s=0.3):
@@ -90,7 +91,7 @@ class Network:
                 self._writers.add(there)
                 await asyncio.gather(self._pass(reader, there), self._pass(back, writer))
         except OSError:
-            pass  # one of the two sides is gone; so is the other then
+            pass  # one side has ended, so end the other one
         finally:
             for each in filter(None, (writer, there)):
                 self._writers.discard(each)

@@ -16,7 +16,7 @@ __all__ = ["KINDS", "PASSWORD", "USER", "Secured", "secured_kafka", "token_endpo
 
 USER = "agent"
 PASSWORD = "not-a-secret"
-"""A password that occurs in no other text of the tests: an output that has it leaks it."""
+"""A password that occurs in no other text of the tests, so every output that contains it is a leak."""
 
 KINDS = (
     "tls",

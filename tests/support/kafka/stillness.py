@@ -1,7 +1,7 @@
-"""Measures whether brokers answer and how late, during tests with time limits of seconds.
+"""Measures the response times of brokers during tests with time limits of seconds.
 
-Now and then a whole machine gets no work done for up to a minute: its kernel shows so of its own threads ("workqueue
-lockup"), sessions run out, and every group has episodes that no table knows of.
+Sometimes a whole machine pauses for up to a minute, including kernel threads ("workqueue lockup"): sessions expire, and
+groups have unexpected episodes.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Stillness:
     def _run(self):
         while not self._stop.is_set():
             asked_ms = self._clock.now_ms()
-            with contextlib.suppress(KafkaException):  # an answer that does not come is a late one
+            with contextlib.suppress(KafkaException):  # a missing response counts as a late one
                 self._admin.list_topics("__consumer_offsets", timeout=GIVEN_UP_S)
             with self._beat:
                 self._beats.append((asked_ms, self._clock.now_ms()))

@@ -22,7 +22,7 @@ def until(condition, patience=PATIENCE):
 
 
 class Application:
-    """Polls, keeps its callbacks and records, and detects records that it must not get."""
+    """Polls, stores callbacks and records, and detects records of other members' partitions."""
 
     def __init__(self, config, topics, *, assignor_config=None, events_url="", on_record=None, **callbacks):
         self.consumer = Consumer(config, assignor_config=assignor_config, events_url=events_url)
@@ -67,7 +67,7 @@ class Application:
         while not self._stop.is_set():
             try:
                 message = self.consumer.poll(0.2)
-            except Exception as error:  # noqa: BLE001 - the test looks at it
+            except Exception as error:  # noqa: BLE001 - the test checks it
                 self.failures.append(error)
                 continue
             if message is None:
@@ -86,7 +86,7 @@ class Application:
                 self._away.clear()
 
     def stall(self):
-        """Do not poll again before `go_on`; returns when the last poll before that has ended."""
+        """Stop polling until `go_on`; returns after the end of the current poll."""
         self._go_on.clear()
         self._stalled.set()
         assert self._away.wait(PATIENCE)

@@ -1,8 +1,8 @@
 """One member of the soak in its own process: ``confluent_member.py CONFIG TOPIC LOG``.
 
-It writes a line for whatever happens, each with one write, so that none is lost with the process: ``record P O`` after
-a record was processed and before its offset is stored, ``stray P O`` for one of a partition that is not its own,
-``generation N``, ``lost N``, and ``error TEXT``. Commands come on standard input: ``slow SECONDS``, ``leave``.
+It writes a line for every event, each with one write, so that none is lost if the process is killed: ``record P O``
+after a record was processed and before its offset is stored, ``stray P O`` for a record of another member's partition,
+``generation N``, ``lost N``, and ``error TEXT``. It reads commands from standard input: ``slow SECONDS``, ``leave``.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def consumer_settings(bootstrap, group, member):
 
 
 class Consumer:
-    """A member in a thread of this process. ``held``: it is processing, and polls afterwards."""
+    """A member in a thread of this process. ``held``: it is processing, and polls again afterwards."""
 
     def __init__(self, bootstrap, group, member):
         from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415 - its import warns
@@ -60,7 +60,7 @@ class Consumer:
         self._stop = threading.Event()
         self._between = threading.Event()
         self._consumer = KafkaConsumer(*member.topics, **consumer_settings(bootstrap, group, member))
-        # A leader without metadata assigns nothing, and rebalances once more when it has it.
+        # A leader without metadata assigns nothing, and causes another rebalance once it has metadata.
         for topic in member.topics:
             assert self._consumer.partitions_for_topic(topic)
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -73,11 +73,11 @@ class Consumer:
                 while not self._free.is_set():
                     self._between.set()
                     self._free.wait(0.1)
-        except Exception as error:  # noqa: BLE001 - the test looks at it
+        except Exception as error:  # noqa: BLE001 - the test checks it
             self.error = error
 
     def hold(self):
-        """Process from now on, until it is released."""
+        """Start processing until released."""
         self._between.clear()
         self._free.clear()
         assert self._between.wait(PATIENCE_S)
@@ -157,7 +157,7 @@ class RealGroup:
         eventually(lambda: all(self.members[name].error for name in refused & self.members.keys()), waiting_for=refused)
 
     def settled(self, names, partitions):
-        """Whether exactly these members own this number of partitions, by their own callbacks as well."""
+        """Whether exactly these members own this number of partitions, also according to their own callbacks."""
         state, owned = self.state()
         if not names:
             return state in {"EMPTY", "DEAD"}
@@ -174,9 +174,10 @@ class RealGroup:
         )
 
     def generations(self):
-        """(number, strategy, name -> partitions) of every generation in the offsets topic, and how often one returned.
+        """(number, strategy, name -> partitions) of every generation in the offsets topic, and the number of static
+        returns.
 
-        A static member that returns has its group's generation written again.
+        A returning static member causes a second record of the same generation.
         """
         found = [
             classic_group(decode_record(message.key(), message.value()))
@@ -220,7 +221,7 @@ def modelled(timeline):
 def run_moves(bootstrap, group, moves, topics, settings):
     """Execute ``moves``, tuples of steps, each when the group is stable after the previous one.
 
-    Real rows and returns (`RealGroup.generations`), and the errors of members that are still there.
+    Returns rows and returns (`RealGroup.generations`), and errors of the remaining members.
     """
     with real_group(bootstrap, group, itertools.chain(*moves)) as real:
         for count in range(1, len(moves) + 1):

@@ -8,7 +8,7 @@ PATIENCE_S = 60
 
 
 class Member:
-    """An instrumented kafka-python consumer, polled by a thread of its own."""
+    """An instrumented kafka-python consumer, polled by its own thread."""
 
     def __init__(self, bootstrap, group, topic, events_url, revoking_s=0.0):
         from kafka.consumer.subscription_state import ConsumerRebalanceListener  # noqa: PLC0415

@@ -1,6 +1,6 @@
 """Java's consumer as a process: ``support.members.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR [KEY=VALUE]...``
 
-It says what happens to it in lines, see `member_lines`. After the line ``hold`` in its standard input it polls no more.
+It prints its events as lines, see `member_lines`. After the line ``hold`` on standard input it stops polling.
 """
 
 from __future__ import annotations

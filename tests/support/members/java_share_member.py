@@ -1,6 +1,6 @@
 """Java's share consumer as a process: ``support.members.java_share_member BOOTSTRAP GROUP TOPIC CLIENT_ID``.
 
-It acknowledges all records with the next poll, and says in lines what it reads, see `member_lines`.
+It acknowledges all records with the next poll, and prints records as lines, see `member_lines`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.members.java_member import CONSUMER, DESERIALIZER, print_line
 
 
 def read_shared(bootstrap, group, topic, client_id, say, stop):
-    """Read records, and acknowledge them with the next poll, until ``stop``; then leave. ``say`` takes each line."""
+    """Read records, and acknowledge them with the next poll, until ``stop``; then leave. ``say`` gets each line."""
     start_java()
     properties = jpype.JClass("java.util.Properties")()
     for name, value in {

@@ -1,6 +1,6 @@
 """librdkafka's consumer as a program, which can be killed: ``BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR NAME=VALUE...``.
 
-It prints the lines of `member_lines`, and ends when its standard input does.
+It prints the lines of `member_lines`, and ends at the end of standard input.
 """
 
 from __future__ import annotations

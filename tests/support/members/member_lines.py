@@ -1,7 +1,7 @@
 """Members of other clients as processes that print lines with their assignments and records.
 
 A line is a word and numbers: ``assigned MS P...``, ``revoked MS P...``, ``lost MS P...`` from the callbacks, ``read
-MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end when their standard input does.
+MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end at the end of standard input.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ProcessMember(Lines):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C must not reach it
         )
         self._threads = [
             threading.Thread(target=self._listen, daemon=True),
@@ -88,7 +88,7 @@ class ProcessMember(Lines):
         return self._process.pid
 
     def hold(self):
-        """Poll no more (Java's consumer alone)."""
+        """Stop polling (Java's consumer only)."""
         self._process.stdin.write("hold\n")
         self._process.stdin.flush()
 

@@ -32,7 +32,7 @@ def create_topic(kafka, partitions, name=None):
     name = name or f"made-{next(NUMBER)}"
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     admin.create_topics([NewTopic(name, partitions, 1)])[name].result(PATIENCE)
-    # The controller has made it; the broker that clients ask learns of it a moment later.
+    # The controller has created it; other brokers learn of it a little later.
     until(lambda: name in admin.list_topics(timeout=PATIENCE).topics)
     return name
 
@@ -100,7 +100,7 @@ class Member:
                 records = self.consumer.poll(timeout_ms=self.poll_ms)
                 if self._ledger is not None:
                     self._ledger.record(records)
-        except Exception as error:  # noqa: BLE001 - the test looks at it
+        except Exception as error:  # noqa: BLE001 - the test checks it
             self.error = error
 
     def pause(self):

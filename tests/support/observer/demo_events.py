@@ -76,7 +76,7 @@ def snapshot(member_id, client_id, *partitions):
 
 SPREAD = HostSpreadSummary(topics=81, on_one_host=80, hosts=2, ratio=0.5, clustered_ratio=80 / 81)
 EVENT = generation_event()
-"""Agrees with `COORDINATOR`."""
+"""Equal to the state of `COORDINATOR`."""
 
 SEEN = SeenStep(SLOW, (EVENT,))
 

@@ -34,9 +34,9 @@ def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, waiting_f
 
 
 def answered(ask, seconds=PATIENCE_S, *, refusal=ClusterError):
-    """The result of ``ask()``, which is tried again: a machine can stop for longer than one request waits.
+    """The result of ``ask()``, with retries: a machine can pause for longer than the timeout of a request.
 
-    ``refusal``: the exception after which it is tried again.
+    ``refusal``: the exception that causes a retry.
     """
     answers, refused = [], []
 
@@ -83,7 +83,7 @@ class Watched:
     def metric(self, name, **labels):
         pairs = ",".join(f'{label}="{value}"' for label, value in labels.items())
         series = f"{name}{{{pairs}}}" if pairs else name
-        # Tests ask twenty times a second, and the page of a shared broker has thousands of lines.
+        # Tests send twenty requests per second, and the page of a shared broker has thousands of lines.
         value = f"\n{self.get('/metrics')[1]}".partition(f"\n{series} ")[2]
         return float(value.partition("\n")[0]) if value else None
 
@@ -114,7 +114,8 @@ def running(role):
 @contextmanager
 def observing(bootstrap, *, wait=True, kafka=None, **settings):
     kafka = ({"bootstrap.servers": bootstrap} if bootstrap else {}) | (kafka or {})
-    # No snapshots but where a test is of them: all observers of the session's broker would go on from each other's.
+    # Snapshots only in tests of snapshots: otherwise all observers of the session's broker would continue from each
+    # other's.
     usual = {"listen": "127.0.0.1:0", "settle_seconds": 1, "state_topic": ""}
     chosen = ObserverSettings(kafka=kafka, **{**usual, **settings})
     with running(Observer(chosen, client_properties(chosen.kafka))) as watched:
@@ -220,7 +221,7 @@ def everything(bootstrap, topic):
             if message.error() is None:
                 found.append(message)
             elif message.error().code() == KafkaError._PARTITION_EOF:
-                left -= 1  # others may pass: a connection that broke
+                left -= 1  # others are temporary, such as a broken connection
     finally:
         consumer.close()
     return found

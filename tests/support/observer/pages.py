@@ -45,7 +45,7 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def observer_lags(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """A group that is behind in two topics, of which one has a series of its own."""
+    """A group with lag in two topics, one of them with its own series."""
     topics = (TopicLag("payments", 70, 6.5), TopicLag("refunds", 5, 1.5))
     stuck, catch_up = StuckPartition("payments", 3, 61.0), CatchUp(3, 6, 45.0, 150.0)
     lags = {"orders": GroupLag(75, 6.5, 2.0, topics, stuck, catch_up, has_owned=True)}
@@ -53,7 +53,7 @@ def observer_lags(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """One generation of some group."""
+    """One generation of a group."""
     metrics = PhaseMetrics()
     metrics.on_event(full_view().last_episode)
     return metrics.text(dialect)

@@ -24,7 +24,7 @@ def replica(bootstrap, **settings):
     """``rebalance-agent observe`` as a `Watched` with its ``process``; it is killed at the end."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
-    runner = "rebalance_agent.demo.processes.exit_with_parent"  # it ends with these tests, however they end
+    runner = "rebalance_agent.demo.processes.exit_with_parent"  # it ends with these tests in any case
     command = [sys.executable, "-m", runner, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     command += ["--kafka", f"session.timeout.ms={SESSION_MS}", *flags]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

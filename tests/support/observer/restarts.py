@@ -30,7 +30,7 @@ def numbered(log):
 class Observed:
     """A tracker with its coverage, used as `cluster_watch` uses them; ``position``: the next offset.
 
-    ``events``: what it reported. ``base``: what it begins with; none for the first one, which began with the log.
+    ``events``: its published events. ``base``: its snapshot; none for the first one, which started with the log.
     """
 
     def __init__(self, log, before=(), settle_ms=5_000, snapshot_ms=TICK_MS, base=()):
@@ -74,8 +74,8 @@ class Observed:
     def reported(self):
         """Its events by id, without those that do not follow from these records.
 
-        Where a generation does not show its protocol, it is that of the members before, perhaps long before.
-        Deploys and flapping members span many rebalances: what goes on during a restart is recognised anew.
+        The protocol of a generation may follow only from earlier members. Deploys and flapping members span many
+        rebalances, and a restart detects them again.
         """
         history = {"protocol": RebalanceProtocol.UNKNOWN, "flapping": ()}
         facts = (replace(event, **history) if isinstance(event, GenerationEvent) else event for event in self.events)

@@ -17,10 +17,10 @@ def families(text: bytes):
     assert text.endswith(b"\n") or not text, "the last line has no end"
     decoded = text.decode()
     headers = [line.split(" ")[2] for line in decoded.split("\n") if line.startswith("# TYPE ")]
-    assert len(headers) == len(set(headers)), "a family comes twice"
+    assert len(headers) == len(set(headers)), "a family is duplicated"
     found = list(text_string_to_metric_families(decoded))
     series = Counter((each.name, tuple(sorted(each.labels.items()))) for family in found for each in family.samples)
-    assert not [key for key, number in series.items() if number > 1], "a series comes twice"
+    assert not [key for key, number in series.items() if number > 1], "a series is duplicated"
     return dict(zip(headers, found, strict=True))
 
 

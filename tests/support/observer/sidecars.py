@@ -12,7 +12,7 @@ from typing import Self
 
 
 class Sidecar:
-    """Accepts posts at ``url``; answers with the statuses of ``script``, then with 204. It keeps the posts."""
+    """Accepts posts at ``url``, and stores them; responds with the statuses of ``script``, then with 204."""
 
     def __init__(self, *script: int) -> None:
         self.bodies: list[bytes] = []
@@ -58,7 +58,7 @@ class Sidecar:
 
 
 def reported(sidecar: Sidecar, **fields: object) -> list[dict[str, object]]:
-    """Events that the sidecar took, with these fields, in the order of each process."""
+    """Accepted events with these fields, in the order of each process."""
     with sidecar.changed:
         return [event for event in sidecar.taken if all(event.get(name) == value for name, value in fields.items())]
 

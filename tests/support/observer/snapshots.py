@@ -1,4 +1,4 @@
-"""Kafka as the snapshot store uses it: in memory, with one partition for each topic."""
+"""The part of Kafka that the snapshot store uses, in memory, with one partition per topic."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent with a wrong clock.
 
-FILE says by how many milliseconds it is wrong, and is read again with each look at the clock: so that a running
-agent's clock can be set. APScheduler looks at the same clock by itself.
+FILE contains the clock's offset in milliseconds, and is read at each use of the clock, so that a test can set a running
+agent's clock. APScheduler uses the same clock.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Views and events as trackers and consumers make them, with a value in every field."""
+"""Views and events with a value in every field."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ _MESSAGES = {"/v1/metrics": ExportMetricsServiceRequest, "/v1/traces": ExportTra
 
 
 class Collector:
-    """Answers each export with the next of ``statuses``, then with 200; keeps what it accepted. A context manager."""
+    """Responds to each export with the next of ``statuses``, then with 200; stores accepted exports. A context
+    manager."""
 
     def __init__(self, *statuses, port=0):
         self.statuses, self.requests, self.headers = list(statuses), [], []
@@ -30,7 +31,7 @@ class Collector:
                 self.end_headers()
 
             def log_message(self, *_arguments):
-                """Keep the tests' output short."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
@@ -80,7 +81,7 @@ class Collector:
         ]
 
     def metrics(self):
-        """Name -> the points received last, with the kind of the data."""
+        """Name -> the last received points, with the type of the data."""
         return {
             metric.name: (metric.WhichOneof("data"), list(getattr(metric, metric.WhichOneof("data")).data_points))
             for request in self.requests

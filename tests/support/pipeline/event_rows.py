@@ -84,7 +84,7 @@ def random_history(seed, *, group, cluster_id="c", hours=40, rebalances=60):
     group_type = rng.choice([GroupType.CLASSIC, GroupType.CLASSIC, GroupType.CONSUMER])
     at_ms, number, partitions = MONDAY_MS + rng.randrange(hours * HOUR_MS), 0, rng.randrange(1, 40)
     for _ in range(rng.randrange(rebalances)):
-        # In bursts, now and then, and after hours.
+        # Pauses: in bursts, of minutes, and of hours.
         at_ms += rng.choice([rng.randrange(1, 90_000), rng.randrange(HOUR_MS), rng.randrange(9 * HOUR_MS)])
         fate = rng.random()
         if fate < 0.04 and number:

@@ -7,7 +7,7 @@ import json
 import random
 
 RAW = "\ue000"
-"""Encloses text that stands in a line as it is, without quotes: what `json.dumps` does not write."""
+"""Encloses text that is inserted without quotes, which `json.dumps` cannot write."""
 
 VALUES = (
     None, True, 0, -1, 1, 2**31 - 1, 2**31, 2**63, 10**300, 0.5, -0.0, 1e300, -1e300, 5e-324,

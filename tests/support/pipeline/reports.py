@@ -32,7 +32,7 @@ PARTS = {
     "weighted-sticky": 0.7,
     "cooperative-weighted-sticky": 0.31,
 }
-"""Strategy -> its part of the cost that was recorded: made up, for pictures."""
+"""Strategy -> its share of the recorded cost, invented for pictures."""
 
 
 def report_of(fleet: FleetPlan, *, details=6, rename=None):

@@ -13,7 +13,7 @@ OVER = FROM + 1800
 
 
 def healthy(until, scrape):
-    """What an observer without a fault exports of itself, as far as rules read it."""
+    """An observer's own series without a fault, as far as rules read them."""
     series = {}
     for each in (
         shown("rebalance_agent_build_info", 1, 1, FROM, role="observer", **OBSERVER),

@@ -1,6 +1,6 @@
 """Groups in which one member is bad: killed every 30 s, 12 s in its revoked callback, or suspended.
 
-The first two were tried in a real Grafana, too.
+The first two were also tested in a real Grafana.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WITHOUT_C = {"a": (0, 1, 2, 3, 4, 5), "b": (6, 7, 8, 9, 10, 11)}
 
 
 def killed(until, scrape, every=30):
-    """Three members that do not report; from `FROM` on one is killed ``every`` so many seconds and started again."""
+    """Three members that do not report; from `FROM` on one is killed and restarted every ``every`` seconds."""
     script = Script("killed", "a", "b", "c", session_timeout_ms=10_000)
     for at in range(FROM, until - every, every):
         script.crash(at, "b")
@@ -31,7 +31,7 @@ def killed(until, scrape, every=30):
 def slow_to_revoke(until, scrape, every=180):
     """Three members that report, with a rebalance timeout of 10 s; b takes 12 s in its revoked callback.
 
-    From `FROM` on, c leaves ``every`` so many seconds and is back a minute later. Each time b is removed, and rejoins.
+    From `FROM` on, c leaves every ``every`` seconds and returns a minute later. Each time b is removed, and rejoins.
     """
     play = _SlowToRevoke()
     for at in range(FROM, until - 60, every):
@@ -42,7 +42,7 @@ def slow_to_revoke(until, scrape, every=180):
 
 
 def suspended(until, scrape):
-    """Three members that report; b stands still, is removed at `FROM`, and learns of it 20 s later."""
+    """Three members that report; b is suspended, removed at `FROM`, and learns of it 20 s later."""
     seen = _SlowToRevoke().seen
     members = [member(name, numbers) for name, numbers in WITHOUT_B.items()]
     seen += [listed(FROM * 1000 - 500), listed(FROM * 1000 - 300, "g"), record(FROM * 1000, 2, *members)]
@@ -59,7 +59,8 @@ def _scraped(seen, until, scrape):
 
 
 class _SlowToRevoke:
-    """The observations, rebalance by rebalance; times are seconds, in the notation of `tracking` milliseconds."""
+    """The observations, rebalance by rebalance; times are in seconds, those of the notation `tracking` in
+    milliseconds."""
 
     def __init__(self):
         self.generation, self.has, self.since = 1, ALL, 5_000
@@ -67,7 +68,7 @@ class _SlowToRevoke:
         self.seen += [assigned(name, 5_000, 5_010, 1, numbers) for name, numbers in ALL.items()]
 
     def rebalances(self, at, then, gone=None):
-        """The others wait 10 s for b, go on without it, and it rejoins 2 s later."""
+        """The others wait 10 s for b and continue without it; b rejoins 2 s later."""
         at_ms = at * 1000
         self._commits(at_ms)
         for name, numbers in self.has.items():

@@ -1,4 +1,4 @@
-"""Normal deploys of groups of each kind, in which nothing goes wrong."""
+"""Normal deploys of groups of each kind, without faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _successor_first(name, **spec):
 
 
 def _all_at_once(name, **spec):
-    """All members leave, and 30 s later all are back."""
+    """All members leave, and return 30 s later."""
     script = Script(name, *PODS, **spec)
     script.leave(FROM, *PODS)
     for pod in PODS:
@@ -39,7 +39,7 @@ def _all_at_once(name, **spec):
 
 
 def _static():
-    """Static members are back before their session ends, so that nothing rebalances."""
+    """Static members return within their session, so the group does not rebalance."""
     script = Script("static", *(), session_timeout_ms=60_000)
     for number, pod in enumerate(PODS):
         script.join(1, pod, instance_id=pod)

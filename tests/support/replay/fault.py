@@ -1,4 +1,4 @@
-"""A planted fault, and the ways to make one. Times are seconds since the replay began."""
+"""A planted fault, and functions to create one. Times are seconds since the start of the replay."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from support.replay.script import Script
 __all__ = ["FROM", "LATE", "Fault", "labelled", "of_group", "of_series", "shown"]
 
 FROM = 1020
-"""When the faults begin: until then the groups are quiet, and all counters are scraped at 0."""
+"""Start of the faults: before it the groups are stable, and all counters are scraped at 0."""
 
 LATE = 60
-"""How much later than its ``for`` an alert may fire, and resolve: a scrape and two evaluations."""
+"""Tolerance in seconds for the firing and resolving of an alert after its ``for``: a scrape and two evaluations."""
 
 VALUES = load().alerts
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that goes wrong, and ``alert``, which has to say so.
+    """A fault, and the ``alert`` that must report it.
 
     ``due``: when the alert's condition begins to hold, from which its ``for`` counts. ``over``: when the fault ends.
     ``series``: (until, seconds between scrapes) -> the series that the rules read.
@@ -42,14 +42,14 @@ class Fault:
 
     @property
     def lingers(self):
-        """How long an alert that looks back may fire after the fault, in seconds."""
+        """Seconds for which an alert with a window may fire after the fault."""
         own = VALUES[self.alert]
         window = own.get("short") or ("0s" if "for" in own else own.get("window", "0s"))
         return round(seconds(str(window)) + seconds(str(own.get("keep_firing_for", "0s"))))
 
     @property
     def until(self):
-        """When all is over, in whole minutes."""
+        """End of the replay, in whole minutes."""
         return -(-(self.over + self.lingers + 120) // 60) * 60
 
     def in_cluster(self, until, scrape):
@@ -63,7 +63,7 @@ def labelled(series, cluster):
 
 
 def of_group(alert: str, what: str, due: int, over: int, script: Script, *more, **settings) -> Fault:
-    """What a group's observer exports; ``more``: series of others. ``settings``: those of `Script.series`."""
+    """The series of a group's observer; ``more``: other series. ``settings``: those of `Script.series`."""
 
     def series(until, scrape):
         return script.series(until, scrape, **settings) | _all(more, until, scrape)
@@ -72,7 +72,7 @@ def of_group(alert: str, what: str, due: int, over: int, script: Script, *more, 
 
 
 def of_series(alert: str, what: str, due: int, over: int, *more) -> Fault:
-    """What shows only in these series."""
+    """A fault that is visible only in these series."""
     return Fault(alert, what, due, over, lambda until, scrape: _all(more, until, scrape))
 
 

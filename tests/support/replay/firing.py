@@ -1,4 +1,4 @@
-"""When which alerts fire, by promtool, if the committed rules are evaluated on some series."""
+"""The times at which alerts fire, by promtool, if the committed rules are evaluated on given series."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["Span", "firing"]
 
 RULES = sorted((Path(__file__).parents[3] / "alerts" / "rules").glob("*.rules.yaml"))
 ORDER = [group.name for group in (*GROUPS[1:], GROUPS[0])]
-"""Recording rules come last: in Prometheus, where groups have times of their own, alerts may read the values of the
-evaluation before, too."""
+"""Recording rules are last: in Prometheus, where rule groups have separate times, alerts may also read the previous
+evaluation's values."""
 
 ASKED = 'ALERTS{alertstate="firing"}'
 
@@ -41,7 +41,7 @@ class Span:
 def firing(series, folder, *, until, scrape, evaluation, rules=RULES):
     """The spans of every alert, in the order of time. ``series``: name -> values by the number of the scrape.
 
-    promtool is asked what fires at each evaluation, and expected to find nothing: so its errors name all that fires.
+    promtool gets an empty expectation for each evaluation, so its errors list all firing alerts.
     """
     times = range(0, until + 1, evaluation)
     nothing = [{"expr": ASKED, "eval_time": f"{at}s", "exp_samples": []} for at in times]
@@ -59,7 +59,7 @@ def firing(series, folder, *, until, scrape, evaluation, rules=RULES):
         "group_eval_order": ORDER,
         "tests": [test],
     }
-    path.write_text(json.dumps(content), encoding="utf-8")  # JSON is YAML, and written a hundred times as fast
+    path.write_text(json.dumps(content), encoding="utf-8")  # JSON is YAML, and is written a hundred times faster
     done = subprocess.run([PROMTOOL or "promtool", "test", "rules", path], capture_output=True, check=False, text=True)
     said = done.stdout + done.stderr
     assert done.returncode == 0 or f"expr: {json.dumps(ASKED)}" in said, said

@@ -1,4 +1,4 @@
-"""What Alertmanager sends of the alerts that fire together, with the documented routes and the inhibition rules."""
+"""Alertmanager's notifications for alerts that fire together, with the documented routes and inhibition rules."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def moments(spans):
 
 
 def notified(incidents, folder):
-    """Incident -> what is sent at each of its moments: (receiver, group) -> the alerts that are not inhibited.
+    """Incident -> the notifications at each of its times: (receiver, group) -> the alerts that are not inhibited.
 
-    ``incidents``: name -> spans. Each moment is a cluster of its own, since clusters do not inhibit each other.
+    ``incidents``: name -> spans. Each time is a separate cluster, because clusters do not inhibit each other.
     """
     sets = {f"{name}/{n}": each for name, spans in incidents.items() for n, each in enumerate(moments(spans))}
     firing = [

@@ -1,4 +1,4 @@
-"""The series that the rules read of one group: what an observer and the sidecars export during its history.
+"""The series of one group that rules read, from an observer and sidecars during its history.
 
 A real tracker gets the history's observations, and the observer's own rows read its view at each scrape. Times are
 seconds since the history began, as in promtool.
@@ -32,14 +32,14 @@ READ = frozenset(re.findall(r"\b(?:kafka_rebalance|rebalance_agent)_\w+", _EXPRE
 _ROWS = [row for row in GROUP_ROWS if any(row.name + suffix in READ for suffix in ("", "_sum", "_count"))]
 _COUNTER = re.compile(r"_(total|sum|count)\{")
 _BOUNDS = (*(bound for bound in CALLBACK_BUCKETS if bound >= 1), math.inf)
-"""The buckets that make a difference to a rule on slow callbacks."""
+"""The buckets that a rule on slow callbacks needs."""
 
 _LEAVES_SECONDS = 30
-"""How long a sidecar is scraped after its consumer has left: Kubernetes' default grace period."""
+"""Seconds for which a sidecar is scraped after its consumer has left: Kubernetes' default grace period."""
 
 
 class ScrapedGroup:
-    """Takes the place of a tracker, and reads its group's series at each scrape."""
+    """Wraps a tracker, and reads its group's series at each scrape."""
 
     def __init__(self, name, tracker, since_ms, scrape):
         self.reports = []
@@ -63,7 +63,7 @@ class ScrapedGroup:
 
     @property
     def series(self):
-        """Series -> values by the number of the scrape, without counters that count nothing."""
+        """Series -> values by the number of the scrape, without counters that stay 0."""
         return {
             name: values
             for name, values in self._values.items()
@@ -101,7 +101,7 @@ def _samples(view, now_ms):
 
 
 def callback_series(events, since_ms, scrape, scrapes):
-    """The revoked callbacks that sidecars export, one for each process; 0 at its first scrape, as all its series."""
+    """The sidecars' series of revoked callbacks, one per process; 0 at its first scrape, like all its series."""
     ended, born, gone = defaultdict(list), {}, {}
     for event in events:
         at = (event.timestamp_ms - since_ms) / 1000

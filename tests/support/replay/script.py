@@ -1,4 +1,4 @@
-"""A group whose members join, leave and crash as written, played through the models of its coordinator.
+"""A group whose members join, leave and crash by a script, played through a model of its coordinator.
 
 Times are seconds since the replay began.
 """
@@ -27,7 +27,7 @@ COMMITS_SECONDS = 5
 
 
 class Script:
-    """One group, the steps of its members, and what else an observer sees of it."""
+    """One group, the steps of its members, and further observations of it."""
 
     def __init__(self, name, *members, assignor="range", topics=None, reports=False, kind=GroupType.CLASSIC, **spec):
         """``members`` join at once; ``spec``: how each member behaves, unless `join` says otherwise."""
@@ -55,7 +55,7 @@ class Script:
         self._steps.append(Crash(round(at * 1000), name))
 
     def restart(self, at, name, away=5, **spec):
-        """A member leaves and is back after ``away`` seconds."""
+        """A member leaves and returns after ``away`` seconds."""
         self.leave(at, name)
         self.join(at + away, name, **spec)
 
@@ -66,7 +66,7 @@ class Script:
         self._steps += [TopicGrows(round(learns * 1000), *count) for count in counts.items()]
 
     def hang(self, at, until):
-        """The coordinator says that the group rebalances, and writes no record until it ends."""
+        """The coordinator reports a rebalance, and writes no record until its end."""
         for second in range(at, until):
             asked_ms = self._fleet.since_ms + second * 1000
             shown = ListedGroup(self.name, GroupState.PREPARING_REBALANCE, GroupType.CLASSIC)
@@ -74,7 +74,7 @@ class Script:
         self._more.append(until)
 
     def at(self, at_ms, name):
-        """The process with this name at that time: what a play asks of a calendar's members."""
+        """The process with this name at that time, as `calendar_members` returns it."""
         processes = self._known[name]
         return next((each for each in reversed(processes) if each.born_ms <= at_ms), processes[0])
 
@@ -98,14 +98,14 @@ class Script:
         return sorted(seen, key=seen_ms)
 
     def _again(self, seen, at):
-        """The record of another generation with the members of the last one before."""
+        """The record of another generation with the members of the previous one."""
         at_ms = self._fleet.since_ms + at * 1000
         last = max((each for each in seen if isinstance(each, GroupRecord) and each.seen_ms < at_ms), key=seen_ms)
         value = replace(last.value, generation=last.value.generation + 1, current_state_timestamp_ms=at_ms - 20)
         return replace(last, timestamp_ms=at_ms, seen_ms=at_ms + 3, value=value)
 
     def _commits(self, records, until):
-        """What each member commits while its process runs and until its next generation."""
+        """The commits of each member while its process runs, up to its next generation."""
         crashed = {(step.name, step.at_ms) for step in self._steps if isinstance(step, Crash)}
         records = sorted(records, key=seen_ms)
         for record, following in zip(records, [*records[1:], None], strict=True):

@@ -21,7 +21,7 @@ def _led_slowly(alert, seconds, due, *more):
 
 
 def _again_and_again(alert, every, times, due, what, *, offset=0, commits=False, **spec):
-    """A member leaves or joins ``every`` so many seconds; each time the others stand still for a while."""
+    """A member leaves or joins every ``every`` seconds; each time the others stall."""
     script = Script("orders", "a", "b", **PATIENT, **spec)
     for number in range(times):
         at = FROM + offset + every * number

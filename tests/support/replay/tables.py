@@ -20,7 +20,8 @@ BAD_GROUPS = {
 
 
 def fault_row(fault, spans, sent):
-    """One fault: when its alert fires (seconds since the fault began), how long it stays after it, and what else."""
+    """One fault: when its alert fires (seconds since the fault's start), for how long after its end, and other
+    alerts."""
     (own,) = (span for span in spans if span.alert == fault.alert)
     others = {span.alert for span in spans} - {fault.alert}
     return {
@@ -34,12 +35,12 @@ def fault_row(fault, spans, sent):
 
 
 def group_row(name, spans, sent):
-    """A bad group, and all that fires."""
+    """A bad group, and all firing alerts."""
     return {"what": BAD_GROUPS[name], "fired": _spans_of(spans), "sent": receivers(sent)}
 
 
 def _spans_of(spans):
-    """Alert -> [when it first fires, how many times it does, how long in all], in seconds since `FROM`."""
+    """Alert -> [first time in seconds since `FROM`, number of times, total seconds]."""
     found = {}
     for span in spans:
         first, times, lasted = found.get(span.alert, (span.began - FROM, 0, 0))

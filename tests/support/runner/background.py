@@ -1,4 +1,4 @@
-"""Work that runs at a later time, in the background of other work."""
+"""Commands that run in the background of other work."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ END_S = 10.0
 def in_background(
     commands: Iterable[Sequence[str]], environment: Mapping[str, str]
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Run commands at the priority `NICENESS` during the block, whose end terminates those that still run.
+    """Run commands at the priority `NICENESS` during the block; its end terminates running ones.
 
-    The body gets a process for each. Their output is dropped: a test that needs the result reports that it is missing.
+    The block gets a process for each. Their output is dropped: a test that needs a missing result reports it.
     """
     running: list[subprocess.Popen[bytes]] = []
     try:
@@ -38,7 +38,7 @@ def in_background(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # with all that it starts
+                start_new_session=True,  # including its child processes
             )
             running.append(process)
             _give_way(process.pid)
@@ -59,7 +59,7 @@ def _give_way(pid: int) -> None:
 
 
 def _lower(process: psutil.Process) -> None:
-    with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+    with contextlib.suppress(psutil.Error):  # the process has ended, or the system does not permit it
         process.nice(NICENESS)
 
 

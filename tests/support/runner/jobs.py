@@ -19,7 +19,7 @@ from rebalance_agent.clock import Clock
 
 POLL_S = 0.1
 LOWEST_PRIORITY = 19
-END_S = 10.0  # pytest takes some seconds to end what its fixtures started
+END_S = 10.0  # pytest takes some seconds to end processes of its fixtures
 FAILURE = re.compile(rb"^(?:\x1b\[[\d;]*m)*((?:FAILED|ERROR)\b.*)$", re.MULTILINE)
 """A line of pytest's short summary that names a failed test, with or without colors."""
 COLOR = re.compile(rb"\x1b\[[\d;]*m")
@@ -51,7 +51,7 @@ class Job:
 class Result:
     """The end of a job: its exit status, and its start and end in seconds since the start of the run.
 
-    ``cpu``: seconds of processor time that it took, and those that it started, if it waited for their end.
+    ``cpu``: seconds of processor time, including child processes that it waited for.
     ``failures``: if it failed, pytest's lines about failed tests, else its name; empty if the output was shown at once.
     """
 
@@ -65,9 +65,8 @@ class Result:
 def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
     """Run every job; the jobs of a lane start in their order. Returns the results in the order of the jobs.
 
-    What runs alone writes to the terminal as it goes; the output of jobs that run side by side is shown job by job, as
-    soon as one has ended and all before it. Whatever ends this early (Ctrl-C, SIGTERM) ends the processes first and
-    shows what they said.
+    A single job writes directly to the terminal; the output of parallel jobs is shown job by job, once a job and all
+    before it have ended. An early end (Ctrl-C, SIGTERM) first ends the processes and shows their output.
     """
     start = clock.monotonic()
     at_once = sum(lane.at_once for lane in {job.lane for job in jobs})
@@ -86,7 +85,7 @@ def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
                 runs[shown].show()
                 shown += 1
     except BaseException as error:
-        # The terminal sends Ctrl-C to the whole process group: who was sent it ends by itself, and tidies up.
+        # The terminal sends Ctrl-C to the whole process group, so the jobs end themselves and clean up.
         for run in runs.values():
             run.end(END_S if isinstance(error, KeyboardInterrupt) else 0.0)
         for index in sorted(runs):
@@ -134,7 +133,7 @@ class _Run:
             stderr=self._output and subprocess.STDOUT,
         )
         if job.lane.niceness:
-            with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+            with contextlib.suppress(psutil.Error):  # the process has ended, or the system does not permit it
                 psutil.Process(self.process.pid).nice(min(LOWEST_PRIORITY, psutil.Process().nice() + job.lane.niceness))
 
     def over(self) -> bool:

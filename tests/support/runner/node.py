@@ -22,7 +22,7 @@ INSTALL_SECONDS_MAX = 600
 def packages(name: str = "boards", locked: Path = BOARDS) -> Path:
     """The folder whose ``node_modules`` match the lock in ``locked``; installed at the first use.
 
-    Without a network the test that asks is skipped, unless it runs in CI.
+    Without a network the calling test is skipped, unless it runs in CI.
     """
     lock = (locked / "package-lock.json").read_bytes()
     folder = cache() / f"{name}-{hashlib.sha256(lock).hexdigest()[:16]}"

@@ -1,8 +1,8 @@
 """Pytest plugin: processes share a list of test files; each file runs in one of them.
 
-Every process is given the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating
-a file of its name in that folder, and passes over what another process has claimed. So no durations need be known for
-the processes to end at about the same time, and fixtures of a module are still made once.
+Every process gets the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating a
+file of its name in that folder, and skips files claimed by others. So the processes end at about the same time without
+known durations, and fixtures of a module are created once.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Claims:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """Run the tests of the files that this process can claim, in their order."""
         if session.testsfailed or session.config.option.collectonly:
-            return None  # there is nothing to share
+            return None  # there are no shared files
         mine = filter(self._is_mine, session.items)
         item = next(mine, None)
         while item is not None:
-            following = next(mine, None)  # what both need is not torn down between them
+            following = next(mine, None)  # fixtures that both need are not torn down in between
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             if session.shouldfail:
                 raise session.Failed(session.shouldfail)

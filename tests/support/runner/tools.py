@@ -1,8 +1,8 @@
 """Programs for tests that no wheel contains: from PATH, or unpacked into the user's cache.
 
 promtool comes from Debian's package ``prometheus``, amtool from ``prometheus-alertmanager``, headless Chromium from
-``chromium-headless-shell`` (with those that it needs and that are not installed), unpacked without being installed, so
-nothing is started and no right is needed.
+``chromium-headless-shell`` (with its missing dependencies). They are unpacked without an installation, which starts no
+service and needs no rights.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _unpack(tool: Tool, target: Path) -> bool:
 
 
 def _download(tool: Tool, folder: str) -> bool:
-    # As root, apt drops to a user that may not write here and says so in a warning; the download works all the same.
+    # As root, apt switches to a user that cannot write here, with a warning; the download works anyway.
     packages = _needed(tool.package) if tool.with_needed else [tool.package]
     return bool(packages) and _run(["apt-get", "download", *packages], folder)
 

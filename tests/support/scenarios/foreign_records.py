@@ -1,7 +1,7 @@
 """Records that make the offsets topic hard to read: open transactions, and records of other programs.
 
 Clients with ``client.id=__admin_client`` may produce there. A coordinator that loads its partition again fails at
-records that it cannot read: so they go to a partition without a real group.
+unreadable records, so they are written to a partition without a real group.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def writing_bad_records(bootstrap, groups):
 
 @contextmanager
 def open_transactions(bootstrap, groups, replicas=1):
-    """Offsets of each of these groups in transactions that stay open until the block ends."""
+    """Commit offsets of these groups in transactions that stay open until the block ends."""
     create_topic(bootstrap, "transacted", 1, replicas)
     with ExitStack() as stack:
         for group in groups:
@@ -92,5 +92,5 @@ def open_transactions(bootstrap, groups, replicas=1):
             producer.begin_transaction()
             offsets = [TopicPartition("transacted", 0, 1)]
             producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), PATIENCE_S)
-            stack.callback(producer.abort_transaction, PATIENCE_S)  # raises unless it is still open
+            stack.callback(producer.abort_transaction, PATIENCE_S)  # raises if it is no longer open
         yield

@@ -106,7 +106,7 @@ def _kafka_python(config, timed, stop):
         events_url=config["events_url"],
         **config["settings"],
     )
-    # A consumer that looks at a topic before it subscribes makes kafka-python's leader rebalance twice; not ours.
+    # With a metadata request before the subscription, kafka-python's leader rebalances twice; ours does not.
     for topic in config["topics"]:
         consumer.partitions_for_topic(topic)
     consumer.subscribe(config["topics"], listener=Listener())

@@ -27,9 +27,9 @@ BROKER = {
 }
 """Server properties that shorten a scenario to seconds: a killed member costs a session timeout.
 
-librdkafka 2.16 gives up a heartbeat that is not answered within its interval and half a second, and then goes on as if
-nothing had happened: if the lost answer asked it for partitions, it is never asked again, and the rebalance waits for
-five minutes (KIP-848 wants a full heartbeat after that). So brokers that are busy have two seconds to answer.
+librdkafka 2.16 drops a heartbeat that is not answered within its interval plus half a second, and then continues
+normally: if the lost response requested partitions, the request is never repeated, and the rebalance waits for five
+minutes (KIP-848 requires a full heartbeat after a lost response). So busy brokers have two seconds to respond.
 """
 
 CLASSIC = {"session.timeout.ms": f"{SESSION_S * 1000:.0f}", "heartbeat.interval.ms": "200"}

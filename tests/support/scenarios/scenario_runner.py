@@ -1,7 +1,7 @@
 """Runs scenarios: real members execute the actions of each step, and a real observer publishes their episodes.
 
-A step begins when the group is stable after the step before, as the offsets topic shows. `ScenarioRunner.run` returns
-the results; `step_results` compares them with the expected episodes.
+A step begins when the group is stable after the previous step, according to the offsets topic. `ScenarioRunner.run`
+returns the results; `step_results` compares them with the expected episodes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from support.scenarios.step_results import PartitionStall, StepResult
 from support.scenarios.topic_records import TopicRecords
 
 AT_ONCE = 4
-"""Number of scenarios at the same time: more would wait for each other on two processors."""
+"""Number of concurrent scenarios; two processors are too slow for more."""
 
 KINDS = ("generation", "aborted", "group_gone")
 
@@ -45,7 +45,7 @@ class ScenarioRunner:
     """Runs scenarios on one cluster, with an observer, a sidecar and a reader of their topics."""
 
     def __init__(self, kafka, stack, scenarios, *, accepts=lambda _group: True, **settings):
-        """Create the scenarios' topics long before members join: otherwise a coordinator notices them one by one.
+        """Create the scenarios' topics long before members join, because a coordinator notices new topics one by one.
 
         ``accepts``: whether a name may be used for a group.
         """
@@ -115,7 +115,7 @@ class ScenarioRunner:
                 if again:
                     self._set(scenario)
                 return self.run(scenario)
-            except BaseException as error:  # noqa: BLE001 - the scenario's own test fails with it
+            except BaseException as error:  # noqa: BLE001 - the scenario's own test raises it
                 return error
 
         def run_attempts(scenario):

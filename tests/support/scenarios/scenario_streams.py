@@ -4,7 +4,7 @@ It is one of Kafka Streams. Its group is a streams group, or a classic one with 
 ``group.protocol=classic``; each thread is a member.
 
 Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
-closed when it is given up. There are no internal topics here, whose number of partitions would be set for ever.
+closed when it is given up. There are no internal topics, because their number of partitions could never change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOCK = HERE.parent / "kafka" / "kafka-streams-4.3.0.lock"
 STREAMS = "org.apache.kafka.streams"
 FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LEAVING_S = 60
-"""Maximum seconds to wait for brokers, which may be gone for good."""
+"""Maximum seconds to wait for brokers, which may not return."""
 
 SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 

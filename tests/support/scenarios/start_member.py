@@ -100,7 +100,7 @@ class ProcessMember(PythonMember):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is not for it
+            start_new_session=True,  # Ctrl-C must not reach it
         )
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
@@ -144,7 +144,7 @@ class JavaMember:
     error = None
 
     def __init__(self, command):
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
         self._process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT)
 
     def calls(self):
@@ -161,7 +161,7 @@ class JavaMember:
         """Kill the process."""
         self._end(signal.SIGKILL)
 
-    end = kill  # some of them need half a minute to close when a broker is missing
+    end = kill  # some need half a minute to close without a broker
 
     def _end(self, number):
         self._process.send_signal(number)

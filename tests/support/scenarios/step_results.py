@@ -13,7 +13,7 @@ SILENT = ("share", "streams")
 """Clients whose members do not report their callbacks."""
 
 TOLERANCE_S = 0.1
-"""How far the observer may be from what the members measured."""
+"""Tolerance in seconds between the observer and the members' measurements."""
 
 
 @dataclass
@@ -93,8 +93,8 @@ def stall_differences(runner, scenario, results):
 
     If members do not report their callbacks, the records are used instead: how long a partition had no owner.
 
-    Without reports to the sidecar, the upper bound must hold for what the coordinator's records can show: it learns
-    a little late that a static member leaves for a while, and not when the new owner's callback returns.
+    Without reports to the sidecar, the upper bound must hold for what the coordinator's records can show: it learns of
+    a static member's temporary leave a little late, and not of the return of the new owner's callback.
 
     Busy brokers notice the end of a session late: the tolerance grows with the delay of their answers.
     """
@@ -110,7 +110,7 @@ def stall_differences(runner, scenario, results):
         recorded = max(runner.recorded(scenario, one).seconds for one in stalls) if bound and reported else measured
         late = runner.stillness.late_s(each.started_ms, each.stable_ms)
         tolerance = TOLERANCE_S if late <= TOLERANCE_S else TOLERANCE_S + late
-        upper = stall.get("seconds", math.inf)  # unknown where members have nothing to commit
+        upper = stall.get("seconds", math.inf)  # unknown if members have no records to commit
         if not (stall["lower_seconds"] - tolerance <= measured and recorded <= upper + tolerance):
             seconds = f"measured {measured}, recorded {recorded}"
             yield f"{each.step.actions}: {seconds}, published {stall}, answers {late} s late"

@@ -88,8 +88,8 @@ class TopicRecords:
     def recorded_stall(self, group, number, from_ms, until_ms):
         """The part of a stall that the coordinator's records show: (from, until), of a partition of the only topic.
 
-        From the record in which a static member leaves for a while, or else from its start; until the record that
-        assigns the partition.
+        From the record of a static member's temporary leave, otherwise from the start; until the record that assigns
+        the partition.
         """
         with self._lock:
             records = self._groups[group]
@@ -100,7 +100,7 @@ class TopicRecords:
     def unowned(self, group, from_ms, until_ms):
         """Periods of partitions, or of a streams group's tasks, without an owner: (partition, from, until).
 
-        Only of groups whose coordinator assigns, and only periods that ended in that time.
+        Only for groups whose coordinator assigns, and only for periods that ended in that time.
         """
         with self._lock:
             return [each for each in self._groups[group].unowned if from_ms <= each[2] <= until_ms]
@@ -113,7 +113,7 @@ class TopicRecords:
         return [number for index, number in enumerate(numbers) if number not in numbers[max(0, index - 1) : index]]
 
     def has_report(self, group, client_id, kind, since_ms):
-        """Whether a member has reported such a callback with this end or a later one, within a millisecond."""
+        """Whether a member has reported such a callback with this end (within a millisecond) or a later one."""
         return any(
             event["kind"] == "member"
             and (event["client_id"], event["callback"]) == (client_id, kind)
@@ -207,7 +207,7 @@ class _GroupRecords:
             return
         revoking = [
             member for member in group.members if not pairs(member.owned) <= pairs(member.assigned)
-        ]  # in a cooperative group: the next generation assigns what they revoke
+        ]  # in a cooperative group the next generation assigns revoked partitions
         cooperative = (group.protocol or "").startswith("cooperative")
         self.stable = not (cooperative and revoking)
         if not cooperative:

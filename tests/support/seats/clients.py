@@ -1,4 +1,4 @@
-"""Clients of the model: they know nothing of seats, and act on the responses as Kafka's clients do."""
+"""Clients of the model: they do not know seats, and react to responses like Kafka's clients."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from support.seats.coordinator import (
 
 HEARTBEAT_SECONDS = 1.5
 KNOWN_ERRORS = {NONE, NOT_COORDINATOR, ILLEGAL_GENERATION, INCONSISTENT, UNKNOWN, REBALANCING, MEMBER_ID_REQUIRED}
-"""What a dynamic member may be shown."""
+"""Error codes that a dynamic member may get."""
 
 
 @dataclass(eq=False)
 class ModelClient:
     """One process with one consumer, behind ``gateway`` (None: a direct connection).
 
-    ``owned``: what it believes to own in ``generation``. ``waiting``: its request that is not answered, as (kind,
-    since). ``inbox``: responses, which it reads unless it is stopped.
+    ``owned``: its partitions in ``generation``, as it believes. ``waiting``: its unanswered request, as (kind, since).
+    ``inbox``: responses, which it reads unless it is paused.
     """
 
     process: int
@@ -54,7 +54,7 @@ class ModelClient:
     seated: bool = False
 
     def step(self, world):
-        """Read responses, then send what is due."""
+        """Read responses, then send due requests."""
         if not self.alive or self.paused:
             return
         if not self.connected:
@@ -108,7 +108,7 @@ class ModelClient:
             self._rejoin(error)
 
     def on_disconnect(self, now, seconds):
-        """The connection is gone; unanswered requests are sent again by another one."""
+        """The connection is gone; unanswered requests are repeated on another one."""
         self.connected, self.reconnect_at, self.waiting = False, now + seconds, None
         self.connection += 1
         self.inbox.clear()
@@ -117,14 +117,14 @@ class ModelClient:
         self.member_id, self.generation, self.owned, self.state, self.seated = "", -1, frozenset(), "out", False
 
     def can_commit(self, coordinator, partition):
-        """Whether its commit for a partition that it believes to own would be taken now."""
+        """Whether the coordinator would now accept its commit for a partition that it believes to own."""
         if not self.alive or partition not in self.owned:
             return False
         return coordinator.commit(self.member_id, self.generation) == NONE
 
     def _rejoin(self, error):
         if error == REBALANCING:
-            self.owned, self.state = frozenset(), "out"  # eager: it gives everything up, and keeps its member id
+            self.owned, self.state = frozenset(), "out"  # eager: it revokes everything, and keeps its member id
         elif error != NOT_COORDINATOR:
             self.lose()
 

@@ -1,7 +1,7 @@
 """The coordinator of one classic group, as far as seats depend on it; the comments number the measured facts.
 
-Every request gives an error code, or calls ``reply`` later. Partitions are dealt out by the model itself when the last
-SyncGroup of a generation is there, so no leader's assignment is needed.
+Every request gives an error code, or calls ``reply`` later. The model itself assigns partitions at the last SyncGroup
+of a generation, so no leader's assignment is needed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ModelMember:
 
 @dataclass
 class ModelCoordinator:
-    """States are empty, preparing, completing and stable. ``fences``: whether fact 9 holds, for a test of the tests."""
+    """States are empty, preparing, completing and stable. ``fences``: whether fact 9 holds; False tests the tests."""
 
     rebalance_timeout: float = 12.0
     state: str = "empty"
@@ -77,7 +77,7 @@ class ModelCoordinator:
         elif member_id:
             self._rejoin(now, member_id, instance_id, profile, reply)
         elif not self._consistent(profile, instance_id):
-            reply(Joined(INCONSISTENT))  # fact 7: the holder is untouched
+            reply(Joined(INCONSISTENT))  # fact 7: the holder is unaffected
         elif instance_id is None:
             self.pending.add(new := self._new_id())
             reply(Joined(MEMBER_ID_REQUIRED, new))
@@ -105,7 +105,7 @@ class ModelCoordinator:
             self._complete()
 
     def heartbeat(self, now, member_id, generation):
-        """Facts 3 and 12: the member id alone counts, from any connection."""
+        """Facts 3 and 12: only the member id counts, from any connection."""
         error = self._check(member_id, generation)
         if error:
             return error
@@ -146,7 +146,7 @@ class ModelCoordinator:
             self._prepare(now)
 
     def fail_over(self, now):
-        """Another broker loads the group as it was last written; what waits is lost."""
+        """Another broker loads the group as last written; waiting requests are lost."""
         for member in self.members.values():
             self._answer(member, Joined(NOT_COORDINATOR))
             self._answer_sync(member, NOT_COORDINATOR)
@@ -194,13 +194,13 @@ class ModelCoordinator:
         new = ModelMember(
             self._new_id() if self.fences else old.member_id,
             old.instance_id,
-            old.profile if self.state == "stable" else profile,  # fact 6: whatever its metadata say
+            old.profile if self.state == "stable" else profile,  # fact 6: with any metadata
             session,
             now,
             process,
             old.partitions,
         )
-        self._answer(old, Joined(FENCED))  # fact 9: only who waits
+        self._answer(old, Joined(FENCED))  # fact 9: only waiting members
         self._answer_sync(old, FENCED)
         del self.members[old.member_id]
         self.members[new.member_id] = new

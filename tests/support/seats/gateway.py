@@ -1,4 +1,4 @@
-"""A gateway of the model: carries out what `GroupSeats` decides, and can be stopped, cut off and killed."""
+"""A gateway of the model: executes the acts of `GroupSeats`, and can be paused, disconnected and killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFIRM_SECONDS = 3.0
 
 
 class ModelGateway:
-    """One gateway. ``inbox``: frames and answers that have arrived; ``outbox``: acts that are not carried out yet."""
+    """One gateway. ``inbox``: received frames and responses; ``outbox``: pending acts."""
 
     def __init__(self, number, world):
         self.number, self.world = number, world
@@ -248,7 +248,7 @@ class ModelGateway:
         self._do(self.seats.lock_answered(instance_id, granted=granted, now=self.world.now))
 
     def _forward(self, client, instance_id, join=None):
-        """Send a JoinGroup, with the instance id of a seat or as it is."""
+        """Send a JoinGroup, with the instance id of a seat or unchanged."""
 
         def answered(joined):
             if connection != client.connection or not client.alive:
@@ -261,7 +261,7 @@ class ModelGateway:
                 self._do(acts)
                 if verdict is JoinAnswer.RESEND:
                     return
-                assert joined.error in (NONE, NOT_COORDINATOR), "the error of a frame that was changed is shown"
+                assert joined.error in (NONE, NOT_COORDINATOR), "the error of a changed frame reached the client"
                 self.joins.pop(join, None)
                 client.seated = joined.error == NONE
                 if client.seated:
@@ -277,7 +277,7 @@ class ModelGateway:
         asked, connection = client.member_id, client.connection
         asked_by = None if self.seats is None else self._newcomer(client)
         if self.seats is not None and connection != client.join_connection:
-            return  # nobody is there any more, and the core will be told so
+            return  # the client is gone, which the core learns separately
         assert instance_id is None or not (asked or client.unfenced), "a frame that may not be changed was changed"
         self.world.coordinator.join(
             self.world.now,

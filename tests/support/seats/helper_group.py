@@ -1,6 +1,6 @@
 """A helper group of locks, as Kafka's coordinator keeps one: heartbeats of static members without subscription.
 
-The answers are those that a real broker gives (``tests/integration/gateway/test_seat_locks.py``).
+The responses are those of a real broker (``tests/integration/gateway/test_seat_locks.py``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Member:
 
 
 class HelperGroup:
-    """Instance id -> member; ``down``: the coordinator moves; ``epoch``: it rises when a member leaves for ever."""
+    """Instance id -> member; ``down``: the coordinator moves; ``epoch``: increases when a member leaves permanently."""
 
     def __init__(self):
         self.members = {}
@@ -75,6 +75,6 @@ class HelperGroup:
         self.members = {name: one for name, one in self.members.items() if one.session_ends > now}
 
     def fail_over(self, now):
-        """Another broker loads the group: it knows the members, and their sessions begin anew."""
+        """Another broker loads the group with its members, and their sessions restart."""
         for member in self.members.values():
             member.session_ends = now + SESSION

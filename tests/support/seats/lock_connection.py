@@ -1,4 +1,4 @@
-"""One gateway's locks on a real broker: a blocking connection that carries out what `GroupLocks` decides."""
+"""One gateway's locks on a real broker: a blocking connection that executes the acts of `GroupLocks`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE_S = 60
 
 
 class LockConnection:
-    """The time is the test's own: nothing here waits for a session or a heartbeat."""
+    """The test sets the time: nothing here waits for a session or a heartbeat."""
 
     def __init__(self, bootstrap, group, restored=()):
         self.group, self.now = group, 0.0
@@ -45,7 +45,7 @@ class LockConnection:
         return read_heartbeat_answer(self.exchange(heartbeat_frame(self.group, beat, next(self.numbers), "gateway")))
 
     def do(self, acts):
-        """Carry out acts, and those that follow from their answers: what became of the locks."""
+        """Execute acts, and those that follow from responses; return the changes of locks."""
         changes, acts = [], list(acts)
         while acts:
             act = acts.pop(0)
@@ -67,7 +67,7 @@ class LockConnection:
         return self.do(self.locks.due(self.now))
 
     def description(self):
-        """The helper group's, as the broker sends it."""
+        """The helper group's description from the broker."""
         return self.exchange(encode_describe(next(self.numbers), "gateway", [helper_group(self.group)]))
 
     def holders(self):

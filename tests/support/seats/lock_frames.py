@@ -1,4 +1,4 @@
-"""Answers the frames of locks by the model of a helper group, as a broker with groups of KIP-848 does."""
+"""Answers lock requests with the model of a helper group, like a broker with groups of KIP-848."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def is_of_locks(frame):
 
 
 def answer(frame, helper, now, error=None):
-    """The response to a request for locks; ``error``: with which all of them are refused."""
+    """The response to a lock request; ``error``: the error code of every response."""
     if read_head(frame).api_key == DESCRIBE_KEY:
         return _description(frame, () if error else helper.described(now), error)
     asked = decode_heartbeat(1, frame)

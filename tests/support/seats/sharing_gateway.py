@@ -1,4 +1,4 @@
-"""A gateway of the model whose locks are those of the product: `SeatLocks`, before a helper group."""
+"""A gateway of the model with the product's own locks, `SeatLocks`, and a helper group."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.seats.gateway import ModelGateway
 
 
 class SharingGateway(ModelGateway):
-    """``sees_others``: whether it has locks at all."""
+    """``sees_others``: whether it uses locks."""
 
     sees_others = True
 
@@ -61,7 +61,7 @@ class SharingGateway(ModelGateway):
         return replace(self._roster(), free=free, waiting=waiting)
 
     def _tell(self, acts):
-        """Send requests for locks, whose answers come with the next step, and pass changes on."""
+        """Send lock requests, whose responses arrive with the next step, and pass on changes."""
         for act in acts:
             if isinstance(act, LockChange):
                 self._do(self.seats.lock_answered(act.instance_id, granted=act.granted, now=self.world.now))

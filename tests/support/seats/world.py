@@ -1,4 +1,4 @@
-"""The world of the model: one coordinator, two gateways, clients, locks; and what must hold in it."""
+"""The world of the model: one coordinator, two gateways, clients, locks; and its invariants."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class World:
             client.on_disconnect(self.now, seconds)
 
     def expire_locks(self):
-        """All locks expire, though gateways and members go on."""
+        """All locks expire, although gateways and members continue."""
         self.locks.held.clear()
         self.helper.members.clear()
 
@@ -140,7 +140,7 @@ class World:
         self.clients = [one for one in self.clients if one.alive]
 
     def later(self, seconds, what):
-        """Do something after some time."""
+        """Execute an action after some time."""
         self._planned.append((self.now + seconds, what))
 
     # -- faults, each for a while ------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class World:
             gateway.kill()
             self.later(seconds, gateway.restart)
 
-    # -- what must hold ----------------------------------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------------------------------
 
     def check(self):
         for check in (self.check_owners, self.check_holds, self.check_errors, self.check_vacant):
@@ -183,33 +183,33 @@ class World:
         assert not any(one.unfenced and one.seated for one in self.clients)
 
     def check_holds(self):
-        """Nobody is held longer than the setting and its own client allow, unless the gateway itself stands still."""
+        """No newcomer is held longer than the setting and its client allow, unless the gateway itself is paused."""
         longest = self.settings.hold_seconds + self.settings.admission_seconds
         for gateway in self.gateways:
             if gateway.paused or not gateway.up:
                 continue
             for join, since in gateway.arrived.items():
                 if (client := gateway.joins.get(join)) is not None:
-                    since = max(since, gateway.resumed_at)  # noqa: PLW2901 - it could do nothing before
+                    since = max(since, gateway.resumed_at)  # noqa: PLW2901 - it could not act before
                     assert self.now - since <= min(longest, client.patience) + 2 * TICK, "held too long"
 
     def check_errors(self):
-        """No client is shown an error that a dynamic member does not know."""
+        """No client gets an error that dynamic members do not know."""
         for client in self.clients:
             assert client.shown <= KNOWN_ERRORS, "an error that no dynamic member knows"
 
     def check_vacant(self):
-        """Members whose process has ended make others wait for one session at most, as after a crash."""
+        """Members whose process has ended delay others by at most one session, as after a crash."""
         if self.coordinator.state != "preparing":
             return
         since = self.coordinator.preparing_since
         for member in self.coordinator.members.values():
             if member.reply is None and member.process in self.ended:
                 waited = self.now - max(since, self.ended[member.process])
-                assert waited <= SESSION + self.settings.keeper_seconds + 2 * TICK, "a vacant member is waited for"
+                assert waited <= SESSION + self.settings.keeper_seconds + 2 * TICK, "others wait for a vacant member"
 
     def check_recovered(self):
-        """Healed and left alone, the group is stable, and each partition has one living owner."""
+        """After all faults have ended, the group is stable, and each partition has one living owner."""
         if self.checks is not None and "check_recovered" not in self.checks:
             return
         assert self.coordinator.state in ("stable", "empty"), "not recovered: the group is not stable"
@@ -225,7 +225,7 @@ class World:
         self._planned.clear()
 
     def lose_gateways(self):
-        """Both gateways and all their clients end, and never come back."""
+        """Both gateways and all their clients end permanently."""
         for gateway in self.gateways:
             gateway.kill()
         for client in self.clients:

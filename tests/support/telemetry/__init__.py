@@ -1,1 +1,1 @@
-"""What clients push by client telemetry (KIP-714), and their requests."""
+"""Client telemetry (KIP-714): pushed metrics and requests of clients."""

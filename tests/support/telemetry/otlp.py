@@ -32,7 +32,7 @@ def attribute(name, value):
 
 
 def gauge(name, *values):
-    """A metric of a scope; an int is written as one."""
+    """A metric of a scope; integers are written as such."""
     points = b"".join(field(1, _point(value)) for value in values)
     return field(2, field(1, name) + field(3, "ms") + field(5, points))
 

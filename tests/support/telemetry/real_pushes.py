@@ -1,6 +1,6 @@
 """Pushes of real clients: a Java consumer (4.3.0) and confluent-kafka (2.16.1), members of the group ``g``.
 
-They were captured behind a gateway before an embedded broker, and are compressed here by gzip.
+They were captured at a gateway in front of an embedded broker, and are compressed here with gzip.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Group:
             self._observe(tick(self.at * 1_000))
 
     def runs(self, name, image, workload="orders", process=None):
-        """The member's sidecar reports where it runs."""
+        """The member's sidecar reports its pod and node."""
         at_ms = self.at * 1_000 + 900
         reported = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
         where = Workload(f"pod-{name}", "node", workload, image)

@@ -32,8 +32,8 @@ class _Member:
 class EpochCoordinator:
     """One group on one topic. Every step is one batch of records with one timestamp, as on a broker.
 
-    ``reached``: the epochs that all members have reached, in order. A share group's members take what they are given at
-    once; those of a streams group have tasks of one subtopology.
+    ``reached``: the epochs that all members have reached, in order. A share group's members own partitions as soon as
+    they are assigned; those of a streams group have tasks of one subtopology.
     """
 
     def __init__(self, partitions, group="g", *, at=1_000, group_type=GroupType.CONSUMER):
@@ -108,7 +108,7 @@ class EpochCoordinator:
         for place, name in enumerate(names):
             share = {number for number in self._partitions if number % len(names) == place}
             if self._type is GroupType.SHARE:
-                share.add(0)  # everybody has the first one
+                share.add(0)  # all members have the first topic
             if self._targets.get(name) != share:
                 self._targets[name] = share
                 yield self._write(MemberTarget(self._named(share)), name)
@@ -136,7 +136,7 @@ class EpochCoordinator:
             yield self._current(name)
 
     def _note_reached(self):
-        """An epoch without members counts only if the group had some since it last came to rest."""
+        """An epoch without members counts only if the group had members since its last stable state."""
         if self._is_reached():
             if (self._members or self._peopled) and self._epoch not in self.reached:
                 self.reached.append(self._epoch)

@@ -13,7 +13,7 @@ STEPS = st.lists(st.sampled_from(["next", "next", "next", "back", "jump", "empty
 def group_records(draw, group):
     """Records of one group: eager or cooperative, with gaps in its numbers, emptied, created again, deleted.
 
-    Members may be static, and then come back within a generation under other ids.
+    Members may be static, and then return within a generation under other ids.
     """
     cooperative, static = draw(st.booleans()), draw(st.booleans())
     protocol = "cooperative-sticky" if cooperative else "range"
@@ -40,7 +40,7 @@ def _shares(draw, had):
     number = draw(st.integers(1, 3))
     shares = {f"m{each}": tuple(range(each, 4, number)) for each in range(number)}
     if any(had.get(name) for name in shares) and draw(st.booleans()):
-        # What moves is withheld for a follow-up.
+        # Moved partitions are withheld for a follow-up.
         shares = {name: tuple(each for each in parts if each in had.get(name, ())) for name, parts in shares.items()}
     return shares
 

@@ -18,6 +18,6 @@ def numbers_of(counters):
         elif isinstance(value, StallHistogram):
             flat[each.name] = (*value.counts, value.sum_seconds)
         else:
-            # None: nobody counts it yet.
+            # None: not counted yet.
             flat[each.name] = value or 0
     return {key: value if isinstance(value, tuple) else (value,) for key, value in flat.items()}

@@ -27,13 +27,13 @@ T0 = 1_700_000_000_000
 SESSION_MS = 15_000
 REBALANCE_MS = 30_000
 SILENT_MS = SESSION_MS + REBALANCE_MS
-"""How long (ms) a member may have stood still when it is removed."""
+"""Maximum stall in ms of a member that is removed."""
 WHOLE = Backfilled(T0, frozenset({0}))
 """The observation that all records of the groups were read."""
 
 
 def member(name, assigned=(), *, owned=(), topics=("t",), instance=None, user_data=None, client=None, topic="t"):
-    """A member ``name`` with partitions of ``topic``; its id says nothing about its instance."""
+    """A member ``name`` with partitions of ``topic``; its id is independent of its instance id."""
     return Member(
         member_id=name,
         instance_id=instance,
@@ -137,14 +137,14 @@ B_GONE = (
     listed(82_990, "g"),
     record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990),
 )
-"""Observations after b is gone: polls show the rebalance from 80.2 s on, and a has all partitions at 83 s."""
+"""Observations after b's departure: polls show the rebalance from 80.2 s on, and a has all partitions at 83 s."""
 
 
 def feed(tracker, *observations, commits=True):
-    """Return all events of these observations; a tick is repeated until nothing is left that was due by then.
+    """Return all events of these observations; a tick is repeated until no due work is left.
 
-    With ``commits``, members commit what they are assigned in the millisecond of the record that assigns it: they
-    consume it at once.
+    With ``commits``, members commit their partitions in the millisecond of the assigning record, because they consume
+    at once.
     """
     return [event for observation in observations for event in _events(tracker, observation, commits=commits)]
 
@@ -187,7 +187,7 @@ def _seen(observation):
 
 
 def written_by(leader_epoch, *observations):
-    """The records among them as this leader wrote them."""
+    """The same observations, with records written by this leader."""
     return [
         replace(observation, leader_epoch=leader_epoch) if hasattr(observation, "leader_epoch") else observation
         for observation in observations

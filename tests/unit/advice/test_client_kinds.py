@@ -1,4 +1,4 @@
-"""The client libraries that a group's members may use, and the strategies that these can change to."""
+"""The client libraries that a group's members may use, and the strategies that each library supports."""
 
 import pytest
 
@@ -52,16 +52,16 @@ def test_an_assignor_rules_out_the_libraries_without_it(assignor, excluded):
     assert set(ClientKind) - set(kinds) == excluded
 
 
-def test_user_data_that_is_only_a_generation_is_not_of_librdkafka():
+def test_user_data_with_only_a_generation_is_not_from_librdkafka():
     (kinds,) = possible(member(user_data=bytes(4)), assignor="cooperative-sticky")
     assert kinds == (JAVA, PYTHON)
 
 
-def test_a_client_id_of_another_group_names_nothing():
+def test_a_client_id_of_another_group_identifies_no_library():
     assert len(possible(member("consumer-payments-1"))[0]) > 1
 
 
-def test_a_mixed_group_has_each_of_its_kinds_once():
+def test_a_mixed_group_has_each_of_its_client_kinds_once():
     assert possible(member("rdkafka"), member("kgo"), member("rdkafka")) == ((GO,), (LIBRDKAFKA,))
 
 
@@ -80,7 +80,7 @@ def test_a_mixed_group_has_each_of_its_kinds_once():
         (LIBRDKAFKA, "range", "cooperative-sticky", Change.STOP),
         (LIBRDKAFKA, "range", "roundrobin", Change.ROLLING),
         (LIBRDKAFKA, "range", "sticky", Change.IMPOSSIBLE),
-        # Strategies of this library: only with pluggable assignors, or where its adapter or gateway is there.
+        # Strategies of this package need pluggable assignors, its adapter, or its gateway.
         (JAVA, "range", "shuffled-roundrobin", Change.IMPOSSIBLE),
         (LIBRDKAFKA, "range", "shuffled-roundrobin", Change.IMPOSSIBLE),
         (PYTHON, "range", "shuffled-roundrobin", Change.ROLLING),
@@ -90,11 +90,11 @@ def test_a_mixed_group_has_each_of_its_kinds_once():
         (LIBRDKAFKA, "weighted-sticky", "cooperative-weighted-sticky", Change.ROLLING),
     ],
 )
-def test_each_library_changes_as_it_can(kind, old, new, expected):
+def test_each_library_has_its_own_way_to_change_the_strategy(kind, old, new, expected):
     assert change_to(kind, old, new) is expected
 
 
-def test_a_group_can_change_if_each_member_may_be_able_to():
+def test_a_group_can_change_its_strategy_if_each_member_possibly_can():
     assert usable(((JAVA,), (LIBRDKAFKA, AIOKAFKA)), "range", "cooperative-sticky")
     assert not usable(((JAVA,), (AIOKAFKA,)), "range", "cooperative-sticky")
     assert usable((), "range", "cooperative-sticky")

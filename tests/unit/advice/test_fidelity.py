@@ -1,4 +1,4 @@
-"""Decisions that must be repeated, those that need not be, and the text for a difference."""
+"""Decisions that a replay must repeat, those that it need not, and the text of a difference."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def only(events):
     return line
 
 
-def test_a_decision_that_range_does_not_make_is_found_and_reported():
+def test_a_decision_that_range_would_not_make_is_reported():
     right, wrong = event(1, (A, (0, 1)), (B, (2, 3))), event(2, (A, (0,)), (B, (1, 2, 3)))
     line = only([right, wrong])
     assert (line.implementation, line.checked, line.same_assignment, line.same_moves, line.same_skew) == (
@@ -41,11 +41,11 @@ def test_a_decision_that_range_does_not_make_is_found_and_reported():
     assert (found.moves, found.skew, found.checked, found.not_comparable) == (0.5, 0.5, 2, 0)
 
 
-def test_of_nothing_there_is_no_share():
+def test_an_empty_history_has_no_fidelity():
     assert fidelity(history_of([])).moves is None
 
 
-def test_the_brokers_own_need_not_be_repeated():
+def test_assignments_by_the_broker_are_not_replayed():
     line = only([event(1, (A, (0, 1, 2, 3)), group_type=GroupType.CONSUMER, assignor="uniform")])
     assert (line.implementation, line.checked, line.not_comparable) == ("the broker's own", 0, 1)
     assert "broker" in line.reason
@@ -56,17 +56,17 @@ def test_an_unknown_assignor_is_not_comparable():
     assert (line.not_comparable, line.reason) == (1, "its assignor is no strategy of this library")
 
 
-def test_the_longest_name_that_an_event_may_have_is_no_obstacle_to_reading_the_result():
+def test_a_result_with_the_longest_allowed_name_is_readable():
     found = fidelity(history_of([event(1, (A, (0, 1, 2, 3)), assignor="x" * TEXT_MAX)]))
     assert value_from_json(Fidelity, value_to_json(found)) == found
 
 
-def test_range_among_racks_is_not_defined_by_what_is_recorded():
+def test_range_with_racks_is_not_comparable_because_racks_are_not_recorded():
     racked = replace(event(1, (A, (0, 1, 2, 3))), members=(replace(snapshot(A, {"t": (0, 1, 2, 3)}), rack="r1"),))
     assert only([racked]).not_comparable == 1
 
 
-def test_an_eager_member_with_owned_partitions_in_its_subscription_is_of_this_library():
+def test_an_eager_member_with_owned_partitions_in_its_subscription_uses_this_library():
     events = walked(Walk(3, newest=True), STRATEGIES["sticky"], 4)
     hints = replace(events[-1].members[0], owned={"t": (0,)})
     ours = replace(events[-1], members=(hints,))
@@ -74,7 +74,7 @@ def test_an_eager_member_with_owned_partitions_in_its_subscription_is_of_this_li
     assert verdict(without_hints(ours)).reason is not None
 
 
-def test_with_user_data_that_the_event_does_not_contain_it_is_unknown_which_implementation_ran():
+def test_the_implementation_is_unknown_if_the_event_does_not_contain_the_user_data():
     (last,) = walked(Walk(3, newest=True), STRATEGIES["sticky"], 4)[-1:]
     lacking = replace(last, members=(replace(last.members[0], user_data=None, user_data_bytes=60_000),))
     assert verdict(lacking).reason == "members' user data is longer than an event may contain"
@@ -85,7 +85,7 @@ def report(number, error=None):
     return AssignEvent(f"e{number}", "g", 1, "cooperative-sticky", "c", number, 0.1, 1, 1, "p", number, error=error)
 
 
-def test_a_report_of_the_leaders_assignment_shows_which_librarys_cooperative_sticky_ran():
+def test_the_leaders_report_shows_which_librarys_cooperative_sticky_ran():
     events = walked(Walk(11, newest=True), STRATEGIES["cooperative-sticky"], 5)
     events = [
         replace(
@@ -109,12 +109,12 @@ def test_a_report_of_the_leaders_assignment_shows_which_librarys_cooperative_sti
     assert failed.checked == 0
 
 
-def test_parts_of_a_history_add_up():
+def test_results_of_parts_of_a_history_add_up():
     one, two = (only([event(number, (A, (0, 1)), (B, (2, 3)))]) for number in (1, 2))
     assert (one + two).checked == 2
 
 
-def test_a_claim_is_as_old_as_the_generation_that_gave_it():
+def test_a_claim_has_the_age_of_the_generation_that_assigned_it():
     first, second = event(1, (A, (0, 1)), (B, (2, 3))), event(2, (A, (0,)), (B, (1, 2, 3)))
     owning = [replace(A, owned={"t": (0, 1)}), replace(B, owned={"t": (1, 2, 3)})]
     third = generation(3, [snapshot(each, {}) for each in owning], {"t": 4})

@@ -14,7 +14,7 @@ def event(number, *members, **fields):
     return generation(number, members, {"t": 2}, **fields)
 
 
-def test_the_newest_revision_counts_and_the_order_is_that_of_time():
+def test_the_newest_revision_counts_and_rebalances_are_ordered_by_time():
     one, two = event(1, snapshot(A, {"t": (0, 1)})), event(2, snapshot(A, {"t": (0, 1)}))
     history = history_of([two, one, replace(one, revision=1, moved=7), replace(one, moved=3)])
     assert [each.generation for each in history.generations] == [1, 2]
@@ -29,13 +29,13 @@ def test_a_cooperative_episode_is_one_rebalance():
     assert (found.generations, found.closing) == ((first, last), last)
 
 
-def test_an_episode_without_its_end_is_left_out():
+def test_an_episode_without_its_end_is_omitted():
     begun = event(2, snapshot(A, {}), closes_episode=False)
     after = event(4, snapshot(A, {"t": (0, 1)}))
     assert [each.closing for each in history_of([begun, after]).rebalances] == [after]
 
 
-def test_a_static_member_that_returns_is_no_decision():
+def test_the_return_of_a_static_member_is_no_decision():
     one = event(1, snapshot(B, {"t": (0, 1)}))
     back = event(
         1,
@@ -57,23 +57,23 @@ def test_a_history_begins_after_the_last_migration():
     assert (history.group_type, history.assignor) == (GroupType.CONSUMER, "uniform")
 
 
-def test_a_part_of_an_event_is_no_generation():
+def test_a_single_part_of_an_event_is_no_generation():
     whole = event(1, snapshot(A, {"t": (0, 1)}))
     assert history_of([whole, replace(event(2, snapshot(A, {})), part=1, parts=2)]).generations == (whole,)
 
 
-def test_nothing_is_a_history_too():
+def test_an_empty_history_is_valid():
     history = history_of([])
     assert (history.last, history.assignor, history.decided, history.size) == (None, None, (), 0)
 
 
-def test_a_return_is_known_without_what_was_before():
-    """As at the beginning of a piece of a long history."""
+def test_a_return_is_recognised_without_earlier_events():
+    """This happens at the beginning of each part of a long history."""
     back = event(1, snapshot(B, {"t": (0, 1)}), previous_generation=1)
     assert history_of([back]).decided == ()
 
 
-def test_a_group_made_again_begins_from_nothing():
+def test_a_recreated_group_starts_without_state():
     old = event(1, snapshot(A, {"t": (0, 1)}))
     new = event(1, snapshot(A, {"t": (0, 1)}), at_ms=old.timestamp_ms + 5_000, previous_generation=None)
     found = history_of([old, new])
@@ -85,7 +85,7 @@ def test_the_state_before_a_rebalance_is_unknown_after_a_gap():
     assert [each.before for each in history_of([one, four]).rebalances] == [None, None]
 
 
-def test_figures_are_of_one_assignor():
+def test_figures_cover_one_assignor_only():
     events = [event(number, snapshot(A, {"t": (0, 1)}), assignor=name) for number, name in enumerate("aabbb", 1)]
     found = since_last_assignor(history_of(events))
     assert [each.closing.generation for each in found.rebalances] == [3, 4, 5]

@@ -29,7 +29,7 @@ pytest.importorskip("pyspark")
 
 
 def of_clients(events, client_id):
-    """The same history of members whose client ids have this beginning, or name their library."""
+    """Return the same history for members with this client id prefix, or with default client ids of a library."""
 
     def renamed(member):
         return replace(member, client_id=client_id.format(name=member.client_id))

@@ -40,7 +40,7 @@ def made_again(events):
     return [*events, *again]
 
 
-def test_a_group_made_again_costs_no_moves():
+def test_a_recreated_group_has_no_moves():
     events = clustered(4)
     once, twice = (what_if(history_of(some)) for some in (events, made_again(events)))
     for name in ("sticky", "range", "shuffled-roundrobin", "cooperative-copartitioned-sticky"):
@@ -48,7 +48,7 @@ def test_a_group_made_again_costs_no_moves():
         assert two.generations == 2 * one.generations
         assert two.stalls == 2 * one.stalls
         assert two.excess == 2 * one.excess
-        if name != "shuffled-roundrobin":  # the members' names decide which of them has one more
+        if name != "shuffled-roundrobin":  # member names determine which member has one more
             assert two.moved == 2 * one.moved
     assert twice.recorded.moved == 2 * once.recorded.moved
 
@@ -61,13 +61,13 @@ def test_moves_across_a_missing_generation_are_not_counted():
     assert outcome(gap, "sticky").moved == outcome(parts, "sticky").moved
 
 
-def test_what_leads_in_is_gone_through_and_not_counted():
+def test_the_lead_in_is_replayed_but_not_counted():
     events = clustered(8)
     whole = what_if(history_of(events))
     lead = history_of(events[2:], [each.event_id for each in events[2:4]])
     parts = merged([what_if(history_of(events[:4])), what_if(lead)])
     assert parts.recorded.generations == whole.recorded.generations
-    for name in ("roundrobin", "range"):  # what they decide does not depend on what was before
+    for name in ("roundrobin", "range"):  # its decisions do not depend on earlier ones
         assert outcome(parts, name).moved == outcome(whole, name).moved
     assert outcome(parts, "roundrobin").moved > outcome(parts, "range").moved
     assert parts.recorded.moved == whole.recorded.moved
@@ -94,7 +94,7 @@ def test_an_event_after_a_change_of_the_assignor_names_the_new_one():
     assert recommend(found).strategy is None
 
 
-def test_the_parts_of_a_history_may_end_with_nothing():
+def test_the_last_part_of_a_history_may_be_empty():
     whole, nothing = what_if(history_of(clustered(8))), what_if(history_of([]))
     assert merged([whole, nothing]) == whole
     assert merged([nothing]) == nothing
@@ -108,7 +108,7 @@ def test_parts_before_a_change_of_assignor_or_type_do_not_count():
     assert merged([sticky, sticky]).recorded.generations == 16
 
 
-def test_the_spread_over_hosts_is_that_of_the_records_and_of_each_strategy():
+def test_the_spread_over_hosts_is_measured_for_the_records_and_each_strategy():
     history = history_of(on_hosts(rebalances=3))
     found = what_if(history, ["roundrobin", "shuffled-roundrobin"])
     assert (found.host_spread.topics, found.host_spread.on_one_host, found.host_spread.hosts) == (80, 80, 4)
@@ -117,12 +117,12 @@ def test_the_spread_over_hosts_is_that_of_the_records_and_of_each_strategy():
     assert merged([found, found]).recorded.spreads == 6
 
 
-def test_the_spread_if_all_started_anew_is_measured_apart_from_replays():
+def test_the_spread_after_a_restart_of_all_members_is_measured_separately():
     events = on_hosts("shuffled-roundrobin", hosts=2, each=2, partitions=2, rebalances=5, late=1)
     found = what_if(history_of(events), ["cooperative-sticky", "sticky"])
     assert [each.figures.clustered_mean for each in found.outcomes] == [0, 0]
     assert [each.spread_anew.clustered for each in found.outcomes] == [80, 80]
-    assert found.spread_anew.clustered == 0  # of the own strategy, although it was not asked for
+    assert found.spread_anew.clustered == 0  # includes the group's own strategy, although it was not requested
     assert merged([found, found]).outcomes[0].spread_anew == found.outcomes[0].spread_anew
     one_host = ReplaySettings(hosts=HostNames.parse("g=(application).*"))
     other = what_if(history_of(events), ["sticky", "shuffled-roundrobin"], one_host)
@@ -131,7 +131,7 @@ def test_the_spread_if_all_started_anew_is_measured_apart_from_replays():
     assert what_if(history_of([replace(each, assignor="theirs") for each in events])).spread_anew is None
 
 
-def test_each_recorded_spread_is_measured_once_and_each_strategy_anew_once(monkeypatch):
+def test_each_spread_is_measured_once_per_recorded_assignment_and_strategy(monkeypatch):
     counts = Counter()
 
     def counted(name):
@@ -150,7 +150,7 @@ def test_each_recorded_spread_is_measured_once_and_each_strategy_anew_once(monke
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_the_recorded_spread_is_what_the_tracker_measures(name):
+def test_the_recorded_spread_equals_the_trackers(name):
     history = history_of(on_hosts(name, topics=20))
     event = history.generations[-1]
     assigned = {each.member_id: each.assigned for each in event.members}
@@ -162,7 +162,7 @@ def test_the_recorded_spread_is_what_the_tracker_measures(name):
     assert (judged.host_spread is None) is ("failover" in name)
 
 
-def test_what_counts_as_a_host_can_be_set():
+def test_the_definition_of_a_host_is_configurable():
     history = history_of(on_hosts(hosts=2, topics=40))
     one = ReplaySettings(hosts=HostNames.parse("g=(application).*"))
     assert what_if(history, ["range"], one).host_spread is None
@@ -171,7 +171,7 @@ def test_what_counts_as_a_host_can_be_set():
     assert what_if(history, ["range"], two).host_spread.hosts == 2
 
 
-def test_what_waits_for_a_restart_counts_even_if_the_stall_is_not_known():
+def test_partitions_that_wait_for_a_restart_count_even_with_an_unknown_stall():
     line = Replayed(1, 0, 0, 0, 0, 1.0, 0, None)
     stalled = replace(line, stalled_partition_seconds=60.0)
     found = Figures.of(line, avoided=True, waited=50.0) + Figures.of(stalled, avoided=True, waited=0.0)

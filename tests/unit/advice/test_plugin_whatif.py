@@ -24,7 +24,7 @@ def outcomes(found):
     return {each.strategy: each for each in found.outcomes}
 
 
-def test_one_is_replayed_beside_ours_in_both_forms(monkeypatch):
+def test_a_plugin_strategy_is_replayed_like_ours_in_both_forms(monkeypatch):
     declared(monkeypatch, Entry("own", own()))
     found = outcomes(what_if(history_of(clustered(8))))
     assert found.keys() == {*STRATEGIES, "own", "cooperative-own"}
@@ -47,7 +47,7 @@ def lossy(roster):
         (lossy, "strategy 'own' of acme 1.0: plan breaks its contract: partition 0 of topic "),
     ],
 )
-def test_one_that_fails_is_refused_with_the_reason_and_the_others_are_replayed(monkeypatch, plan, reason):
+def test_a_failing_plugin_strategy_is_refused_with_the_reason_and_the_others_are_replayed(monkeypatch, plan, reason):
     usual = what_if(history_of(clustered(8)))
     declared(monkeypatch, Entry("own", own(plan=plan)))
     found = what_if(history_of(clustered(8)))
@@ -62,7 +62,7 @@ def endless(_):
     raise RuntimeError("x" * TEXT_MAX)
 
 
-def test_a_refusal_is_as_short_as_texts_that_are_stored_have_to_be(monkeypatch):
+def test_a_refusal_fits_into_the_bound_of_stored_texts(monkeypatch):
     declared(monkeypatch, Entry("own", own(plan=endless)))
     found = what_if(history_of(clustered(8)))
     assert len(outcomes(found)["own"].refused) <= TEXT_MAX
@@ -82,14 +82,14 @@ def test_an_error_in_a_plugins_targets_stops_neither_replay_nor_comparison(monke
     events = [replace(each, assignor="own") for each in clustered(8)]
     declared(monkeypatch, Entry("own", own(plan=STRATEGIES["sticky"].plan, promise=failing)))
     (line,) = fidelity(history_of(events)).lines
-    assert (line.checked, line.same_assignment) == (4, 4)  # where it agrees, no promise is needed
+    assert (line.checked, line.same_assignment) == (4, 4)  # a strategy that repeats the decision needs no promise
     assert (line.not_comparable, line.reason) == (4, "the strategy refuses what was recorded")
     found = outcomes(what_if(history_of(events)))
     assert "promise raised RuntimeError: no idea" in found["own"].refused
     assert found["sticky"].refused is None
 
 
-def test_one_that_promises_an_even_spread_is_recommended_like_ours(monkeypatch):
+def test_a_plugin_strategy_that_promises_an_even_spread_is_recommended_like_ours(monkeypatch):
     declared(monkeypatch, Entry("own", own(plan=STRATEGIES["sticky"].plan, spread_rank=-1)))
     found = what_if(history_of(clustered(8)))
     assert recommend(found).strategy == "cooperative-own"

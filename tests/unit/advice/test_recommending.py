@@ -32,7 +32,7 @@ def found(own, *, assignor="range", copartitioned=False, **others):
     return WhatIf("c", "g", assignor, EAGER, own, own, outcomes, copartitioned)
 
 
-def test_the_least_skew_comes_first():
+def test_the_strategy_with_the_least_skew_is_preferred():
     advice = recommend(found(figures(skew=1.5, stalled=10), sticky=figures(skew=1.0, stalled=10), roundrobin=figures()))
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
@@ -41,7 +41,7 @@ def test_the_least_skew_comes_first():
     )
 
 
-def test_of_equal_balance_the_fewer_topics_on_one_host():
+def test_with_equal_balance_fewer_topics_on_one_host_are_preferred():
     own, better = (figures(spreads=10, clustered_sum=share, stalled=stalled) for share, stalled in ((10, 10), (0, 90)))
     advice = recommend(found(own, assignor="roundrobin", shuffled_roundrobin=better))
     assert advice.strategy == "shuffled-roundrobin"
@@ -64,7 +64,8 @@ def test_advice_names_topics_on_one_host_and_a_remedy_if_no_strategy_helps():
 
 
 def with_anew(history, **clustered):
-    """The what-if, with so many of 80 topics on one host of two if all started anew; ``own``: of the own strategy."""
+    """The what-if with a number of 80 topics on one of two hosts after a restart of all members; ``own``: for the
+    group's own strategy."""
     anew = {name.replace("_", "-"): HostSpread(80, count, 2, 0.5, 1e-9) for name, count in clustered.items()}
     outcomes = tuple(replace(each, spread_anew=anew.get(each.strategy)) for each in history.outcomes)
     return replace(history, outcomes=outcomes, host_spread=HostSpread(80, 0, 2, 1.0, 1.0), spread_anew=anew.get("own"))
@@ -97,13 +98,14 @@ def test_a_strategy_may_put_as_many_topics_on_one_host_as_the_own_one_and_a_few_
     assert ("is not recommended" in advice.sentence) is (strategy is None)
 
 
-def test_a_strategy_that_is_not_better_anyway_is_not_mentioned():
+def test_a_strategy_without_an_advantage_is_not_mentioned():
     history = found(figures(spreads=10), assignor="roundrobin", sticky=figures(spreads=10))
     assert "sticky" not in recommend(with_anew(history, own=0, sticky=80)).sentence
 
 
-def test_topics_that_would_be_on_one_host_again_are_no_cure():
-    """A replay that begins with few members may keep topics on several hosts that all members anew would not have."""
+def test_a_strategy_that_puts_topics_on_one_host_after_a_restart_is_not_recommended():
+    """A replay that begins with few members may keep topics on several hosts that a restart of all members would
+    not."""
     own, kept = figures(spreads=10, clustered_sum=10), figures(spreads=10, stalled=1)
     history = found(own, assignor="roundrobin", cooperative_sticky=kept, shuffled_roundrobin=figures(spreads=10))
     assert recommend(history).strategy == "cooperative-sticky"
@@ -116,17 +118,17 @@ def test_topics_that_would_be_on_one_host_again_are_no_cure():
 
 
 @pytest.mark.parametrize("spread", [None, HostSpread(80, 40, 4, 0.5, 1e-9), HostSpread(80, 80, 4, 0.5, 1e-5)])
-def test_few_topics_on_one_host_or_as_many_as_by_chance_are_not_in_the_advice(spread):
+def test_advice_ignores_few_topics_on_one_host_or_as_many_as_by_chance(spread):
     assert not recommend(replace(found(figures()), host_spread=spread)).advises
 
 
-def test_of_equal_balance_the_shorter_stall():
+def test_with_equal_balance_the_shorter_stall_is_preferred():
     advice = recommend(found(figures(), sticky=figures(stalled=99), cooperative_sticky=figures(stalled=20, moved=12)))
     assert (advice.strategy, advice.saved_partition_seconds, advice.saved_moves) == ("cooperative-sticky", 80, -2)
     assert "instead of 100, though 12 partitions would have moved instead of 10. " in advice.sentence
 
 
-def test_where_no_stall_is_known_the_fewer_moves():
+def test_without_known_stalls_fewer_moves_are_preferred():
     own, better = (replace(figures(moved=moved, stalled=0.0), stalls=0) for moved in (30, 10))
     advice = recommend(found(own, sticky=better))
     assert advice.sentence.startswith("Use sticky instead of range: 10 partitions would have moved instead of 30.")
@@ -134,7 +136,7 @@ def test_where_no_stall_is_known_the_fewer_moves():
 
 
 @pytest.mark.parametrize("other", [figures(skew=1.04), figures(stalled=95), figures(moved=9, stalled=100)])
-def test_what_is_hardly_better_is_nothing_better(other):
+def test_a_small_improvement_is_not_recommended(other):
     advice = recommend(found(figures(skew=1.04 if other.skew_mean > 1 else 1.0), sticky=other))
     assert (advice.strategy, advice.saved_moves, advice.saved_partition_seconds) == (None, None, None)
     assert advice.sentence == "No strategy better than range is known for this group."
@@ -166,7 +168,7 @@ def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind)
     )
 
 
-def test_librdkafka_has_to_stop_and_the_cost_is_named():
+def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     sentence = of(ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "stop all members" in sentence
     assert "each second of that costs 12 partition-seconds" in sentence
@@ -181,18 +183,18 @@ def test_clients_without_a_cooperative_assignor_are_never_advised_to_use_one(kin
     assert (advice.strategy, advice.sentence) == (None, "No strategy better than range is known for this group.")
 
 
-def test_one_member_that_cannot_is_enough():
+def test_one_member_without_a_cooperative_assignor_excludes_it():
     assert of(ClientKind.JAVA, ClientKind.AIOKAFKA, **COOPERATIVE_STICKY).strategy is None
 
 
-def test_of_a_mixed_group_each_library_has_its_way():
+def test_a_mixed_group_has_instructions_for_each_library():
     sentence = of(ClientKind.JAVA, ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "Java: two rolling restarts" in sentence
     assert "librdkafka: all members must stop at the same time" in sentence
     assert "not visible" not in sentence
 
 
-def test_where_the_client_is_unknown_the_conditions_are_listed():
+def test_conditions_are_listed_for_unknown_clients():
     sentence = of(tuple(ClientKind), **COOPERATIVE_STICKY).sentence
     assert "The steps depend on the members' client library, which is not visible." in sentence
     assert "aiokafka, Sarama, kafka-go and KafkaJS: no cooperative assignor." in sentence
@@ -205,14 +207,14 @@ def test_a_strategy_of_this_library_is_for_pluggable_assignors_only():
     assert of(ClientKind.KAFKA_PYTHON, **better).strategy == "shuffled-roundrobin"
 
 
-def test_a_slow_member_comes_first():
+def test_a_slow_member_is_the_first_advice():
     advice = recommend(replace(found(figures(), **COOPERATIVE_STICKY), slow=SlowMember("orders-0", 3.0, 4.0, 36.0)))
     assert advice.slow_member == "orders-0"
     assert advice.sentence.startswith("Make orders-0 stop sooner")
     assert "Use cooperative-sticky instead of range" in advice.sentence
 
 
-def test_static_members_help_where_the_broker_assigns_too():
+def test_static_members_also_help_groups_whose_broker_assigns():
     restarts = {"avoided": 2, "avoided_partition_seconds": 60.0}
     refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
     own = figures(**restarts)
@@ -222,7 +224,7 @@ def test_static_members_help_where_the_broker_assigns_too():
 
 
 @pytest.mark.parametrize("kind", [ClientKind.KAFKA_GO, ClientKind.KAFKAJS, ClientKind.KAFKA_PYTHON_2])
-def test_static_membership_is_only_for_clients_that_have_it(kind):
+def test_static_membership_is_recommended_only_for_clients_that_support_it(kind):
     restarts = figures(avoided=2, avoided_partition_seconds=60.0)
     group = found(restarts)
     assert recommend(replace(group, clients=((ClientKind.JAVA,), (ClientKind.JAVA, kind)))).static_membership
@@ -231,7 +233,7 @@ def test_static_membership_is_only_for_clients_that_have_it(kind):
     assert "group.instance.id" not in advice.sentence
 
 
-def test_small_differences_do_not_add_up_to_something_worse():
+def test_small_differences_do_not_add_up_to_a_worse_strategy():
     advice = recommend(
         found(figures(), sticky=figures(skew=1.04, stalled=50), shuffled_roundrobin=figures(skew=1.08, stalled=10))
     )
@@ -263,7 +265,7 @@ def test_the_promises_of_an_assignor_of_another_library_are_unknown():
     assert advice.sentence == "The promises of stream are unknown, so the figures are for comparison only."
 
 
-def test_static_membership_is_worth_what_it_saves_less_what_waits():
+def test_the_value_of_static_membership_is_its_savings_minus_its_waits():
     restarts = {"avoided": 6, "avoided_partition_seconds": 60.0}
     advice = recommend(found(figures(waited_partition_seconds=20.0, **restarts)))
     assert (advice.static_membership, advice.saved_partition_seconds) == (True, 40.0)
@@ -294,7 +296,7 @@ def test_few_known_stalls_are_a_hint_only():
     assert "hint" not in recommend(found(own, sticky=replace(own, moved=1))).sentence
 
 
-def test_a_group_that_nothing_serves_is_reported_with_the_reason():
+def test_a_group_without_a_suitable_strategy_is_reported_with_the_reason():
     refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
     sentence = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, figures(), figures(), (refused,))).sentence
     assert sentence == "No strategy can be recommended: the broker assigns."
@@ -311,7 +313,7 @@ def test_the_clustered_group_gets_advice():
     assert whole.copartitioned
 
 
-def test_the_carried_assignment_is_the_strategys_own():
+def test_each_step_of_a_replay_starts_from_the_strategys_own_assignment():
     lines = replay(HISTORY, STRATEGIES["cooperative-sticky"])
     assert [each.generation for each in lines] == [1, 2, 3, 4, 5, 6]
     assert {each.skew_ratio for each in lines} == {1.0}
@@ -330,7 +332,7 @@ def test_the_carried_assignment_is_the_strategys_own():
         ("task-sticky", "sub-topologies"),
     ],
 )
-def test_what_cannot_serve_is_refused_by_name(name, reason):
+def test_unsuitable_strategies_are_refused_by_name(name, reason):
     assert reason in refusal(HISTORY, STRATEGIES[name])
     with pytest.raises(AssignmentError, match=f"{name}: "):
         replay(HISTORY, STRATEGIES[name])
@@ -340,15 +342,15 @@ def test_a_strategy_with_settings_is_replayed_if_they_are_given():
     assert refusal(HISTORY, STRATEGIES["failover"], ReplaySettings({"assignment.consumer.priority": "5"})) is None
 
 
-def test_a_group_of_another_kind_and_one_too_large_are_refused():
+def test_groups_of_other_types_and_too_large_groups_are_refused():
     others = [replace(each, group_type=GroupType.SHARE) for each in clustered(2)]
     assert "share group" in refusal(history_of(others), STRATEGIES["sticky"])
     large = history_of(clustered(2))
-    large.__dict__["size"] = SIZE_MAX + 1  # what it would be is cached there
+    large.__dict__["size"] = SIZE_MAX + 1  # the replayed strategy is cached there
     assert refusal(large, STRATEGIES["sticky"]).startswith("too large: ")
 
 
-def test_where_no_topics_are_alike_there_is_nothing_to_keep_together():
+def test_without_topics_of_equal_count_nothing_is_copartitioned():
     alone = history_of(clustered(2, topics=1))
     assert "no partitions belong together" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
     assert refusal(HISTORY, STRATEGIES["copartitioned-sticky"]) is None

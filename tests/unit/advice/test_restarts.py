@@ -20,7 +20,7 @@ def at(number, seconds, *members, cause=Trigger.MEMBER_GONE):
 
 
 def restart(away, **more):
-    """b goes at second 100 and is back after ``away`` seconds."""
+    """Member b leaves at second 100 and returns after ``away`` seconds."""
     a, b = member("a-1", (0, 1), client="a"), member("b-1", (2, 3), client="b", **more)
     return history_of(
         [
@@ -31,7 +31,7 @@ def restart(away, **more):
     )
 
 
-def test_a_restart_within_the_session_is_two_rebalances_for_nothing():
+def test_a_restart_within_the_session_timeout_causes_two_avoidable_rebalances():
     found = avoidable(restart(20))
     assert found.rebalances == {1, 2}
     (only,) = found.restarts
@@ -39,27 +39,27 @@ def test_a_restart_within_the_session_is_two_rebalances_for_nothing():
     assert [found.waited(place, {"a-1": {"t": (0,)}, "b-1": {"t": (1, 2, 3)}}) for place in range(3)] == [0, 60.0, 0]
 
 
-def test_one_that_takes_longer_is_missed_by_then_and_so_is_no_such():
+def test_a_restart_longer_than_the_session_timeout_is_not_avoidable():
     assert avoidable(restart(46)).restarts == ()
     assert avoidable(restart(20, session_ms=10_000)).restarts == ()
 
 
-def test_static_members_have_it_already():
+def test_static_members_have_no_avoidable_restarts():
     assert avoidable(restart(20, instance="i")).restarts == ()
 
 
-def test_where_all_clients_have_one_name_no_member_can_be_distinguished():
+def test_with_equal_client_ids_members_cannot_be_distinguished():
     a, b = member("a-1", (0, 1), client="rdkafka"), member("b-1", (2, 3), client="rdkafka")
     back = replace(b, member_id="b-2")
     history = history_of([at(1, 0, a, b), at(2, 100, a), at(3, 110, a, back, cause=Trigger.MEMBER_JOINED)])
     assert avoidable(history).restarts == ()
 
 
-def test_a_quick_restart_may_be_one_rebalance():
+def test_a_quick_restart_may_cause_one_rebalance_only():
     a, b = member("a-1", (0, 1), client="a"), member("b-1", (2, 3), client="b")
     found = avoidable(history_of([at(1, 0, a, b), at(2, 100, a, replace(b, member_id="b-2"))]))
     assert found.rebalances == {1}
-    assert found.restarts[0].away_seconds == 1.0  # as long as the rebalance, at the most
+    assert found.restarts[0].away_seconds == 1.0  # at most as long as the rebalance
 
 
 def test_a_rebalance_with_another_reason_is_not_avoided():
@@ -70,6 +70,6 @@ def test_a_rebalance_with_another_reason_is_not_avoided():
     assert not avoidable(changed).rebalances
 
 
-def test_a_member_that_was_there_when_the_watch_began_did_not_come_back():
+def test_a_member_present_at_the_start_of_the_observer_is_no_restart():
     a = member("a-1", (0, 1, 2, 3), client="a")
     assert avoidable(history_of([at(7, 0, a), at(8, 100, a)])).restarts == ()

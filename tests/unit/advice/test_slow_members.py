@@ -24,15 +24,15 @@ def waiting(stall_seconds, *, member_seconds, basis=Basis.EXACT):
     )
 
 
-def test_it_is_found_where_partitions_stood_still_while_the_group_waited():
+def test_a_slow_member_is_found_if_waiting_for_it_stalled_partitions():
     found = slow_member(waiting(4.0, member_seconds=3.0))
     assert (found.seconds, found.stall_seconds, found.partition_seconds) == (3.0, 4.0, 30.0)
 
 
 @pytest.mark.parametrize(("stall", "member"), [(0.1, 1.4), (0.9, 0.9), (8.0, 3.0)])
-def test_none_is_found_if_waiting_for_it_stalled_partitions_for_less_than_a_second_or_half_of_the_stall(stall, member):
+def test_no_slow_member_is_found_if_waiting_for_it_was_short(stall, member):
     assert slow_member(waiting(stall, member_seconds=member)) is None
 
 
-def test_none_is_found_where_the_stall_has_only_bounds():
+def test_no_slow_member_is_found_if_the_stall_has_only_bounds():
     assert slow_member(waiting(4.0, member_seconds=3.0, basis=Basis.BOUND)) is None

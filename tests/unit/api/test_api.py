@@ -40,7 +40,7 @@ def fleet():
     return api
 
 
-def test_a_group_is_shown_with_what_is_known_and_without_what_is_not():
+def test_a_group_has_only_known_fields():
     api, clock, _ = api_of(full_view(), GroupView("poor", GroupType.SHARE, Source.ADMIN, GroupState.EMPTY, 1, NOW))
     status, answer = ask(api, "/api/v1/groups")
     assert (status, answer["now_ms"], answer["total"], answer["offset"]) == (200, clock.now_ms(), 2, 0)
@@ -71,7 +71,7 @@ def test_groups_without_a_value_come_last_in_either_order():
 
 
 @pytest.mark.parametrize("key", SORT_KEYS)
-def test_every_order_is_one(key):
+def test_every_sort_key_gives_a_total_order(key):
     assert sorted(names(fleet(), f"sort={key}")) == ["audit", "billing", "orders"]
 
 
@@ -83,7 +83,7 @@ def test_pages_do_not_overlap():
 
 
 @pytest.mark.parametrize("group", [HOSTILE, "..", ".", "%", " ", "a/b", "a%2Fb", "openapi.json"])
-def test_any_name_can_be_asked_for(group):
+def test_any_group_name_can_be_requested(group):
     api, *_ = api_of(full_view(group), full_view("other"), events=[generation_event(group=group)])
     path = "/api/v1/groups/" + quote(group, safe="")
     assert ask(api, path)[1]["summary"]["group"] == group
@@ -91,7 +91,7 @@ def test_any_name_can_be_asked_for(group):
     assert ask(api, f"{path}/rebalances/{rebalance['id']}")[1]["group"] == group
 
 
-def test_members_have_their_partitions_as_ranges_and_their_place():
+def test_members_have_partition_ranges_host_and_workload():
     view = full_view()
     placed = replace(view.members[0], where=Workload(pod="orders-0", node="n1"))
     api, *_ = api_of(replace(view, members=(placed, *view.members[1:])))
@@ -174,13 +174,13 @@ def test_an_unknown_path_is_answered_with_the_known_paths(path, hint):
     assert hint in answer["error"]
 
 
-def test_a_pattern_cannot_keep_the_agent_busy():
-    """As a regular expression this would take longer than the sun shines."""
+def test_a_pattern_cannot_block_the_agent():
+    """As a backtracking regular expression this would never end."""
     api, *_ = api_of(full_view("a" * 10_000))
     assert names(api, "match=" + "*a" * 90 + "b") == []
 
 
-def test_text_is_made_once_for_each_version_of_a_view(monkeypatch):
+def test_json_is_rendered_once_for_each_version_of_a_view(monkeypatch):
     made = []
     api, clock, shown = api_of(*(full_view(f"g{number}") for number in range(20)))
     encode = json.dumps
@@ -197,21 +197,21 @@ def test_text_is_made_once_for_each_version_of_a_view(monkeypatch):
     assert answer["now_ms"] == clock.now_ms()
 
 
-def test_a_detail_is_as_new_as_the_view_and_the_clock():
+def test_a_detail_follows_the_view_and_the_clock():
     api, clock, shown = api_of(full_view())
     first = ask(api, "/api/v1/groups/orders")[1]
     clock.advance(500)
     assert ask(api, "/api/v1/groups/orders")[1] == {**first, "now_ms": first["now_ms"] + 500}
     shown[0] = replace(shown[0], version=8, static_members=2)
     assert ask(api, "/api/v1/groups/orders")[1]["static_members"] == 2
-    # Deleted and created again: its versions begin anew.
+    # The group is deleted and created again: its versions restart.
     shown[0] = replace(shown[0], first_seen_ms=NOW, static_members=0)
     assert ask(api, "/api/v1/groups/orders")[1]["static_members"] == 0
     shown.clear()
     assert ask(api, "/api/v1/groups/orders")[0] == 404
 
 
-def test_a_new_measurement_of_the_lag_shows_though_the_group_is_the_same():
+def test_a_new_lag_is_shown_although_the_group_is_unchanged():
     lags = [{}]
     api = GroupsApi(lambda: (full_view(),), EpisodeHistory(), FakeClock(NOW), lambda: lags[0])
     assert "lag" not in ask(api, "/api/v1/groups")[1]["groups"][0]
@@ -255,7 +255,7 @@ def test_a_request_for_one_group_does_not_wait_for_a_request_for_all(monkeypatch
         lister.join()
 
 
-def test_a_group_is_found_by_its_label_on_the_metrics_page_and_answered_with_its_whole_name():
+def test_a_group_is_found_by_its_metric_label_and_returned_with_its_full_name():
     long, other = "x" * 400 + "a", "x" * 400 + "b"
     api, *_ = api_of(full_view(other), full_view(long), events=[generation_event(group=long)])
     for name in (long, short_name(long)):

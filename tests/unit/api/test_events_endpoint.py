@@ -17,7 +17,7 @@ TOKEN = "0123456789abcdef"
 
 
 class Sidecar:
-    """An endpoint that remembers what it accepted and refused."""
+    """An endpoint that records accepted and refused posts."""
 
     def __init__(self, **settings):
         self.clock = FakeClock()
@@ -40,7 +40,7 @@ def body(*events):
     return b"".join(json_line(event) + b"\n" for event in events)
 
 
-def test_events_are_handed_on_in_order():
+def test_events_are_passed_on_in_order():
     sidecar = Sidecar()
     events = (member_event(sequence=1), assign_event(sequence=2))
     status, answer, _ = sidecar.post(body(*events))
@@ -49,14 +49,14 @@ def test_events_are_handed_on_in_order():
     assert sidecar.rejected == []
 
 
-def test_the_senders_drops_are_handed_on_even_without_events():
+def test_the_senders_drop_count_is_passed_on_even_without_events():
     sidecar = Sidecar()
     assert sidecar.post(x_rebalance_agent_dropped="17")[0] == 200
     assert sidecar.accepted == [((), 17)]
 
 
 @pytest.mark.parametrize("text", ["-1", "many", "1.5", "", "9" * 16, "٣"])
-def test_a_drop_count_that_is_none_is_refused(text):
+def test_an_invalid_drop_count_is_refused(text):
     sidecar = Sidecar()
     status, answer, _ = sidecar.post(body(member_event()), x_rebalance_agent_dropped=text)
     assert (status, answer["field"]) == (400, DROPPED_HEADER)
@@ -70,14 +70,14 @@ def test_a_heartbeat_without_events_is_accepted():
 
 
 @pytest.mark.parametrize("text", ["a b", "x" * 65, "\u0663", "a\n"])
-def test_a_process_id_that_is_none_is_refused(text):
+def test_an_invalid_process_id_is_refused(text):
     sidecar = Sidecar()
     status, answer, _ = sidecar.post(x_rebalance_agent_alive=text)
     assert (status, answer["field"]) == (400, ALIVE_HEADER)
     assert sidecar.alive == []
 
 
-def test_one_bad_line_refuses_the_whole_body_and_is_named():
+def test_one_bad_line_rejects_the_whole_body_and_is_named():
     sidecar = Sidecar()
     broken = json_line(member_event()).replace(b'"assigned"', b'"paused"')
     status, answer, _ = sidecar.post(body(member_event()) + broken + b"\n" + body(assign_event()))
@@ -125,7 +125,7 @@ def test_the_schema_of_a_line_is_served_without_a_token():
         ({"origin": "https://example.org"}, 403),
     ],
 )
-def test_what_is_no_post_of_events_is_refused(headers, status):
+def test_requests_other_than_posts_of_events_are_refused(headers, status):
     sidecar = Sidecar()
     assert sidecar.post(b"", **headers)[0] == status
     assert sidecar.accepted == []
@@ -155,7 +155,7 @@ def test_posts_above_the_rate_are_refused_with_retry_after():
     assert sidecar.post(three)[0] == 200
 
 
-def test_partitions_above_the_rate_are_refused_before_they_are_in_memory():
+def test_partitions_above_the_rate_are_refused_before_they_are_decoded():
     sidecar = Sidecar(partitions_rate=100_000)
     many = body(*[member_event(partitions={"t": tuple(range(100_000))})] * 10)
     assert sidecar.post(many)[0] == 200
@@ -192,7 +192,7 @@ def test_the_token_is_checked_before_the_body_is_read():
     assert sidecar.post(b"", content_length=str(2**40))[0] == 401
 
 
-def test_a_sink_that_fails_is_no_fault_of_the_sender():
+def test_a_failing_sink_is_a_server_error():
     def fail(_events, _dropped):
         raise RuntimeError("queue is full")
 

@@ -13,7 +13,7 @@ def test_loopback_needs_no_token(host):
 
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example.org"])
-def test_beyond_loopback_a_token_is_required(host):
+def test_an_address_other_than_loopback_requires_a_token(host):
     with pytest.raises(InvalidInputError, match=r"^token: is required"):
         EventsSettings(host=host)
     assert EventsSettings(host=host, bearer=Bearer(TOKEN)).host == host
@@ -36,6 +36,6 @@ def test_the_token_is_never_printed():
         ({"burst": 9, "lines_max": 10}, "burst"),
     ],
 )
-def test_bounds_that_let_nothing_pass_are_refused(changes, field):
+def test_bounds_that_admit_nothing_are_refused(changes, field):
     with pytest.raises(InvalidInputError, match=rf"^{field}: "):
         EventsSettings(**changes)

@@ -69,7 +69,7 @@ def history_of(*events, **limits):
     return history
 
 
-def test_rebalances_are_there_newest_first_and_aborted_ones_among_them():
+def test_rebalances_are_listed_newest_first_including_aborted_ones():
     history = history_of(generation(1), aborted(2), generation(3))
     assert numbers(history) == [3, 2, 1]
     assert [each.kind for each in history.rebalances("g").rebalances] == [
@@ -80,7 +80,7 @@ def test_rebalances_are_there_newest_first_and_aborted_ones_among_them():
     assert numbers(history, "other") is None
 
 
-def test_followups_are_folded_into_their_rebalance():
+def test_followups_are_merged_into_their_rebalance():
     first = generation(4, closes_episode=False, moved=0)
     closing = generation(5, episode_generation=4, followups=1, moved=2)
     (only,) = history_of(first, closing).rebalances("g").rebalances
@@ -88,7 +88,7 @@ def test_followups_are_folded_into_their_rebalance():
     assert [step.generation for step in only.generations] == [4, 5]
 
 
-def test_whole_events_come_back_by_any_of_their_ids():
+def test_whole_events_are_found_by_any_of_their_ids():
     first, closing = generation(4, closes_episode=False), generation(5, episode_generation=4)
     history = history_of(first, closing)
     assert history.rebalance("g", "id-g-5").events == (first, closing)
@@ -96,7 +96,7 @@ def test_whole_events_come_back_by_any_of_their_ids():
     assert history.rebalance("g", "id-g-6") is history.rebalance("h", "id-g-5") is None
 
 
-def test_better_evidence_takes_the_place_of_what_it_improves():
+def test_a_higher_revision_replaces_a_lower_one():
     first, closing = generation(4, closes_episode=False), generation(5, episode_generation=4)
     history = history_of(first, closing, generation(6))
     better = replace(closing, revision=1, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
@@ -112,40 +112,40 @@ def test_of_two_events_with_equal_revisions_the_first_is_kept():
     assert history_of(closing, reported_again).rebalance("g", "id-g-5").events == (closing,)
 
 
-def test_an_aborted_generation_reported_twice_is_one():
+def test_an_aborted_generation_reported_twice_is_listed_once():
     assert numbers(history_of(aborted(2), aborted(2))) == [2]
 
 
-def test_the_oldest_rebalances_of_a_group_go_first():
+def test_the_oldest_rebalances_of_a_group_are_dropped_first():
     assert numbers(history_of(*map(generation, range(1, 8)), rebalances=3)) == [7, 6, 5]
 
 
-def test_what_a_group_did_goes_with_it():
+def test_the_history_of_a_deleted_group_is_dropped():
     history = history_of(generation(1), report(Callback.ASSIGNED, 1, 1_000), gone())
     assert numbers(history) is None
     assert history.size_bytes == 0
 
 
-def test_of_too_many_groups_the_one_that_changed_longest_ago_goes():
+def test_with_too_many_groups_the_least_recently_changed_is_dropped():
     history = history_of(generation(1, "a"), generation(1, "b"), generation(2, "a"), generation(1, "c"), groups=2)
     assert [numbers(history, group) for group in "abc"] == [[2, 1], None, [1]]
 
 
-def test_reports_of_invented_groups_forget_no_group_that_has_rebalances():
+def test_reports_of_invented_groups_drop_no_group_that_has_rebalances():
     history = history_of(generation(1, "real"), groups=3)
     for number in range(10):
         history.on_event(replace(report(Callback.ASSIGNED, 1, 1_000 + number), group=f"invented-{number}"))
     assert numbers(history, "real") == [1]
-    assert numbers(history, "invented-9") == [], "the last of them are kept"
+    assert numbers(history, "invented-9") == [], "the last reports are kept"
     history.on_event(generation(1, "invented-9"))
     history.on_event(generation(1, "b"))
     history.on_event(generation(1, "c"))
-    assert numbers(history, "real") is None, "one that has rebalances counts as any other"
+    assert numbers(history, "real") is None, "a group with rebalances counts like any other"
 
 
-@pytest.mark.no_cover  # many times over what others count
+@pytest.mark.no_cover  # exceeds the line counts of other tests many times
 @pytest.mark.parametrize("rebalances", [1, 30])
-def test_bytes_are_bounded_whatever_comes(rebalances):
+def test_bytes_are_bounded_for_any_input(rebalances):
     members = tuple(
         MemberSnapshot(f"{index:032x}", None, "client", "/h", ("t",), {}, {"t": (index,)}) for index in range(500)
     )
@@ -162,7 +162,7 @@ def test_a_rebalance_that_never_closes_is_bounded():
     assert numbers(history) == [96, 64, 32]
 
 
-def test_a_report_that_comes_twice_is_shown_once():
+def test_a_duplicate_report_is_shown_once():
     again = report(Callback.REVOKED, 3, 4_900, reprocessed_records=7)
     history = history_of(again, again, generation(4, timestamp_ms=5_000))
     assert history.rebalance("g", "id-g-4").reports == (again,)
@@ -185,7 +185,7 @@ def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
     ]
 
 
-def test_completed_rebalances_are_counted_since_a_moment():
+def test_completed_rebalances_are_counted_since_a_given_time():
     history = EpisodeHistory()
     for event in (generation(1), generation(2), aborted(3), generation(4), generation(1, "old")):
         history.on_event(event)

@@ -26,12 +26,12 @@ def refused(*lines):
     return caught.value
 
 
-def test_member_and_assign_events_come_back_as_they_were():
+def test_member_and_assign_events_are_decoded_unchanged():
     events = (member_event(), assign_event(error="boom"))
     assert parse_events([json_line(events[0]), b"", json_line(events[1]), b" \r"]) == events
 
 
-def test_kinds_of_others_are_refused():
+def test_events_of_other_kinds_are_refused():
     gone = {"kind": GroupGoneEvent.KIND, "schema_version": 1}
     for data in (gone, {"kind": "nonsense"}, {"kind": ["member"]}, {}):
         error = refused(json.dumps(data).encode())
@@ -39,7 +39,7 @@ def test_kinds_of_others_are_refused():
 
 
 @pytest.mark.parametrize("bad", [b"{", b"\xff\xfe", b"[" * 100_000, b"nul", b"1" * 5_000, b"[1]"])
-def test_what_is_no_event_names_its_line(bad):
+def test_a_line_that_is_no_event_is_named(bad):
     assert refused(line(), b"", bad).line == 3
 
 
@@ -62,7 +62,7 @@ def test_a_bad_field_is_named(changes, field):
     assert refused(line(**changes)).field == field
 
 
-@pytest.mark.no_cover  # many times over what others count
+@pytest.mark.no_cover  # exceeds the line counts of other tests many times
 def test_the_partitions_of_a_whole_post_are_bounded():
     many = line(partitions={"t": f"0-{MEMBER_PARTITIONS_MAX - 1}"})
     fit = POST_PARTITIONS_MAX // MEMBER_PARTITIONS_MAX
@@ -83,7 +83,7 @@ def test_an_assignors_name_is_bounded():
     assert refused(json.dumps(data).encode()).field == "assignor"
 
 
-def test_all_faults_of_all_lines_come_at_once():
+def test_all_faults_of_all_lines_are_reported_together():
     error = refused(
         line(callback="paused", group="g" * (LABEL_MAX + 1), sequence="1"),
         line(),
@@ -112,7 +112,7 @@ def test_the_rest_of_a_post_with_many_faults_is_not_read():
 
 
 @pytest.mark.parametrize("event", [member_event(sequence=7), assign_event(sequence=7)])
-def test_an_event_without_id_gets_the_one_of_its_process_and_sequence(event):
+def test_an_event_without_id_gets_an_id_from_its_process_and_sequence(event):
     data = event_to_json(event)
     del data["event_id"]
     (read,) = parse_events([json.dumps(data).encode()])
@@ -121,5 +121,5 @@ def test_an_event_without_id_gets_the_one_of_its_process_and_sequence(event):
     assert [fault.field for fault in refused(json.dumps(data).encode()).faults] == ["process"]
 
 
-def test_an_id_that_is_no_text_is_refused_and_not_derived():
+def test_an_id_that_is_no_string_is_refused():
     assert refused(line(event_id=None)).field == "event_id"

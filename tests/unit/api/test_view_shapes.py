@@ -1,4 +1,4 @@
-"""Shapes take fields by name from views and events; types must agree, which no type checker sees."""
+"""Shapes copy fields by name from views and events; their types must agree, which a type checker cannot verify."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.tracking.views import Counters, GroupView, MemberLoad
 from support.observer.demo_events import generation_event
 
 COMPUTED = {"members", "flapping", "topic_spread", "host_spread", "counters", "completed"}
-"""Fields that have another type in the API: numbers, names and texts in place of values."""
+"""Fields that have another type in the API: numbers, names and strings instead of values."""
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ COMPUTED = {"members", "flapping", "topic_spread", "host_spread", "counters", "c
         (shapes.GenerationStep, GenerationEvent),
     ],
 )
-def test_a_field_allows_the_type_of_the_attribute_that_it_is_taken_from(shape, source):
+def test_a_field_has_the_type_of_its_source_attribute(shape, source):
     taken, offered = typing.get_type_hints(shape), typing.get_type_hints(source)
     common = taken.keys() & offered.keys() - COMPUTED
     assert common

@@ -51,7 +51,7 @@ def test_a_lock_line_has_coordinates_checksum_and_size():
         f"a:b:1:c:d {'0' * 64} 7",
     ],
 )
-def test_a_lock_line_of_another_form_is_named(line):
+def test_an_invalid_lock_line_is_named(line):
     with pytest.raises(ArtifactError, match="line 2"):
         parse_lock(f"# head\n{line}\n")
 
@@ -64,11 +64,11 @@ def test_the_committed_lock_has_broker_tools_and_a_logger_and_no_name_twice():
     assert {each.version for each in artifacts if each.group == "org.apache.kafka"} == {"4.3.0"}
 
 
-def test_a_written_lock_reads_back_sorted():
+def test_a_written_lock_is_read_back_sorted():
     assert parse_lock(lock_text(ARTIFACTS[::-1], ["g:a:1"])) == tuple(ARTIFACTS)
 
 
-def test_fetched_once_then_reused_without_asking_again(tmp_path):
+def test_a_file_is_downloaded_once_and_then_reused(tmp_path):
     first = ensure_artifacts(ARTIFACTS, tmp_path, serve)
     assert [path.read_bytes() for path in first] == [CONTENT["a"], CONTENT["b"]]
 
@@ -79,13 +79,13 @@ def test_fetched_once_then_reused_without_asking_again(tmp_path):
     assert sorted(path.name for path in (tmp_path / "jars").iterdir()) == sorted(path.name for path in first)
 
 
-def test_a_truncated_file_in_the_cache_is_fetched_again(tmp_path):
+def test_a_truncated_file_in_the_cache_is_downloaded_again(tmp_path):
     path = ensure_artifacts(ARTIFACTS, tmp_path, serve)[0]
     path.write_bytes(b"half")
     assert ensure_artifacts(ARTIFACTS, tmp_path, serve)[0].read_bytes() == CONTENT["a"]
 
 
-def test_a_changed_file_of_the_same_size_is_fetched_again_or_refused(tmp_path):
+def test_a_changed_file_of_the_same_size_is_downloaded_again_or_refused(tmp_path):
     path = ensure_artifacts(ARTIFACTS, tmp_path, serve)[0]
     path.write_bytes(b"evil".ljust(len(CONTENT["a"])))
 
@@ -97,7 +97,7 @@ def test_a_changed_file_of_the_same_size_is_fetched_again_or_refused(tmp_path):
     assert ensure_artifacts(ARTIFACTS, tmp_path, serve)[0].read_bytes() == CONTENT["a"]
 
 
-def test_other_bytes_than_locked_are_refused_and_leave_nothing(tmp_path):
+def test_a_download_with_a_wrong_checksum_is_refused_and_removed(tmp_path):
     def tamper(each, directory):
         path = serve(each, directory)
         path.write_bytes(b"evil jar"[: each.size].ljust(each.size))
@@ -108,7 +108,7 @@ def test_other_bytes_than_locked_are_refused_and_leave_nothing(tmp_path):
     assert list((tmp_path / "jars").iterdir()) == []
 
 
-def test_a_failing_download_is_tried_again_from_an_empty_directory(tmp_path):
+def test_a_failed_download_is_retried_from_an_empty_directory(tmp_path):
     seen = []
 
     def flaky(each, directory):
@@ -136,7 +136,7 @@ def test_the_error_of_a_cache_that_cannot_be_written_has_a_remedy(tmp_path):
         ensure_artifacts(ARTIFACTS, tmp_path / "file", serve)
 
 
-def test_two_at_once_download_once(tmp_path):
+def test_two_concurrent_callers_download_once(tmp_path):
     asked = []
     ready = Barrier(2)
 

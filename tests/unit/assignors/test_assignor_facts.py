@@ -31,7 +31,7 @@ def test_copartition_breaks_are_counted_once_over_all_topics():
     assert quality.copartition_breaks == 2
 
 
-def test_order_within_an_assignment_is_no_fault():
+def test_the_order_within_an_assignment_is_irrelevant():
     owned = {"a": (0, 1), "b": (2,)}
     settled = group({"a": 3, "b": 3}, member("x", "a b", owned=owned, generation=1), member("y", "a b"))
     quality = judged(settled, x={"a": (1, 0), "b": (2,)}, y={"a": (2,), "b": (1, 0)})
@@ -47,7 +47,7 @@ def test_order_within_an_assignment_is_no_fault():
         ({"a": (0, 1, -1)}, {"a": ()}, 1),
     ],
 )
-def test_doubled_and_invented_partitions_count_once_and_leave_moves_unknown(x, y, unassigned):
+def test_duplicate_and_nonexistent_partitions_count_once_and_make_moves_unknown(x, y, unassigned):
     subscription = group({"a": 3}, member("x", "a"), member("y", "a"))
     quality = judged(subscription, x=x, y=y)
     assert quality.unassigned == unassigned

@@ -21,7 +21,7 @@ EVERY = pytest.mark.parametrize("name", sorted(STRATEGIES))
 EVERY_PLAN = pytest.mark.parametrize(
     "name", sorted({each.plan: name for name, each in sorted(STRATEGIES.items(), reverse=True)}.values())
 )
-"""One strategy of each plan: the cooperative form where there is one, which withholds partitions besides."""
+"""One strategy of each plan, in its cooperative form if it has one, because that also withholds partitions."""
 
 READING = pytest.mark.parametrize("name", sorted(name for name, each in STRATEGIES.items() if each.reader))
 FAR = 2**31 - 1
@@ -74,15 +74,15 @@ def check_user_data(name, data):
 
 
 class TestUserData:
-    @pytest.mark.no_cover  # many examples of what the other tests execute as well
+    @pytest.mark.no_cover  # many examples that execute the same lines as other tests
     @READING
     @given(data=st.binary(max_size=64))
     @settings(max_examples=60)
-    def test_random_bytes(self, name, data):
+    def test_random_bytes_as_user_data_are_reported(self, name, data):
         check_user_data(name, data)
 
     @READING
-    def test_cut_off_anywhere_or_too_long(self, name):
+    def test_user_data_that_is_cut_off_or_too_long_is_reported(self, name):
         strategy = STRATEGIES[name]
         whole = strategy.user_data({}, {"t": (0, 3), "u": (1,)}, 7) or b""
         for end in range(len(whole)):
@@ -93,14 +93,14 @@ class TestUserData:
     @READING
     @given(data=st.data())
     @settings(max_examples=60)
-    def test_user_data_with_a_huge_or_negative_number_at_any_place(self, name, data):
+    def test_user_data_with_a_huge_or_negative_number_is_reported(self, name, data):
         whole = STRATEGIES[name].user_data({}, {"t": (0, 3), "u": (1,)}, 7) or b""
         at = data.draw(st.integers(0, len(whole)))
         word = data.draw(st.sampled_from([b"\x7f\xff\xff\xff", b"\x80\0\0\0", b"\xff\xff\xff\xff", b"\x7f\xff"]))
         check_user_data(name, whole[:at] + word + whole[at + len(word) :])
 
     @READING
-    def test_one_members_bytes_are_no_problem_of_the_others(self, name):
+    def test_invalid_user_data_affects_only_that_member(self, name):
         strategy = STRATEGIES[name]
         good = strategy.user_data({}, {"t": (0, 1)}, 3)
         subject = group({"t": 4}, *(member(f"m{n}", "t", user_data=good) for n in range(2)))
@@ -108,14 +108,14 @@ class TestUserData:
         result = assigned(name, replace(subject, members=(*subject.members, broken)))
         assert set(result.user_data_errors) == ({"broken"} if rejects(strategy, broken.user_data) else set())
 
-    def test_some_bytes_no_reader_takes(self):
+    def test_some_bytes_are_refused_by_every_reader(self):
         assert all(rejects(each, b"\xff" * 11) for each in STRATEGIES.values() if each.reader)
 
 
 class TestSubscriptions:
     @EVERY
     @pytest.mark.parametrize("version", [4, 99, 32_767])
-    def test_an_unknown_version_reads_as_the_newest_known(self, name, version):
+    def test_an_unknown_version_is_read_as_the_newest_known_one(self, name, version):
         reported = ConsumerSubscription(3, ("t", "u"), None, {"t": (0,)}, 7, "r1")
         read = decode_subscription(struct.pack(">h", version) + encode_subscription(reported)[2:] + b"of the future")
         members = tuple(
@@ -128,12 +128,12 @@ class TestSubscriptions:
         assigned(name, replace(pair_of_members(), members=members))
 
     @EVERY
-    def test_topics_named_twice(self, name):
+    def test_topics_that_a_member_lists_twice_count_once(self, name):
         twice = group({"t": 5, "u": 2}, member("a", "t t u t"), member("b", "u t u"))
         assert assigned(name, twice).target == assigned(name, pair_of_members()).target
 
     @EVERY
-    def test_topics_unknown_or_without_partitions(self, name):
+    def test_unknown_topics_and_topics_without_partitions_are_ignored(self, name):
         subject = group({"t": 3, "empty": 0}, member("a", "t empty gone"), member("b", "gone"))
         result = assigned(name, subject)
         assert result.unknown_topics == ("empty", "gone")
@@ -148,7 +148,7 @@ class TestSubscriptions:
 
     @EVERY
     @pytest.mark.parametrize("odd", ["with\nline", "\ud800", "\udfff\U0001f600", "", " ", "\0", "x" * 40_000])
-    def test_names_that_no_broker_allows(self, name, odd):
+    def test_names_that_no_broker_allows_are_assigned(self, name, odd):
         subject = GroupSubscription(
             group({odd: 3, "t": 2}).topics,
             (
@@ -162,7 +162,7 @@ class TestSubscriptions:
 class TestOwnership:
     @EVERY
     @pytest.mark.parametrize("generation", [-1, 0, FAR, -(2**31), 2**70])
-    def test_partitions_that_do_not_exist_or_come_twice(self, name, generation):
+    def test_nonexistent_and_duplicate_owned_partitions_are_ignored(self, name, generation):
         for numbers in ((-1,), (5,), (FAR,), (2**63,), (-(2**31), 0, FAR), (0, 0, 0), (4, 0)):
             owned = {"t": numbers, "gone": numbers, "empty": ()}
             subject = pair_of_members(owned=owned, generation=generation, standbys=owned)
@@ -172,12 +172,12 @@ class TestOwnership:
 
     @READING
     @pytest.mark.parametrize("numbers", [(-1,), (5,), (FAR,), (-(2**31), 0, FAR), (0, 0, 0)])
-    def test_the_same_in_user_data(self, name, numbers):
+    def test_nonexistent_and_duplicate_partitions_in_user_data_are_ignored(self, name, numbers):
         data = STRATEGIES[name].user_data({}, {"t": numbers, "gone": numbers}, 7)
         assigned(name, pair_of_members(user_data=data))
 
     @EVERY
-    def test_partitions_that_all_members_claim_are_owned_by_none(self, name):
+    def test_partitions_claimed_by_all_members_have_no_owner(self, name):
         owned = {"t": tuple(range(5)), "u": (0, 1)}
         claiming = (member(each, "t u", owned=owned, generation=3) for each in "abc")
         silent = (member(each, "t u", generation=3) for each in "abc")
@@ -185,7 +185,7 @@ class TestOwnership:
         assert assigned(name, subjects[0]).target == assigned(name, subjects[1]).target
 
     @EVERY
-    def test_member_ids_that_come_twice(self, name):
+    def test_duplicate_member_ids_are_accepted(self, name):
         old = member("a", "t", owned={"t": (0, 1)}, generation=1, instance_id="i")
         new = member("a", "t u", owned={"t": (2,)}, generation=2)
         results = [
@@ -196,9 +196,9 @@ class TestOwnership:
         assert results[0].duplicate_ids == ("a",)
 
 
-@pytest.mark.no_cover  # the same lines as above, many times over: counting them takes longer than running them
+@pytest.mark.no_cover  # the same lines as above, many times: coverage takes longer than the test
 class TestSize:
-    """A few seconds: less than it takes to search a list of all topics for each topic."""
+    """A few seconds, less than a linear search in all topics for each topic takes."""
 
     TOPICS = tuple(f"topic-{number:06}" for number in range(40_000))
     CPU_SECONDS_MAX = 8
@@ -211,12 +211,12 @@ class TestSize:
         assert sum(map(len, result.target.values())) >= len(self.TOPICS)
 
     @EVERY_PLAN
-    def test_tens_of_thousands_of_topics_take_seconds(self, name):
+    def test_tens_of_thousands_of_topics_are_assigned_in_seconds(self, name):
         members = (MemberSubscription(member_id, self.TOPICS) for member_id in "abc")
         self.check_all_are_assigned_soon(name, *members)
 
     @EVERY_PLAN
-    def test_so_do_mixed_subscriptions_to_as_many_that_are_owned(self, name):
+    def test_as_many_owned_topics_with_mixed_subscriptions_are_assigned_in_seconds(self, name):
         fifth = len(self.TOPICS) // 5
         members = (
             MemberSubscription(

@@ -31,7 +31,7 @@ def tasks(topics, subtopologies=TOPOLOGY):
     return stateful(topics, member("m", "orders users by-user by-day"), subtopologies=subtopologies)
 
 
-def test_counts_follow_from_the_most_partitions_of_a_source_through_all_subtopologies():
+def test_an_internal_topic_has_the_maximum_partition_count_of_its_sources_through_all_subtopologies():
     assert wanted_topics(TASKS, tasks({"orders": 6, "users": 8})) == {
         "by-user": 8,
         "store": 8,
@@ -46,18 +46,18 @@ def test_the_order_of_the_subtopologies_does_not_matter():
     assert wanted_topics(TASKS, tasks(subject, turned)) == wanted_topics(TASKS, tasks(subject))
 
 
-def test_a_stated_count_outranks_the_writers():
+def test_a_configured_count_overrides_the_writers():
     assert wanted_topics(TASKS, tasks({"orders": 6}, "0:orders|repartition=r*3;1:r|changelog=s")) == {"r": 3, "s": 3}
 
 
-def test_a_loop_has_the_count_of_what_comes_into_it():
+def test_a_loop_has_the_partition_count_of_its_sources():
     assert wanted_topics(TASKS, tasks({"orders": 6}, "0:orders,back|repartition=on;1:on|repartition=back")) == {
         "on": 6,
         "back": 6,
     }
 
 
-def test_a_long_chain_is_followed_to_its_end():
+def test_a_long_chain_of_subtopologies_is_resolved():
     length = 1000
     chain = ";".join(f"{n}:t{n}|repartition=t{n + 1}" for n in reversed(range(length)))
     subject = stateful({"t0": 5}, member("m", "t0"), subtopologies=chain)
@@ -69,7 +69,7 @@ def test_a_changelog_of_a_copartition_group_has_its_topics_count():
     assert wanted_topics(COPARTITIONED, subject) == {"store": 4, "other": 0}
 
 
-def test_a_group_with_everything_in_place_is_returned_as_it_is():
+def test_a_group_with_complete_topics_is_unchanged():
     subject = tasks({"orders": 8, "by-user": 8, "store": 8, "totals": 8, "by-day": 2})
     admin = Admin()
     assert prepare(TASKS, subject) is subject
@@ -78,7 +78,7 @@ def test_a_group_with_everything_in_place_is_returned_as_it_is():
 
 
 @pytest.mark.parametrize("name", ["range", "weighted-sticky", "task-sticky", "cooperative-copartitioned-sticky"])
-def test_without_internal_topics_there_is_nothing_to_do(name):
+def test_a_group_without_internal_topics_is_unchanged(name):
     subject = group({"t": 4}, member("m", "t"))
     assert prepare(strategy(name), subject, Admin(refuse=True)) is subject
 
@@ -94,7 +94,7 @@ def test_missing_topics_are_created_and_then_known():
     assert len(TASKS.assign(prepared).members["m"]["by-user"]) == 8
 
 
-def test_without_an_admin_every_problem_is_named_with_what_to_do():
+def test_without_an_admin_every_problem_is_named_with_its_remedy():
     with pytest.raises(InternalTopicError) as caught:
         prepare(TASKS, tasks({"orders": 8, "store": 4, "by-user": 8, "totals": 8}))
     assert str(caught.value) == (
@@ -105,7 +105,7 @@ def test_without_an_admin_every_problem_is_named_with_what_to_do():
     assert isinstance(caught.value, AssignmentError)
 
 
-def test_nothing_is_created_while_something_is_wrong():
+def test_no_topic_is_created_while_there_is_a_problem():
     admin = Admin()
     with pytest.raises(InternalTopicError, match="store needs 8 partitions, but has 4") as caught:
         prepare(TASKS, tasks({"orders": 8, "store": 4}), admin)
@@ -113,21 +113,21 @@ def test_nothing_is_created_while_something_is_wrong():
     assert "by-day" not in str(caught.value)
 
 
-def test_a_count_that_cannot_be_known_is_a_problem_with_an_admin_too():
+def test_an_undetermined_count_is_a_problem_also_with_an_admin():
     with pytest.raises(InternalTopicError, match="store has an unknown partition count; none of the topics that"):
         prepare(TASKS, tasks({}, "0:orders|changelog=store"), Admin())
 
 
-def test_what_the_admin_cannot_do_is_its_own_error():
+def test_a_failure_of_the_admin_is_raised_unchanged():
     with pytest.raises(ClusterError, match="may not create topics"):
         prepare(TASKS, tasks({"orders": 8}), Admin(refuse=True))
 
 
-def test_an_error_has_an_end():
+def test_an_error_has_a_maximum_length():
     names = ",".join(f"s{n:04}" for n in range(PROBLEMS_MAX + 20))
     with pytest.raises(InternalTopicError, match=r"; and 20 more$"):
         prepare(TASKS, tasks({"orders": 8}, f"0:orders|changelog={names}"))
 
 
-def test_assign_itself_never_asks_for_internal_topics():
+def test_assign_never_requests_internal_topics():
     assert TASKS.assign(tasks({"orders": 8, "store": 4})).members["m"]["orders"] == tuple(range(8))

@@ -27,7 +27,7 @@ def weighted_group(partitions, **weights):
 
 
 class TestRange:
-    def test_the_first_members_get_one_more(self):
+    def test_the_first_members_get_one_more_partition(self):
         subject = group({"t": 5}, member("m2", "t"), member("m1", "t"))
         assert assigned("range", subject) == {"m1": {"t": (0, 1, 2)}, "m2": {"t": (3, 4)}}
 
@@ -44,7 +44,7 @@ class TestRange:
         assert list(assigned("range", subject)) == ["z", "y", "a"]
         assert assigned("range", subject)["z"] == {"t": (0,)}
 
-    def test_kip_881_partitions_go_where_their_replicas_are(self):
+    def test_kip_881_partitions_go_to_racks_of_their_replicas(self):
         subject = group(
             {"t": TopicMetadata(3, (("r3",), ("r1",), ("r2",)))},
             *(member(f"m{n}", "t", rack=f"r{n}") for n in (1, 2, 3)),
@@ -64,7 +64,7 @@ class TestRange:
         assert judge(subject, result).copartition_breaks == 0
         assert judge(subject, result).rack_misses == 1
 
-    def test_eighty_small_topics_pile_up_on_the_first_member(self):
+    def test_range_assigns_eighty_small_topics_to_the_first_member(self):
         subject = group(
             {f"t{n}": 1 for n in range(80)}, *(member(f"m{n}", " ".join(f"t{i}" for i in range(80))) for n in range(4))
         )
@@ -86,8 +86,8 @@ class TestRoundrobin:
             "C2": {"t1": (1,), "t2": (0, 1, 2)},
         }
 
-    def test_kafka_python_cannot_do_mixed_subscriptions(self):
-        """The peer fails where we and Kafka do not; once it no longer does, this can go."""
+    def test_kafka_python_fails_with_mixed_subscriptions(self):
+        """kafka-python fails here, we and Kafka do not; delete this test once kafka-python is fixed."""
         kafka = pytest.importorskip("kafka.coordinator.assignors.roundrobin")
         abstract = pytest.importorskip("kafka.coordinator.assignors.abstract")
         subscribed = {"C0": ["t0"], "C1": ["t0", "t1"]}
@@ -116,7 +116,7 @@ class TestWeighted:
     def test_weights_900_90_10_on_100_partitions_give_90_9_1(self):
         assert counts("weighted-sticky", weighted_group(100, a=900, b=90, c=10)) == {"a": 90, "b": 9, "c": 1}
 
-    def test_leftovers_go_by_largest_remainder(self):
+    def test_remaining_partitions_go_to_the_largest_remainders(self):
         # 7 partitions over weights 3, 2, 2: shares 3, 2, 2; 8: 3.43, 2.29, 2.29; 9: 3.86, 2.57, 2.57
         assert counts("weighted-sticky", weighted_group(8, a=3, b=2, c=2)) == {"a": 4, "b": 2, "c": 2}
         assert counts("weighted-sticky", weighted_group(9, a=3, b=2, c=2)) == {"a": 4, "b": 3, "c": 2}
@@ -125,11 +125,11 @@ class TestWeighted:
         assert strategy("weighted-sticky").targets(weighted_group(8, a=3, b=2, c=2)) == {"a": 4, "b": 2, "c": 2}
         assert strategy("weighted-sticky").targets(weighted_group(9, a=3, b=2, c=2)) == {"a": 4, "b": 3, "c": 3}
 
-    def test_of_equal_remainders_the_present_owner_keeps_one_more(self):
+    def test_with_equal_remainders_the_current_owner_keeps_one_more(self):
         subject = group({"t": 3}, member("a", "t", owned={"t": (0,)}), member("b", "t", owned={"t": (1, 2)}))
         assert counts("weighted-sticky", subject) == {"a": 1, "b": 2}
 
-    def test_weight_travels_in_user_data_and_overrides_config(self):
+    def test_a_weight_in_user_data_overrides_the_configuration(self):
         heavy = encode_weighted(MemberUserData({WEIGHT_SETTING: 3}, {"t": (0,)}))
         subject = group({"t": 4}, member("a", "t"), member("b", "t", user_data=heavy, config={WEIGHT: "1"}))
         assert counts("weighted-sticky", subject) == {"a": 1, "b": 3}
@@ -141,13 +141,13 @@ class TestWeighted:
         assert assigned("weighted-sticky", subject)["a"] == {"t": (2, 3)}
 
     @pytest.mark.parametrize("damage", [b"\x00", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\x00\x00\x00\x02\x00"])
-    def test_damaged_user_data_costs_only_its_member(self, damage):
+    def test_damaged_user_data_affects_only_its_member(self, damage):
         subject = group({"t": 4}, member("a", "t", user_data=damage), member("b", "t", config={WEIGHT: "3"}))
         result = strategy("weighted-sticky").assign(subject)
         assert result.user_data_errors.keys() == {"a"}
         assert count_partitions(result.members["a"]) == 1
 
-    def test_a_newcomer_gets_some_of_every_topic(self):
+    def test_a_newcomer_gets_partitions_of_every_topic(self):
         topics = {f"t{n}": 4 for n in range(10)}
         names = " ".join(topics)
         before = group(topics, *(member(f"m{n}", names) for n in range(3)))
@@ -159,14 +159,14 @@ class TestWeighted:
         assert len(result.members["m9"]) >= 6
         assert judge(after, result).moved == judge(after, result).moved_min == 10
 
-    def test_shares_are_fair_within_what_subscriptions_allow(self):
+    def test_shares_are_proportional_to_weights_as_far_as_subscriptions_allow(self):
         # only b takes u: its 6 partitions are more than its weight's share of all 8, so a gets all of t
         subject = group(
             {"t": 2, "u": 6}, member("a", "t", config={WEIGHT: "1"}), member("b", "t u", config={WEIGHT: "2"})
         )
         assert counts("weighted-sticky", subject) == {"a": 2, "b": 6}
 
-    def test_kip_54_mixed_subscriptions_stay_put_when_one_leaves(self):
+    def test_kip_54_partitions_with_mixed_subscriptions_stay_when_a_member_leaves(self):
         topics = {"t0": 1, "t1": 2, "t2": 3}
         before = group(topics, member("C0", "t0"), member("C1", "t0 t1"), member("C2", "t0 t1 t2"))
         target = assigned("weighted-sticky", before)
@@ -174,12 +174,12 @@ class TestWeighted:
         after = group(topics, member("C1", "t0 t1", owned=target["C1"]), member("C2", "t0 t1 t2", owned=target["C2"]))
         assert assigned("weighted-sticky", after) == {"C1": {"t0": (0,), "t1": (0, 1)}, "C2": {"t2": (0, 1, 2)}}
 
-    def test_user_data_is_what_the_reader_reads(self):
+    def test_failover_reads_the_user_data_that_it_writes(self):
         data = strategy("weighted-sticky").user_data({WEIGHT: "7"}, {"t": (1, 2)})
         assert decode_weighted(data) == MemberUserData({WEIGHT_SETTING: 7}, {"t": (1, 2)})
 
     @pytest.mark.parametrize("wrong", ["0", "-1", "x", "1.5", "", "2147483648", "9" * 5000, "٣"])
-    def test_wrong_weight_is_named(self, wrong):
+    def test_an_invalid_weight_is_named(self, wrong):
         with pytest.raises(AssignmentError, match=r"assignment\.consumer\.weight: must be a whole number from 1"):
             strategy("weighted-sticky").user_data({WEIGHT: wrong}, {})
 
@@ -191,7 +191,7 @@ class TestFailover:
         )
         assert counts("failover", subject) == {"a": 0, "b": 5}
 
-    def test_an_equal_newcomer_never_takes_over(self):
+    def test_a_newcomer_of_equal_priority_never_takes_over(self):
         subject = group({"t": 3, "new": 1}, member("a", "t new"), member("b", "t new", owned={"t": (0, 1, 2)}))
         assert counts("failover", subject) == {"a": 0, "b": 4}
 
@@ -201,7 +201,7 @@ class TestFailover:
         )
         assert assigned("failover", subject) == {"a": {"t": (0,)}, "b": {"u": (0,)}}
 
-    def test_default_priority_is_the_highest_there_is(self):
+    def test_the_default_priority_is_the_highest(self):
         unset = strategy("failover").user_data({}, {})
         subject = group({"t": 1}, member("a", "t", config={PRIORITY: "2147483646"}), member("b", "t", user_data=unset))
         assert counts("failover", subject) == {"a": 0, "b": 1}
@@ -209,7 +209,7 @@ class TestFailover:
 
     @pytest.mark.parametrize("name", ["failover", "cooperative-failover"])
     @pytest.mark.parametrize("data", [None, b"", b"\x00", b"\x00\x00\x00\x01\x00"])
-    def test_a_member_of_unknown_priority_takes_nothing_from_a_healthy_one(self, name, data):
+    def test_a_member_of_unknown_priority_gets_no_partition_of_a_healthy_member(self, name, data):
         active = strategy(name).user_data({PRIORITY: "100"}, {})
         broken = member("a", "t", user_data=data)
         subject = group({"t": 3}, broken, member("b", "t", owned={"t": (0, 1, 2)}, generation=1, user_data=active))
@@ -219,7 +219,7 @@ class TestFailover:
         alone = strategy(name).assign(group({"t": 3}, broken))
         assert alone.members == {"a": {"t": (0, 1, 2)}}
 
-    def test_a_setting_restores_the_highest_priority_of_members_without_user_data(self):
+    def test_a_setting_gives_members_without_user_data_the_highest_priority(self):
         subject = group({"t": 3}, member("a", "t"), member("b", "t", user_data=b"\x00\x00\x00\x01"))
         assert counts("failover", subject) == {"a": 0, "b": 3}
         open_to_all = GroupSubscription(
@@ -227,7 +227,7 @@ class TestFailover:
         )
         assert counts("failover", open_to_all) == {"a": 3, "b": 0}
 
-    def test_cooperative_takeover_waits_for_the_old_active(self):
+    def test_a_cooperative_takeover_waits_for_the_former_active_member(self):
         subject = group(
             {"t": 2},
             member("a", "t", owned={"t": (0, 1)}, config={PRIORITY: "1"}),
@@ -238,7 +238,7 @@ class TestFailover:
         assert result.revoking == {"a": {"t": (0, 1)}}
         assert result.target == {"a": {}, "b": {"t": (0, 1)}}
 
-    def test_promise_is_everything_to_the_active(self):
+    def test_the_promise_assigns_everything_to_the_active_member(self):
         subject = group({"t": 4}, member("a", "t"), member("b", "t"))
         assert strategy("failover").targets(subject) == {"a": 4, "b": 0}
         spread_out = strategy("range").assign(subject)
@@ -255,7 +255,7 @@ class TestClaims:
         )
         assert assigned("weighted-sticky", subject) == {"a": {"t": (0,)}, "b": {"t": (1,)}}
         result = strategy("cooperative-weighted-sticky").assign(subject)
-        assert result.members == {"a": {"t": (0,)}, "b": {"t": (1,)}}, "a stale claim holds nothing back"
+        assert result.members == {"a": {"t": (0,)}, "b": {"t": (1,)}}, "a stale claim does not withhold the partition"
 
     def test_kafka_12984_doubly_claimed_partition_has_no_owner(self):
         subject = group(
@@ -265,18 +265,18 @@ class TestClaims:
         )
         result = strategy("cooperative-weighted-sticky").assign(subject)
         assert result.target == {"a": {"t": (0,)}, "b": {"t": (1,)}}
-        assert result.members == {"a": {"t": (0,)}, "b": {}}, "its other holder must let go first"
+        assert result.members == {"a": {"t": (0,)}, "b": {}}, "its other owner must revoke it first"
         assert result.revoking == {"a": {"t": (1,)}}
         assert judge(subject, result).moved == 0
 
-    def test_claims_of_a_shrunken_topic_and_of_left_topics_are_dropped(self):
+    def test_claims_of_removed_partitions_and_unsubscribed_topics_are_ignored(self):
         subject = group(
             {"t": 1, "u": 2}, member("a", "t", owned={"t": (0, 7), "u": (0,), "gone": (1,)}), member("b", "t u")
         )
         assert assigned("weighted-sticky", subject) == {"a": {"t": (0,)}, "b": {"u": (0, 1)}}
         assert judge(subject, strategy("weighted-sticky").assign(subject)).moved == 0
 
-    def test_an_unsubscribed_member_that_still_holds_a_partition_holds_it_back(self):
+    def test_an_unsubscribed_member_that_still_owns_a_partition_delays_its_reassignment(self):
         subject = group({"t": 1}, member("a", "", owned={"t": (0,)}), member("b", "t"))
         result = strategy("cooperative-weighted-sticky").assign(subject)
         assert result.members == {"a": {}, "b": {}}
@@ -285,7 +285,7 @@ class TestClaims:
 
 class TestEveryStrategy:
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
-    def test_a_group_without_members_or_topics_is_no_problem(self, name):
+    def test_a_group_without_members_or_topics_is_valid(self, name):
         chosen = strategy(name)
         assert chosen.assign(GroupSubscription({}, ())).members == {}
         assert chosen.assign(group({"t": 3})).members == {}
@@ -295,7 +295,7 @@ class TestEveryStrategy:
         assert judge(group({}, member("a", "")), result, chosen).max_mean_ratio is None
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
-    def test_of_a_member_id_that_appears_twice_the_newest_counts(self, name):
+    def test_the_newest_entry_of_a_duplicate_member_id_counts(self, name):
         old, new = member("a", "t", generation=1, owned={"t": (0,)}), member("a", "t u", generation=2)
         for order in ((old, new), (new, old)):
             assigned = strategy(name).assign(group({"t": 2, "u": 2}, *order))
@@ -303,7 +303,7 @@ class TestEveryStrategy:
             assert assigned.target == {"a": {"t": (0, 1), "u": (0, 1)}}
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
-    def test_settings_are_documented_and_their_defaults_valid(self, name):
+    def test_settings_are_documented_and_have_valid_defaults(self, name):
         chosen = strategy(name)
         assert chosen.name == name
         assert chosen.summary
@@ -314,7 +314,7 @@ class TestEveryStrategy:
                 assert setting.parse(str(setting.default)) == setting.default
         assert (chosen.user_data({}, {}) is None) == (chosen.writer is None)
 
-    def test_unknown_name_lists_the_known_ones(self):
+    def test_an_unknown_name_is_refused_with_the_known_ones(self):
         with pytest.raises(AssignmentError, match=r"no strategy 'nope'; the strategies are .*range, redundant"):
             strategy("nope")
         assert list(STRATEGIES) == sorted(STRATEGIES)

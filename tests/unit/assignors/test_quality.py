@@ -11,7 +11,7 @@ def given_out(**members):
     return GroupAssignment(members=members, target=members)
 
 
-def test_judges_an_assignment_that_is_not_ours():
+def test_an_assignment_of_another_library_is_measured():
     subject = group({"t": 4, "u": 2}, member("a", "t u"), member("b", "t u"))
     quality = judge(subject, given_out(a={"t": (0, 1, 2), "u": (0,)}, b={"u": (1,)}))
     assert quality.spread == 3
@@ -24,7 +24,7 @@ def test_judges_an_assignment_that_is_not_ours():
     assert quality.rack_misses is None
 
 
-def test_survives_entries_that_make_no_sense():
+def test_invalid_entries_do_not_raise():
     subject = group({"t": 2}, member("a", "t"), member("b", ""))
     quality = judge(subject, given_out(a={"t": (0, 9, -1), "gone": (1,)}, b={"t": (0,)}, stranger={"t": (1,)}))
     assert quality.moved_min is None
@@ -41,19 +41,19 @@ def test_survives_entries_that_make_no_sense():
         {"a": {"t": (0,)}, "stranger": {"t": (1,)}},
     ],
 )
-def test_fewest_moves_are_unknown_where_partitions_are_not_simply_divided(odd):
+def test_the_minimum_of_moves_is_unknown_for_strategies_with_other_goals(odd):
     subject = group({"t": 2, "u": 1}, member("a", "t u", owned={"t": (1,)}), member("b", "t"))
     assert judge(subject, given_out(**odd)).moved_min is None
 
 
-def test_moves_beyond_the_fewest_show():
+def test_excess_moves_are_counted():
     owned = {"a": {"t": (0, 1)}, "b": {"t": (2, 3)}}
     subject = group({"t": 4}, *(member(name, "t", owned=owned[name]) for name in owned))
     quality = judge(subject, given_out(a={"t": (2, 3)}, b={"t": (0, 1)}))
     assert (quality.moved, quality.moved_min) == (4, 0)
 
 
-def test_members_promised_differently_do_not_swap_loads():
+def test_loads_of_members_with_different_promises_are_not_exchanged():
     subject = group(
         {"t": 10},
         member("a", "t", owned={"t": (0,)}, config={WEIGHT: "9"}),
@@ -64,7 +64,7 @@ def test_members_promised_differently_do_not_swap_loads():
     assert (quality.moved, quality.moved_min) == (8, 8)
 
 
-def test_copartition_breaks_count_partition_numbers():
+def test_copartition_breaks_are_counted_by_partition_number():
     subject = group({"t": 3, "u": 3, "v": 3, "w": 2}, member("a", "t u v w"), member("b", "t u v w"))
     quality = judge(
         subject,
@@ -80,7 +80,7 @@ def test_a_rack_miss_is_one_that_could_have_been_avoided():
     assert judge(subject, given_out(a={"t": (0, 2)}, b={"t": (1,)})).rack_misses == 0
 
 
-def test_cooperative_rounds_are_judged_together():
+def test_cooperative_rounds_are_measured_together():
     subject = group({"t": 4}, member("a", "t", owned={"t": (0, 1, 2, 3)}), member("b", "t"))
     cooperative = strategy("cooperative-weighted-sticky")
     result = cooperative.assign(subject)
@@ -89,7 +89,7 @@ def test_cooperative_rounds_are_judged_together():
     assert (quality.spread, quality.unassigned, quality.moved, quality.moved_min) == (0, 0, 2, 2)
 
 
-def test_many_members_of_mixed_subscriptions_are_judged_without_trying_every_swap():
+def test_many_members_with_mixed_subscriptions_are_measured_without_trying_every_exchange():
     topics = {f"t{n}": n + 1 for n in range(12)}
     subject = group(
         topics, *(member(f"m{n}", " ".join([*topics][: n + 1]), owned={"t0": (0,)} if not n else {}) for n in range(12))

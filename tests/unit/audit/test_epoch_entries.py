@@ -1,4 +1,4 @@
-"""Groups with broker-side assignment, from their records alone."""
+"""Groups with broker-side assignment, audited from their records only."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_records_show_how_long_a_partition_had_no_owner():
     assert [each.unowned_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
 
 
-def test_a_stall_that_is_reported_shorter_than_that_is_wrong():
+def test_a_reported_stall_shorter_than_the_time_without_an_owner_is_wrong():
     events = reported(STARTED + JOINED)
     assert report(events, STARTED + JOINED).clean
     assert events[-1].stall.seconds >= 3
@@ -74,7 +74,7 @@ def test_a_stall_that_is_reported_shorter_than_that_is_wrong():
     assert difference.what == "epoch 3: a partition had no owner for 3.0 s, its stall is 2.0 s at most"
 
 
-def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact():
+def test_an_absent_static_member_is_not_awaited_and_its_return_is_a_fact():
     static = EpochMember("client-a", "/10.0.0.1", instance_id="one", topics=("t",))
     there = [
         fact(0, static, "a"),
@@ -104,7 +104,7 @@ def other(at, generation):
     return record(at, generation, group="other")
 
 
-def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_its_beginning():
+def test_a_group_created_after_possible_compaction_is_judged_from_its_beginning():
     observations = [other(0, 0), other(50, 0), *STARTED]
     events = reported(STARTED)
     offsets = range(7, 7 + len(observations))
@@ -113,14 +113,14 @@ def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_it
     assert difference.what == "epoch 2 has no event"
 
 
-def test_a_group_that_begins_where_records_may_have_been_cleaned_is_not():
+def test_a_group_created_before_possible_compaction_is_not_judged_from_its_beginning():
     observations = [other(0, 0), *STARTED]
     found = report_at([], observations, range(7, 7 + len(observations)))
     assert (found.clean, found.unjudged) == (True, {"whose preceding records were compacted away": 1})
 
 
 def test_an_observer_that_starts_during_the_first_rebalance_reports_no_stall():
-    """It sees the next epoch begin, and not what was before."""
+    """It observes the start of the next epoch, but no earlier records."""
     there = [replace(each, live=False) for each in STARTED[:2]]
     observations = [
         *there,

@@ -20,7 +20,7 @@ EVENTS = [
     generation(MONDAY_MS + 2 * HOUR_MS + 1_000, 9, (), stall=(1.0, 4.0)),
     generation(MONDAY_MS + 2 * HOUR_MS + 2_000, 10, PEOPLE),
 ]
-"""Two hours with rebalances after a first one, then a quiet one."""
+"""Three hours with rebalances, then one without."""
 FIRST = MONDAY_MS // HOUR_MS
 END_MS = MONDAY_MS + 4 * HOUR_MS
 
@@ -31,7 +31,7 @@ def rows_of(events, end_ms=END_MS, group="g"):
 
 
 def differences(events, rows, *, made_ms=END_MS, since_ms=0):
-    """Of hours that were made when there were events until ``made_ms``; and how many rows are right."""
+    """The differences of hours computed from events up to ``made_ms``, and the number of correct rows."""
     hours = GroupHourCheck()
     for event in events:
         if isinstance(event, GenerationEvent):
@@ -43,20 +43,20 @@ def differences(events, rows, *, made_ms=END_MS, since_ms=0):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_hours_of_any_history_are_the_sums_of_its_generations(seed):
+def test_hours_are_the_sums_of_their_generations(seed):
     events = [*random_history(seed, group="g")]
     rows = rows_of(events, max((each.timestamp_ms for each in events), default=0) + 977_777)
     assert differences(events, rows.values()) == ([], len(rows))
 
 
-def test_a_table_shows_its_generations_in_any_order_of_every_group():
+def test_generations_may_be_in_any_order():
     others = [*random_history(1, group="other")]
     rows = [*rows_of(EVENTS).values(), *rows_of(others, others[-1].timestamp_ms, "other").values()]
     assert differences([*EVENTS[::-1], *others[::-1]], rows) == ([], len(rows))
     assert differences(EVENTS[::-1], [])[0][0][1] == 10
 
 
-def test_a_series_of_rebalances_counts_in_the_hour_in_which_it_began():
+def test_a_series_of_rebalances_counts_in_the_hour_of_its_start():
     events = [generation(MONDAY_MS + HOUR_MS + 1_000 * at, 3 + at, PEOPLE) for at in range(-2, 3)]
     rows = rows_of(events)
     assert [each["storms"] for each in rows.values()] == [1, 0, 0, 0]
@@ -75,18 +75,18 @@ WRONG = {"by_trigger": {"rejoin": 9}, "flapping": ["x"], "slowest_client_id": "x
 
 @pytest.mark.parametrize("name", HOUR_COLUMNS)
 @pytest.mark.parametrize(("hour", "last"), [(FIRST + 1, 6), (FIRST + 2, 10)])
-def test_every_column_that_is_off_is_named_with_the_hour_and_its_last_generation(name, hour, last):
+def test_every_wrong_column_is_named_with_the_hour_and_its_last_generation(name, hour, last):
     rows = rows_of(EVENTS)
     wrong = WRONG[name] if name in WRONG else (rows[hour][name] or 0) + 0.5
     rows[hour][name] = wrong
     found, agreed = differences(EVENTS, rows.values())
     assert {each[:2] for each in found} == {("g", last)}
     assert found[0][2].startswith(f"in the hour 2024-01-01T0{hour - FIRST}:00Z {name} is {wrong!r}, ")
-    assert len(found) == 1 + (name == "stalled_partition_seconds")  # of which the availability is made
+    assert len(found) == 1 + (name == "stalled_partition_seconds")  # from which the availability is computed
     assert agreed == len(rows) - 1
 
 
-def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_reported_is_named():
+def test_missing_duplicate_and_invented_hours_are_named():
     rows = rows_of(EVENTS)
     quiet, busy = rows[FIRST + 3], rows[FIRST + 1]
     assert differences(EVENTS, [each for each in rows.values() if each is not quiet]) == ([], 3)
@@ -97,7 +97,7 @@ def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_reported_is_name
     assert {each[0] for each in differences(EVENTS, [*rows.values(), {**busy, "group": "nobody"}])[0]} == {"nobody"}
 
 
-def test_what_was_aborted_after_the_hours_were_made_may_count_and_what_was_before_must():
+def test_aborted_generations_count_if_older_than_the_hours_computation_and_may_count_otherwise():
     rows = rows_of(EVENTS)
     late = aborted(END_MS - 1, 12, 3)
     assert differences([*EVENTS, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
@@ -116,14 +116,14 @@ def test_aborted_generations_whose_events_are_deleted_already_are_not_judged():
     assert len(differences(kept, rows.values())[0]) == 1
 
 
-def test_a_time_that_is_wrong_neither_ends_it_nor_keeps_it_busy():
-    """Nor is it said to be right: hours that a table cannot have are named as they are."""
+def test_a_wrong_time_neither_ends_nor_delays_the_check():
+    """Nor does it count as correct: impossible hours are named with their value."""
     far = generation(2**62, 1, PEOPLE, stall=(1e300, 1e3))
     found, _ = differences([far], [])
     assert len(found) == STALL_HOURS_MAX + 1
     assert found[0][2] == f"in the hour {2**62 // HOUR_MS} of the epoch it has no row"
 
 
-def test_what_no_column_is_compared_with_is_known():
-    """A column that is added must be compared, or stand here."""
+def test_uncompared_columns_are_listed():
+    """A new column must be compared, or be listed here."""
     assert set(GROUP_HOURS.schema.names) - set(HOUR_COLUMNS) == {"cluster_id", "group", "hour", "skew_max"}

@@ -46,7 +46,7 @@ def test_correct_events_are_counted_and_reported_in_one_line():
     assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
 
 
-def test_a_difference_names_group_generation_and_both_places():
+def test_a_difference_names_group_generation_record_and_event():
     events = reported(*EAGER)
     events[1] = replace(events[1], moved=1)
     (difference,) = report(events, EAGER).differences
@@ -60,13 +60,13 @@ def test_a_generation_without_an_event_is_a_difference():
     assert ("g", 2, "generation 2 has no event") in said(report(events, EAGER))
 
 
-def test_what_is_from_before_the_window_need_not_be_reported():
+def test_records_before_the_window_need_not_be_reported():
     events = reported(*EAGER)[1:]
     found = report(events, EAGER, since_ms=T0 + 2_000)
     assert (found.clean, found.unjudged) == (True, {"older than the compared events": 1})
 
 
-def test_what_is_too_new_may_be_reported_later():
+def test_recent_records_may_be_reported_later():
     events = reported(*EAGER)[:-1]
     found = report(events, EAGER, until_ms=T0 + 10_000, grace_ms=5_000)
     assert (found.clean, found.pending) == (True, 1)
@@ -90,7 +90,7 @@ def test_events_of_an_observer_that_started_later_are_clean_and_counted_as_unjud
     assert found.unjudged == {"older than the compared events": 1, "without a known predecessor": 1}
 
 
-def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
+def test_an_equal_event_is_a_copy_and_a_different_one_with_the_same_id_a_difference():
     events = reported(*EAGER)
     again = report([*events, events[1]], EAGER)
     assert (again.clean, again.copies) == (True, 1)
@@ -98,7 +98,7 @@ def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
     assert ("g", 2, "it was published twice, with different members") in said(report([*events, other], EAGER))
 
 
-def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
+def test_the_highest_revision_counts_in_any_order():
     events = reported(*EAGER)
     wrong = replace(events[1], moved=9)
     better = replace(events[1], revision=1)
@@ -109,7 +109,7 @@ def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 def test_copies_that_a_better_revision_replaces_need_not_agree(order):
-    """Readers keep the highest revision: neither of the two remains."""
+    """Readers keep the highest revision, so neither of the two remains."""
     events = reported(*EAGER)
     other = replace(events[1], members=events[1].members[:1])
     better = replace(events[1], revision=1)
@@ -119,14 +119,14 @@ def test_copies_that_a_better_revision_replaces_need_not_agree(order):
     assert ("g", 2, "it was published twice, with different members") in said(report([*events, better, worse], EAGER))
 
 
-def test_of_equal_revisions_the_first_counts_as_it_does_for_readers():
+def test_the_first_of_equal_revisions_counts_as_for_readers():
     events = reported(*EAGER)
     wrong = replace(events[1], moved=9, followups=1)
     assert report([*events, wrong], EAGER).clean
     assert not report([events[0], wrong, *events[1:]], EAGER).clean
 
 
-def test_copies_of_one_fact_are_counted_and_a_few_of_them_kept():
+def test_copies_of_one_fact_are_counted_and_a_bounded_number_kept():
     events = reported(*EAGER)
     others = [replace(events[1], members=events[1].members[:1])] * 30
     found = report([*events, *others], EAGER)
@@ -135,7 +135,7 @@ def test_copies_of_one_fact_are_counted_and_a_few_of_them_kept():
 
 def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
     events = reported(*EAGER)
-    assert events[1].stall is None  # no poll saw the start
+    assert events[1].stall is None  # no poll showed the start
     phases = replace(events[1].phases, started_ms=T0 + 4_000)
     stall = reported(*EAGER[:2])[0].stall
     long = replace(stall, lower_seconds=0.5, seconds=1.0, partition_seconds=4.0)
@@ -154,7 +154,7 @@ def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
         {"lower_seconds": 3_000.0, "seconds": 3_000.0, "partition_seconds": 1.0},
     ],
 )
-def test_a_stall_that_cannot_be_is_wrong(wrong):
+def test_an_impossible_stall_is_wrong(wrong):
     events = reported(*EAGER)
     stall = replace(reported(*EAGER[:2])[0].stall, **wrong)
     assert not report([events[0], replace(events[1], stall=stall), events[2]], EAGER).clean
@@ -181,7 +181,7 @@ def test_parts_of_an_event_are_one_fact():
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (1, 0, 2), (2, 0, 1)])
 def test_two_observers_may_publish_one_fact_in_more_parts_or_fewer(order):
-    """Their texts lie on either side of what one record may have."""
+    """One event's JSON is slightly below the limit of a record, the other's above."""
     members = [member(f"member-{number}", (number,)) for number in range(4)]
     observations = (record(0, 0), record(1_000, 1, *members))
     (event,) = reported(*observations)
@@ -258,7 +258,7 @@ def test_a_return_of_a_member_without_its_id_counts_as_a_missing_event():
     ]
 
 
-def test_where_each_is_reported_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
+def test_in_a_table_a_second_revision_is_a_duplicate_and_parts_are_not():
     events = reported(*EAGER)
     again = report([*events, replace(events[1], revision=1)], EAGER, once=True)
     assert said(again) == [("g", 2, "generation 2 was published twice")]
@@ -267,13 +267,13 @@ def test_where_each_is_reported_once_a_revision_beside_the_event_is_one_too_many
     (event,) = reported(*observations)
     parts = [part for part, _ in event_lines(event, 1_500)]
     assert report(parts, observations, once=True).clean
-    # What a revision in fewer parts left over.
+    # Parts of the first revision that the second one, with fewer parts, does not replace.
     assert report([replace(event, revision=1), *parts[1:]], observations, once=True).clean
     assert said(report([*parts, parts[1]], observations, once=True)) == [("g", 1, "generation 1 was published twice")]
 
 
-def test_an_id_that_is_none_is_of_no_fact():
-    """A client with the right to write events may write anything."""
+def test_an_invalid_id_belongs_to_no_fact():
+    """Every client with the right to write events can write anything."""
     events = reported(*EAGER)
     odd = [replace(events[1], event_id=each) for each in ("", "not hexadecimal", events[1].event_id.upper())]
     expected = ("g", 2, "generation 2 has no record")
@@ -301,7 +301,7 @@ def test_a_deletion_must_be_reported():
     assert said(report(events[:-1], observations)) == [("g", 3, "deletion has no event")]
 
 
-def test_events_of_other_clusters_are_no_concern():
+def test_events_of_other_clusters_are_ignored():
     events = reported(*EAGER)
     others = [replace(each, cluster_id="other") for each in events]
     assert report([*events, *others], EAGER).clean
@@ -321,8 +321,8 @@ def test_records_before_a_gap_are_not_judged_and_records_after_it_are():
 
 @pytest.mark.parametrize("left", [[4], [3, 4], [2, 3, 4]])
 @pytest.mark.parametrize("first", [1, 5])
-def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is_left(first, left):
-    """The returned member is part of the event's id, and its record alone does not show it."""
+def test_a_static_members_return_is_matched_by_time_without_earlier_records(first, left):
+    """The event's id contains the returned member, which its record alone does not show."""
 
     def static(name):
         return member(name, (0, 1), instance="one")
@@ -342,7 +342,7 @@ def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is
 
 
 def test_a_return_belongs_to_an_open_episode_whose_beginning_is_compacted_away():
-    """Its event counts the moves of the whole episode; the records that are left show none."""
+    """Its event counts the moves of the whole episode; the remaining records show none."""
 
     def static(name, partitions, owned=()):
         return member(name, partitions, owned=owned, instance=name[0])
@@ -366,7 +366,7 @@ def test_a_return_belongs_to_an_open_episode_whose_beginning_is_compacted_away()
         assert len(said(report(wrong, [observations[each] for each in left], left))) == 1
 
 
-def test_where_nothing_was_compacted_a_gap_is_the_end_of_a_transaction():
+def test_without_compaction_a_gap_is_a_transaction_marker():
     events, offsets = reported(*EAGER), [0, 2, 4, 6]
     assert report(events, EAGER, offsets, complete=True).unjudged == {}
     wrong = [events[0], replace(events[1], moved=7), events[2]]
@@ -378,22 +378,22 @@ def test_records_that_cannot_be_read_are_counted():
     assert ledger_of([], broken).unjudged == {"records that cannot be read": 2}
 
 
-def test_a_fact_that_polls_report_is_named():
-    """No observer publishes any: they show that something changed, and not what."""
+def test_an_event_from_polls_is_named():
+    """No observer publishes such events: polls show that something changed, but not what."""
     events = reported(*EAGER)
     polled = replace(events[1], source=Source.ADMIN)
     expected = ("g", 2, "generation 2 comes from polls, which cannot detect it")
     assert said(report([*events, polled], EAGER)) == [expected]
 
 
-def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before():
+def test_copies_of_an_episode_with_known_previous_owners_must_have_equal_moves():
     events = reported(*EAGER)
     lie, late = replace(events[2], moved=7), replace(events[2], moved=7, previous_generation=None)
     assert said(report([*events, lie], EAGER)) == [("g", 3, "it was published twice, with different moves")]
     assert report([*events, late], EAGER).clean
 
 
-def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
+def test_differences_are_counted_and_a_bounded_number_kept():
     each = Difference("g", 1, "odd")
     few = Differences(kept_max=2)
     few.differ(each, each, each)

@@ -57,7 +57,8 @@ COOPERATIVE = (
 
 
 def _assigned(group_type):
-    """A group whose coordinator assigns: a member, a second one, the first one goes, all go, deleted."""
+    """A group whose coordinator assigns: a member joins, a second one joins, the first one leaves, all leave,
+    deletion."""
     coordinator = EpochCoordinator(4, group_type=group_type)
     for step in ("join a", "join b", "leave a"):
         action, name = step.split()
@@ -93,7 +94,7 @@ def reported(kind):
 
 
 def closing(kind):
-    """The last event with members whose partitions changed hands, and that says what was before it."""
+    """The last event with previous owners and moved partitions."""
     return next(
         event
         for event in reversed(reported(kind))
@@ -102,7 +103,7 @@ def closing(kind):
 
 
 def shared_out(kind):
-    """The event with which two members have all there is."""
+    """The event in which two members own all partitions."""
     return next(event for event in reported(kind) if len(getattr(event, "members", ())) == 2 and event.assigned)
 
 
@@ -115,7 +116,7 @@ def said(report):
 
 
 def shifted(event, **changes):
-    """The same as something else, under the id that it then has."""
+    """The event with another identity, and with that identity's id."""
     event = replace(event, **changes)
     number = getattr(event, "generation", 0)
     identity = event_id(event.KIND, event.cluster_id, event.group, event.group_type, number, event.timestamp_ms)
@@ -123,7 +124,7 @@ def shifted(event, **changes):
 
 
 def _later(event):
-    """Changes with which it is a millisecond later."""
+    """Changes that move it by a millisecond."""
     at_ms = event.timestamp_ms + 1
     phases = {"phases": replace(event.phases, completed_ms=at_ms)} if isinstance(event, GenerationEvent) else {}
     return {"timestamp_ms": at_ms, **phases}
@@ -138,11 +139,11 @@ def test_correct_events_are_clean_and_contain_every_fact_that_later_tests_falsif
     assert closing(kind).stall is not None
 
 
-# What happened
+# Identity: which facts happened
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_whatever_is_dropped_is_missed(kind):
+def test_every_dropped_event_is_reported_as_missing(kind):
     for event in reported(kind):
         what = str(event.KIND) if event.KIND != "group_gone" else "deletion"
         report = judged(kind, [each for each in reported(kind) if each is not event])
@@ -154,7 +155,7 @@ def test_whatever_is_dropped_is_missed(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_whatever_is_reported_twice_under_two_ids_is_invented(kind):
+def test_every_event_repeated_under_another_id_is_an_invention(kind):
     for event in reported(kind):
         twin = replace(event, event_id="0" * 32)
         (difference,) = judged(kind, [*reported(kind), twin]).differences
@@ -169,7 +170,7 @@ def test_each_doubled_row_of_a_table_is_a_difference(kind):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_what_was_never_there_is_invented(kind):
+def test_an_event_without_a_fact_is_an_invention(kind):
     for event in reported(kind):
         later = shifted(event, **_later(event))
         assert judged(kind, [*reported(kind), later]).differences[0].what.endswith("has no record")
@@ -183,7 +184,7 @@ def _word(event):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_group_of_another_type_is_another_one(kind):
+def test_an_event_with_another_group_type_is_an_invention(kind):
     right = closing(kind)
     other = GroupType.SHARE if kind == "consumer" else GroupType.CONSUMER
     found = judged(kind, instead(kind, right, shifted(right, group_type=other))).differences
@@ -194,7 +195,7 @@ def test_a_group_of_another_type_is_another_one(kind):
 
 
 def _names(event):
-    """What its id is made of, reported otherwise."""
+    """Other values for the ingredients of its id."""
     yield {"group": "other"}, "of 'other'"
     yield _later(event), f"{event.timestamp_ms + 1} by the event"
     if not isinstance(event, GroupGoneEvent):
@@ -202,8 +203,8 @@ def _names(event):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_an_event_under_the_id_of_another_one_is_named(kind):
-    """As itself, and beside the right one, whichever comes first."""
+def test_an_event_with_the_id_of_another_one_is_named(kind):
+    """Instead of the correct event, and in addition to it, in any order."""
     for right in reported(kind):
         for change, words in _names(right):
             wrong = replace(right, **change)
@@ -230,7 +231,7 @@ def test_aborted_generations_are_counted(kind):
     ]
 
 
-# What it was like
+# Fields of one fact
 
 
 def _numbers(event):
@@ -247,7 +248,7 @@ def _numbers(event):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_number_that_is_off_is_named(kind):
+def test_a_wrong_number_is_named(kind):
     right = closing(kind)
     for word, change in _numbers(right):
         found = said(judged(kind, instead(kind, right, replace(right, **change))))
@@ -257,7 +258,7 @@ def test_a_number_that_is_off_is_named(kind):
 
 
 def _members(event):
-    """What may be wrong about one member."""
+    """Wrong values of one member."""
     (one,) = event.members
     partitions = one.assigned["t"]
     yield (), "0 by the event, or have other ids"
@@ -294,7 +295,7 @@ def test_exchanged_partitions_of_two_members_are_a_difference(kind):
     [{"topics": ("u",)}, {"owned": {"t": (3,)}}, {"session_timeout_ms": 1}, {"rebalance_timeout_ms": 1}],
     ids=lambda change: next(iter(change)),
 )
-def test_what_a_member_wanted_is_named(kind, change):
+def test_a_wrong_subscription_of_a_member_is_named(kind, change):
     right = closing(kind)
     (one,) = right.members
     wrong = replace(right, members=(replace(one, **change),))
@@ -316,7 +317,7 @@ def test_a_wrong_assignor_leader_or_join_phase_is_named(kind):
 
 
 def _moments(event):
-    """When it was otherwise, and how that is named."""
+    """Wrong times, and the text of each difference."""
     phases, completed_ms = event.phases, event.phases.completed_ms
     yield {"completed_ms": completed_ms + 1}, f"{completed_ms + 1} by the event"
     yield {"started_ms": 1}, "1 by the event"
@@ -328,7 +329,7 @@ def _moments(event):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_moment_that_its_records_deny_is_named(kind):
+def test_a_time_that_contradicts_the_records_is_named(kind):
     right = closing(kind)
     for change, words in _moments(right):
         wrong = replace(right, phases=replace(right.phases, **change))
@@ -338,7 +339,7 @@ def test_a_moment_that_its_records_deny_is_named(kind):
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_an_episode_without_an_end_is_named(kind):
-    """Wherever it is said to go on, be it for ever: its cost would never be reported."""
+    """For any announced follow-up, also one without end: its cost would never be reported."""
     facts = [event for event in reported(kind) if isinstance(event, GenerationEvent)]
     for right in facts:
         if not right.closes_episode:
@@ -351,7 +352,7 @@ def test_an_episode_without_an_end_is_named(kind):
 
 
 def test_an_episode_that_announces_its_follow_up_and_is_never_closed_is_named():
-    """Until its last event comes; and the generation after it may be too new to be reported."""
+    """Until its last event arrives; the generation after it may be too recent to be reported."""
     events, records = HISTORIES["cooperative"]
     first = next(at for at, event in enumerate(events) if getattr(event, "followups", 0) == 0 and not _closes(event))
     until = next(at for at, each in enumerate(records) if each.timestamp_ms == events[first].timestamp_ms) + 1
@@ -384,19 +385,19 @@ JUDGED = {
     "revoked", "assigned", "lost", "lost_min", "noop", "revision", "part", "parts", "trigger", "causes",
     "leader_member_id",
 }  # fmt: skip
-"""Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
+"""Checked fields of a generation's event, each by a test of the ledger; `docs/verify.md` lists the others."""
 
 
-def test_what_of_an_event_no_record_denies_is_documented():
+def test_unchecked_fields_of_an_event_are_documented():
     text = (DOCS / "verify.md").read_text().partition("## What is not judged")[2].partition("\n## ")[0]
     assert {each.name for each in fields(GenerationEvent) if f"`{each.name}`" not in text} <= JUDGED
 
 
-# How long it took
+# Durations
 
 
 def _stalls(stall):
-    """What a stall cannot be."""
+    """Impossible stalls."""
     yield replace(stall, lower_seconds=stall.seconds + 1), "at most"
     yield replace(stall, lower_seconds=-1.0), "at most"
     yield replace(stall, partition_seconds=-1.0), "partition-seconds"
@@ -412,7 +413,7 @@ def _stalls(stall):
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_stall_that_cannot_be_is_named(kind):
+def test_an_impossible_stall_is_named(kind):
     right = closing(kind)
     for stall, words in _stalls(right.stall):
         found = said(judged(kind, instead(kind, right, replace(right, stall=stall))))
@@ -422,7 +423,7 @@ def test_a_stall_that_cannot_be_is_named(kind):
 
 @pytest.mark.parametrize("kind", ["eager", "cooperative", "consumer", "streams"])
 def test_a_stall_shorter_than_the_time_without_an_owner_is_a_difference(kind):
-    """Members of a share group take what they are given at once."""
+    """Members of a share group own partitions as soon as they are assigned."""
     right = shared_out(kind)
     short = replace(right.stall, lower_seconds=0.0, seconds=0.001, partition_seconds=0.0)
     ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=short))))
@@ -435,7 +436,7 @@ def test_a_stall_shorter_than_the_time_without_an_owner_is_a_difference(kind):
     [("eager", 0.5, 2.0), ("cooperative", 2.0, 4.0), ("consumer", 0.1, 0.2), ("streams", 0.1, 0.2)],
 )
 def test_partition_seconds_below_the_time_without_owners_are_a_difference(kind, longest, whole):
-    """All four partitions stop in an eager group, in the others those two that move."""
+    """All four partitions stop in an eager group, the two moved ones in the others."""
     right = shared_out(kind)
     least = replace(
         right.stall, lower_seconds=0.0, seconds=longest, partition_seconds=0.0, upper_partition_seconds=whole
@@ -448,7 +449,7 @@ def test_partition_seconds_below_the_time_without_owners_are_a_difference(kind, 
 
 
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
+def test_a_stall_that_began_long_before_the_previous_record_is_named(kind):
     right = closing(kind)
     long = replace(
         right.stall, lower_seconds=3_600.0, seconds=3_600.0, partition_seconds=7_200.0, upper_partition_seconds=7_200.0
@@ -460,7 +461,7 @@ def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
 
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_a_stall_without_reports_that_is_longer_than_its_rebalance_is_a_difference(kind):
-    """The record before is the earliest that it can have begun; a member's report may say more."""
+    """It cannot have begun before the previous record, unless a member's report shows it."""
     right = closing(kind)
     before = next(each for each in reported(kind) if getattr(each, "generation", None) == right.previous_generation)
     longest = (right.timestamp_ms - before.timestamp_ms) / 1000

@@ -26,7 +26,7 @@ EVENTS = feed(
 
 
 def counted(events):
-    """What a process that published them counted, by its own metrics."""
+    """The metrics of a process that published these events."""
     sums = {"aborted": sum(each.generations for each in events if each.KIND == "aborted")}
     for each in events:
         if each.KIND == "generation":
@@ -48,21 +48,21 @@ def report_of(counters, events=EVENTS, **more):
     return report
 
 
-def test_sums_that_are_right_are_right():
+def test_correct_sums_have_no_difference():
     report = report_of(counted(EVENTS))
     assert (report.clean, report.counters) == (True, 1)
     assert {"generation", "aborted"} == {each.KIND for each in EVENTS}
 
 
 @pytest.mark.parametrize("name", [*counted(EVENTS), "completed by rejoin"])
-def test_a_counter_that_is_off_by_one_is_named(name):
+def test_a_counter_wrong_by_one_is_named(name):
     counters = counted(EVENTS)
     (difference,) = report_of({**counters, name: counters.get(name, 0) + 1}).differences
     assert name in difference.what
     assert difference.group == "g"
 
 
-def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
+def test_a_wrong_counter_is_found_among_thousands_of_rounded_ones():
     (first, *_) = EVENTS
     many = [replace(first, event_id=f"{number:032x}") for number in range(2_000)]
     right = counted(many)
@@ -86,7 +86,7 @@ def test_exact_stalls_may_be_missing_only_in_the_first_scrape_that_has_their_ser
         assert not report_of({**missing, **wrong, "stalls by exact": 0}, events).clean
 
 
-def test_an_event_that_was_reported_twice_counts_once():
+def test_a_duplicate_event_counts_once():
     assert report_of(counted(EVENTS), [*EVENTS, *EVENTS]).clean
 
 
@@ -95,13 +95,13 @@ def test_a_revision_changes_no_counter():
     assert report_of(counted(EVENTS), [*EVENTS, *better]).clean
 
 
-def test_what_was_reported_again_is_not_counted_and_only_then_may_be_missing():
+def test_repeated_events_are_not_counted_and_may_be_missing_only_after_a_rereading():
     assert not report_of(counted(EVENTS[1:])).clean
     assert report_of(counted(EVENTS[1:]), started_from_snapshot=True).clean
 
 
-def test_no_more_may_be_reported_again_than_records_were_read_again():
-    """Or one that counted nothing in all its life would pass for one that had only reported again."""
+def test_repeated_events_are_at_most_the_records_read_again():
+    """Otherwise a process that never counted anything would pass as one that only reported events again."""
     generations = sum(each.KIND == "generation" for each in EVENTS)
     assert report_of({}, started_from_snapshot=True).clean
     assert report_of({}, started_from_snapshot=True, replayed=generations).clean
@@ -112,28 +112,28 @@ def test_no_more_may_be_reported_again_than_records_were_read_again():
     assert not report_of(counted(EVENTS[1:]), started_from_snapshot=True, replayed=0).clean
 
 
-def test_what_was_reported_again_after_the_scrape_is_excused_by_its_age_alone():
-    """Neither file says when an event was reported, and the scrape not how many records were read again after it."""
+def test_events_repeated_after_the_scrape_are_excused_by_age_only():
+    """The files do not contain the time of a report, and the scrape not the number of records read again after it."""
     last_ms = EVENTS[-1].timestamp_ms
     since = {"started_from_snapshot": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
     assert not report_of({}, **since, settled_ms=500).clean
     assert report_of({}, **since, settled_ms=last_ms + 1_001 - T0).clean
 
 
-def test_what_was_counted_until_its_group_was_deleted_was_not_reported_again():
+def test_events_counted_before_the_deletion_of_their_group_are_not_repeated_ones():
     gone = feed(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert report_of(counted(EVENTS), [*gone, *EVENTS], started_from_snapshot=True, replayed=0).clean
 
 
-def test_a_group_without_counters_is_judged_where_no_other_replica_can_have_it():
+def test_a_group_without_counters_is_judged_if_there_is_no_other_replica():
     assert report_without_counters(EVENTS, started_from_snapshot=True, replayed=len(EVENTS)).clean
     assert not report_without_counters(EVENTS, started_from_snapshot=True, replayed=1).clean
 
 
-def test_what_is_reported_again_comes_first_by_its_records_and_not_always_by_its_report():
+def test_repeated_events_are_the_first_by_record_but_not_always_by_time_of_report():
     aborted = next(each for each in EVENTS if each.KIND == "aborted")
     rest = [each for each in EVENTS if each is not aborted]
-    reported = [aborted, *rest]  # it is reported at once, and generations may go on
+    reported = [aborted, *rest]  # it is reported at once, although generations may follow
     since = [each for each in rest if each.timestamp_ms >= aborted.timestamp_ms]
     assert 0 < len(since) < len(rest)
     assert not report_of(counted([aborted, *since]), reported).clean
@@ -141,14 +141,14 @@ def test_what_is_reported_again_comes_first_by_its_records_and_not_always_by_its
     assert not report_of(counted([aborted, *rest[:1]]), reported, started_from_snapshot=True).clean
 
 
-def test_what_came_after_the_scrape_may_be_missing():
+def test_events_after_the_scrape_may_be_missing():
     assert not report_of(counted(EVENTS[:-1])).clean
     last_ms = EVENTS[-1].timestamp_ms
     assert report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 1_000, settled_ms=5_000).clean
     assert not report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 9_000, settled_ms=5_000).clean
 
 
-def test_a_group_that_was_deleted_begins_anew():
+def test_counters_of_a_deleted_group_restart():
     events = feed(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert isinstance(events[-1], GroupGoneEvent)
     again = [*events, *EVENTS]
@@ -180,13 +180,13 @@ def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled()
     assert report_without_counters([replace(each, source=Source.ADMIN) for each in EVENTS]).clean
 
 
-def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas():
+def test_a_group_without_counters_is_not_judged_if_another_replica_may_own_it():
     report = report_without_counters(EVENTS, started_from_snapshot=True)
     assert (report.clean, report.counters) == (True, 0)
     assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
-def test_counters_at_zero_prove_nothing_where_another_replica_may_have_reported_all():
+def test_counters_at_zero_prove_nothing_if_another_replica_may_have_reported_the_events():
     report = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, started_from_snapshot=True), report)
     assert (report.clean, report.counters) == (True, 0)
@@ -224,13 +224,13 @@ def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
     assert (scraped(again + ready).started_from_snapshot, scraped(again + ready).replayed) == (True, 3)
     shared = scraped(ready + 'rebalance_agent_ready{part="ownership"} 0\n')
     assert (shared.started_from_snapshot, shared.replayed) == (True, None)
-    # Also who is alone comes to own all that there is, once.
+    # The only replica also takes over all groups, once.
     alone = scraped(ready + "rebalance_agent_ownership_changes_total 1\n")
     assert (alone.started_from_snapshot, alone.replayed) == (False, 0)
 
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf"])
 @pytest.mark.parametrize("name", ["kafka_rebalance_noop_total", "rebalance_agent_last_poll_timestamp_seconds"])
-def test_a_scrape_with_a_number_that_nothing_equals_is_refused(name, value):
+def test_a_scrape_with_nan_is_refused(name, value):
     with pytest.raises(InvalidInputError, match=f"has the value .* for {name}"):
         scraped(f'{name}{{consumergroup="g",poll="list"}} {value}\n')

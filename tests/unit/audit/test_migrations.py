@@ -40,7 +40,7 @@ BACK = [
 ALL = [*CLASSIC, *THERE, *BACK]
 NEXT = len(CLASSIC) + len(THERE)
 REPEATED = len(ALL) - 2
-"""Offsets: of the first record of the way back, and of the one that only repeats the group."""
+"""Offsets of the first record of the migration back, and of the record that only repeats the group."""
 
 
 def reported(observations=ALL):
@@ -57,7 +57,7 @@ def said(found):
     return [(each.number, each.what) for each in found.differences]
 
 
-def test_each_rebalance_is_one_fact_whatever_the_type_and_the_group_was_never_gone():
+def test_each_rebalance_is_one_fact_in_either_type_and_the_group_is_never_deleted():
     events = reported()
     assert [(each.generation, str(each.group_type)) for each in events] == [
         (1, "classic"),
@@ -69,14 +69,14 @@ def test_each_rebalance_is_one_fact_whatever_the_type_and_the_group_was_never_go
 
 
 @pytest.mark.parametrize("left_out", range(3))
-def test_one_that_is_not_reported_is_missed(left_out):
+def test_an_unreported_rebalance_is_missing(left_out):
     events = reported()
     (found,) = said(report([each for each in events if each is not events[left_out]]))
     assert found[0] == events[left_out].generation
     assert "has no event" in found[1]
 
 
-def test_moves_across_the_types_are_compared():
+def test_moves_across_a_migration_are_compared():
     first, right, last = reported()
     (found,) = said(report([first, replace(right, moved=right.moved + 1), last]))
     assert found == (2, f"epoch 2: moved is {right.moved} by the records, {right.moved + 1} by the event")
@@ -85,19 +85,19 @@ def test_moves_across_the_types_are_compared():
 @pytest.mark.parametrize(
     "offsets",
     [
-        range(REPEATED, len(ALL)),  # of the consumer group nothing is left
-        [NEXT - 1, *range(NEXT, len(ALL))],  # its last record and its end
-        [*range(4, NEXT, 3), *range(NEXT, len(ALL))],  # some of it, which says too little
+        range(REPEATED, len(ALL)),  # no record of the consumer group remains
+        [NEXT - 1, *range(NEXT, len(ALL))],  # its last record and its tombstone remain
+        [*range(4, NEXT, 3), *range(NEXT, len(ALL))],  # too few of its records remain
         [0, *range(REPEATED, len(ALL))],
     ],
     ids=["nothing", "end", "some", "gap"],
 )
-def test_what_only_repeats_the_group_as_it_was_is_not_wanted_where_that_is_not_known(offsets):
+def test_a_record_that_may_only_repeat_the_group_need_not_be_reported(offsets):
     found = report(reported(), offsets)
     assert said(found) == []
 
 
-def test_nor_is_a_first_generation_that_repeats_a_first_epoch():
+def test_a_first_generation_that_repeats_a_first_epoch_need_not_be_reported():
     observations = [
         joins(0, "a"),
         fact(0, GroupEpoch(1)),

@@ -108,7 +108,7 @@ MEMBER_ROWS = [
 
 
 @pytest.mark.parametrize(("columns", "row"), [(EVENT_COLUMNS, EVENT_ROW), (GENERATION_COLUMNS, GENERATION_ROW)])
-def test_every_column_that_is_off_is_named_and_no_other(columns, row):
+def test_exactly_the_wrong_columns_are_named(columns, row):
     assert row.keys() == set(columns)
     assert list(contradictions(EVENT, row)) == []
     for name, value in row.items():
@@ -129,17 +129,17 @@ def test_rows_of_other_events_are_compared_too(event):
     assert list(contradictions(event, {**row, "parts": 2})) == ["parts is 2, its body says 1"]
 
 
-def test_what_no_column_of_the_tables_is_compared_with_is_known():
-    """A column that is added must be compared, or stand here."""
+def test_uncompared_columns_of_the_tables_are_listed():
+    """A new column must be compared, or be listed here."""
     times = {"timestamp": "timestamp_ms", "completed_at": "completed_ms", "started_at": "started_ms"}
 
     def left(table, columns):
         return {times.get(name, name) for name in table.schema.names} - set(columns)
 
-    nowhere = {"body", "origin"}  # where it comes from, and what all else is compared with
+    nowhere = {"body", "origin"}  # the source of the row, and the key of the comparison
     when = {"schema_version", "ingested_at", "day", "topic", "partition", "offset"}
     assert left(EVENTS, EVENT_COLUMNS) == {*nowhere, *when}
-    assert left(GENERATIONS, GENERATION_COLUMNS) == {*nowhere, "rollout"}  # of an event that no record shows
+    assert left(GENERATIONS, GENERATION_COLUMNS) == {*nowhere, "rollout"}  # a row of an event without a record
     assert left(MEMBERS, MEMBER_COLUMNS) == {"event_id", "cluster_id", "group", "generation", "completed_ms"}
 
 
@@ -151,11 +151,11 @@ def rosters(*rows, event=EVENT):
     return [(each.group, each.number, each.what) for each in found.differences()]
 
 
-def test_members_and_their_rows_come_out_even():
+def test_correct_rows_of_members_have_no_difference():
     assert rosters(*MEMBER_ROWS) == []
 
 
-def test_a_missing_doubled_or_additional_row_is_a_difference():
+def test_a_missing_duplicate_or_additional_row_is_a_difference():
     one, two = MEMBER_ROWS
     for rows in ([one], [one, two, two], [one, one], [one, {**two, "member_id": "c"}]):
         assert rosters(*rows) == [
@@ -164,12 +164,12 @@ def test_a_missing_doubled_or_additional_row_is_a_difference():
 
 
 @pytest.mark.parametrize("name", MEMBER_COLUMNS)
-def test_every_column_of_a_member_counts(name):
+def test_every_column_of_a_member_is_compared(name):
     one, two = MEMBER_ROWS
     assert rosters({**one, name: "else"}, two) != []
 
 
-def test_members_of_a_generation_that_is_not_there_are_named():
+def test_members_of_a_missing_generation_are_named():
     found = TableRows()
     found.add_row("0" * 32, "g", 9, MEMBER_ROWS[0])
     (difference,) = found.differences()
@@ -180,6 +180,6 @@ def test_members_of_a_generation_that_is_not_there_are_named():
     assert str(difference).endswith("(members where event_id = '00000000000000000000000000000000')")
 
 
-def test_two_rows_that_swap_what_the_members_have_are_seen():
+def test_partitions_exchanged_between_two_rows_are_differences():
     one, two = MEMBER_ROWS
     assert rosters({**one, "partitions": 1}, {**two, "partitions": 2}) != []

@@ -24,44 +24,44 @@ def finding(instrumented, measure=PERCENT, bare=None, again=None):
     return only
 
 
-def test_what_is_alike_is_the_same():
+def test_equal_figures_are_the_same():
     found = finding(rounds())
     assert (found.verdict, found.seen) == (SAME, False)
 
 
-def test_twice_as_much_is_more():
+def test_doubled_figures_are_more():
     assert finding(rounds(factor=2)).verdict == MORE
 
 
-def test_a_little_more_is_seen_and_within_its_bound():
+def test_a_small_increase_is_measured_and_within_its_bound():
     found = finding(rounds(factor=1.03, noise=0.001), bare=rounds(noise=0.001), again=rounds(noise=0.001, seed=3))
     assert (found.verdict, found.seen) == (SAME, True)
 
 
-def test_less_is_the_same():
+def test_lower_figures_are_the_same():
     assert finding(rounds(factor=0.5)).verdict == SAME
 
 
 @pytest.mark.parametrize(("extra", "verdict"), [(4.0, SAME), (9.9, UNKNOWN), (30.0, MORE)])
-def test_a_bound_in_a_unit_is_of_the_difference_whatever_the_ratio(extra, verdict):
+def test_a_bound_in_a_unit_applies_to_the_difference_not_the_ratio(extra, verdict):
     few = {"noise": 0.3, "base": 2.0}
     found = finding(rounds(extra=extra, **few), MS, rounds(seed=2, **few), rounds(seed=3, **few))
     assert found.verdict == verdict
 
 
-def test_noise_that_could_hide_it_is_no_proof_of_being_the_same():
+def test_with_too_much_noise_the_result_is_unknown():
     wide = {"noise": 0.6}
     found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
     assert found.verdict == UNKNOWN
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_nothing_is_more_that_the_bare_ones_differ_by_in_either_direction(factor):
+def test_a_difference_between_two_bare_programs_is_not_more(factor):
     found = finding(rounds(factor=1.5), again=rounds(factor=factor, seed=3))
     assert (found.verdict, found.seen) == (UNKNOWN, False)
 
 
-def test_a_slow_round_affects_all_variants_and_is_no_difference():
+def test_a_slow_round_of_all_variants_is_no_difference():
     slowed = [1.0, 3.0] * 5 + [1.0]
     bare, again, instrumented = (
         [{"took": row["took"] * by} for row, by in zip(rounds(seed=seed), slowed, strict=True)] for seed in (1, 2, 3)
@@ -73,7 +73,7 @@ def test_a_slow_round_affects_all_variants_and_is_no_difference():
     ("factor", "count", "verdict"),
     [(9, 2, UNKNOWN), (9, 6, UNKNOWN), (9, 7, MORE), (1, 2, UNKNOWN), (1, 6, UNKNOWN), (1, 7, SAME)],
 )
-def test_few_rounds_are_not_judged(factor, count, verdict):
+def test_too_few_rounds_have_no_verdict(factor, count, verdict):
     bare, again = rounds(seed=2, count=count), rounds(seed=3, count=count)
     assert finding(rounds(factor=factor, count=count), bare=bare, again=again).verdict == verdict
 
@@ -81,7 +81,7 @@ def test_few_rounds_are_not_judged(factor, count, verdict):
 @pytest.mark.parametrize(
     ("count", "low", "high", "sure"), [(2, 0, 1, 0.5), (7, 0, 6, 0.984), (11, 1, 9, 0.988), (21, 4, 16, 0.993)]
 )
-def test_an_interval_is_the_narrowest_that_is_sure_enough(count, low, high, sure):
+def test_the_interval_is_the_narrowest_with_enough_confidence(count, low, high, sure):
     values = list(range(count))
     random.Random(1).shuffle(values)
     found = interval(values)
@@ -99,7 +99,7 @@ def _drawn(chance, tries):
     return (interval([chance.gauss(0, 1) for _ in range(ROUNDS)]) for _ in range(tries))
 
 
-def test_alike_programs_are_hardly_ever_more():
+def test_equal_programs_are_almost_never_more():
     chance = random.Random(1)
     verdicts = [
         finding(
@@ -113,14 +113,14 @@ def test_alike_programs_are_hardly_ever_more():
     assert verdicts.count(MORE) <= 1
 
 
-def test_what_is_more_ends_the_measurement_and_is_named():
+def test_more_ends_the_measurement_with_an_error_that_names_the_figure():
     with pytest.raises(SystemExit) as ended:
         settled({"aiokafka": [finding(rounds())], "confluent-kafka": [finding(rounds(factor=2))]})
     assert "confluent-kafka, took us, instrumented: +99" in ended.value.code
     assert "aiokafka" not in ended.value.code
 
 
-def test_what_is_not_known_does_not_end_it_and_is_reported(capsys):
+def test_unknown_is_reported_without_an_error(capsys):
     wide = {"noise": 0.6}
     found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
     settled({"aiokafka": [found]})

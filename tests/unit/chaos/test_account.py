@@ -1,4 +1,4 @@
-"""The bounds of events have to contain what members lived through."""
+"""The bounds of events must contain the stalls that members measured."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Record:
 
 
 class Clock:
-    """A clock that is set."""
+    """A clock that the test sets."""
 
     now = 0
 
@@ -96,14 +96,14 @@ def test_a_bound_that_contains_the_members_measurement_is_right(verdict):
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 0.9), (3.1, 4.0)])
-def test_a_bound_that_does_not_is_wrong(verdict, bounds):
+def test_a_bound_that_excludes_the_members_measurement_is_wrong(verdict, bounds):
     (first, more) = verdict(*bounds).wrong
     assert first.startswith("chaos-k 2: ")
     assert first.endswith(f"reported {bounds[0]} to {bounds[1]} s, members say 2.0 to 2.0 s")
     assert "1 bounds are false" in more
 
 
-def test_a_process_may_not_be_scheduled_for_a_second(verdict):
+def test_delays_of_the_scheduler_of_a_second_are_tolerated(verdict):
     assert verdict(0.0, 1.1).wrong == ()
 
 
@@ -113,7 +113,7 @@ def test_false_bounds_beside_a_wrong_clock_are_no_error(verdict):
     assert "1 false ones lie beside a wrong clock" in found.what
 
 
-def test_the_clock_of_a_sidecar_is_no_excuse(verdict):
+def test_the_wrong_clock_of_a_sidecar_excuses_no_false_bound(verdict):
     assert verdict(0.0, 0.5, fault="sidecar clock set back").wrong
 
 
@@ -121,7 +121,7 @@ def test_members_without_reports_are_an_error(verdict):
     assert verdict(1.5, 2.5, kinds=()).wrong == ("no bound was judged: members say nothing",)
 
 
-def test_how_members_end_is_part_of_the_account():
+def test_the_account_contains_the_ends_of_members():
     account = Account()
     account._clock = clock = Clock()
     leaves = account.start(

@@ -45,7 +45,7 @@ def metrics(events):
 
 @pytest.fixture
 def life(tmp_path):
-    """Makes a life whose last scrape said so, when so many bytes had been written."""
+    """Makes a life with this last scrape, taken when the events file had this size."""
 
     def make(text, written, **more):
         events = tmp_path / "observe-1.ndjson"
@@ -57,7 +57,7 @@ def life(tmp_path):
     return make
 
 
-def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_be(tmp_path):
+def test_events_before_the_scrape_must_be_counted_and_later_ones_may_be(tmp_path):
     path = tmp_path / "events"
     path.write_bytes(b"".join([*LINES, LINES[0], LINES[1][:40]]))
     wrong = []
@@ -78,7 +78,7 @@ def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_b
         ([*LINES, b"{}\n"], True, 1),
     ],
 )
-def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, killed, wrong):
+def test_only_the_last_line_of_a_killed_observer_may_be_incomplete(life, lines, killed, wrong):
     cut = life(metrics(REPORTED), sum(map(len, lines)), killed=killed)
     cut.events.write_bytes(b"".join(lines))
     found = compared([cut], AuditReport()).wrong
@@ -86,7 +86,7 @@ def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, ki
     assert all("has a line that is no event" in each for each in found)
 
 
-def test_counters_must_hold_what_was_written_before_the_scrape(life):
+def test_counters_must_contain_events_written_before_the_scrape(life):
     report = AuditReport()
     verdict = compared([life(metrics(REPORTED[:2]), SECOND), life(metrics(REPORTED), SECOND)], report)
     assert (report.counters, report.differences, verdict.wrong) == (2, [], ())
@@ -99,7 +99,7 @@ def test_counters_must_hold_what_was_written_before_the_scrape(life):
     assert "completed is 1, but 3 by its events" in difference.what
 
 
-def test_one_that_goes_on_has_counted_everything(life):
+def test_a_running_observer_has_counted_everything(life):
     report = AuditReport()
     compared([life(metrics(REPORTED), 0, killed=False, running=True)], report)
     assert report.differences == []
@@ -107,7 +107,7 @@ def test_one_that_goes_on_has_counted_everything(life):
     assert report.differences
 
 
-def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_away_for(life):
+def test_after_a_restart_of_reading_only_events_outside_of_outages_must_be_counted(life):
     report = AuditReport()
     verdict = compared([life(metrics(REPORTED[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
     assert report.differences == []
@@ -127,7 +127,7 @@ def test_observers_without_counters_are_not_enough_to_compare(life):
     )
 
 
-def test_each_beginning_to_read_is_in_the_log_and_a_line_that_broke_off_is_none(tmp_path):
+def test_each_start_of_reading_is_in_the_log_and_incomplete_lines_are_ignored(tmp_path):
     log = tmp_path / "observe-1.log"
     line = '{"event": "snapshots_loaded", "partitions": 2, "of": 3}\n'
     log.write_text(f'{{"event": "listening", "port": 1}}\n{line}no JSON: snapshots_loaded\n{line}{line[:40]}')

@@ -15,14 +15,14 @@ from rebalance_agent.model.group import GroupType
 GONE = GroupGoneEvent("a", "cluster", "orders", 1, Source.RECORDS, GroupType.CLASSIC)
 FIRST, BETTER, OTHER = GONE, replace(GONE, timestamp_ms=2, revision=1), replace(GONE, event_id="b")
 PUBLISHED = [json_line(each) for each in (FIRST, OTHER, BETTER, FIRST)]
-"""One event is reported twice, with better evidence in between."""
+"""One event is reported twice, with a higher revision in between."""
 
 
 def row(event):
     return event.event_id, event.revision, json_line(event).decode()
 
 
-def test_each_event_once_and_as_it_was_reported_best_is_right():
+def test_each_event_once_with_its_highest_revision_is_correct():
     assert unlike([row(BETTER), row(OTHER)], PUBLISHED) == []
     assert unlike([], []) == []
 
@@ -37,10 +37,10 @@ def test_each_event_once_and_as_it_was_reported_best_is_right():
         ([row(BETTER), row(OTHER), ("c", 0, "{}")], "1 events are there, and were never published, such as ['c']"),
     ],
 )
-def test_whatever_is_otherwise_is_named(rows, words):
+def test_every_difference_is_named(rows, words):
     assert unlike(rows, PUBLISHED) == [words]
 
 
-def test_what_was_refused_is_wrong():
+def test_refused_events_are_an_error():
     assert refused([]) == []
     assert refused([b"no event"]) == ["1 records were refused, such as b'no event'"]

@@ -14,7 +14,7 @@ from chaos.faults.schedule import Fault
 
 
 class Watched:
-    """An observer whose lives read the past, or never get so far; what is done is a word each."""
+    """An observer that reads old records in each of its lives, or never does; actions are recorded as words."""
 
     def __init__(self, *, reads):
         self.done = []
@@ -29,7 +29,7 @@ class Watched:
 
 
 @pytest.mark.parametrize("reads", [True, False])
-def test_an_agent_is_killed_twice_amid_the_past_and_not_before(reads):
+def test_an_agent_is_killed_twice_while_it_reads_old_records_and_not_before(reads):
     observer = Watched(reads=reads)
     context = SimpleNamespace(observer=observer, wait=observer.done.append)
     inject(context, Fault(0.0, "agent killed while it starts", 2.0, 1))
@@ -38,7 +38,7 @@ def test_an_agent_is_killed_twice_amid_the_past_and_not_before(reads):
 
 
 class Met:
-    """An agent that notes what is done to it."""
+    """An agent that records the actions on it."""
 
     def __init__(self):
         self.done = []
@@ -64,14 +64,14 @@ def wait(_seconds, then=lambda: None):
         ("sidecar clock set forward", "sidecar", [7_000, 0]),
     ],
 )
-def test_memory_and_clock_go_wrong_for_the_one_that_is_named_and_are_right_again(name, meets, done):
+def test_memory_and_clock_faults_affect_the_named_agent_and_end(name, meets, done):
     context = SimpleNamespace(observer=Met(), sidecar=Met(), wait=wait)
     inject(context, Fault(0.0, name, 7, 1))
     assert {each for each in ("observer", "sidecar") if getattr(context, each).done} == {meets}
     assert getattr(context, meets).done == done
 
 
-def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatch):
+def test_a_flooded_sidecar_has_recovered_once_it_accepts_a_post(monkeypatch):
     answers, posted = [ConnectionResetError(), (503, ""), (429, ""), (200, "")], []
 
     def http(url, body):

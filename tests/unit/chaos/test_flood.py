@@ -14,5 +14,5 @@ def test_posted_events_of_the_flood_are_valid_and_within_the_limits():
     assert len(body) <= EventsSettings().body_bytes_max
 
 
-def test_more_connections_are_held_than_a_listener_has():
+def test_the_flood_holds_more_connections_than_a_listener_allows():
     assert Limits().connections < HELD

@@ -17,7 +17,7 @@ from support.members.member_lines import ProcessMember
 from support.observer.observing import eventually
 
 
-def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_our_instrumentation():
+def test_compared_groups_change_together_and_differ_only_in_our_instrumentation():
     together, *others = batches(KINDS)
     assert tuple(each.name for each in together) == TRIED
     assert all(len(each) == 1 for each in others)
@@ -28,7 +28,7 @@ def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_
     assert [each.name for each in together if each.instrumented] == [INSTRUMENTED]
 
 
-def test_those_that_are_compared_have_one_coordinator():
+def test_compared_groups_have_the_same_coordinator():
     groups = [group_name(each) for each in KINDS if each.name in TRIED]
     assert len({offsets_partition(each, OFFSETS_PARTITIONS) for each in groups}) == 1
 
@@ -37,7 +37,7 @@ def test_every_client_program_runs_as_a_process_of_some_kind_of_group():
     assert {each.client for each in KINDS if each.process} == {*CLIENTS, *PROGRAMS}
 
 
-def test_a_kind_that_is_left_out_has_no_group():
+def test_an_excluded_kind_has_no_group():
     assert [each.name for batch in batches(KINDS[:2]) for each in batch] == [KINDS[1].name, KINDS[0].name]
 
 

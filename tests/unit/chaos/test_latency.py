@@ -13,7 +13,7 @@ WINDOWS = 20
 
 
 def late(seed, times=1.0, noise=0.2, windows=WINDOWS, polls=2 * POLLS_MIN):
-    """A group whose polls are late by 5 ms or so, ``times`` as much, in each window by its own chance."""
+    """A group whose polls are late by about 5 ms times ``times``, random in each window."""
     chance = random.Random(seed)
     for number in range(windows):
         here = 5_000 * times * chance.lognormvariate(0, noise)
@@ -29,17 +29,17 @@ def run(instrumented, **more):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_differs_as_bare_ones_do_is_right(seed):
+def test_a_difference_as_between_bare_members_is_accepted(seed):
     assert compared(run(late(seed))).wrong == ()
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_later_than_noise_explains_is_wrong(seed):
+def test_a_latency_above_the_noise_is_an_error(seed):
     verdict = compared(run(late(seed, times=3.0)))
     assert [each.split()[4] for each in verdict.wrong] == ["p50", "p99"]
 
 
-def test_what_may_be_chance_is_right():
+def test_an_insignificant_difference_is_accepted():
     few = compared(run(late("instrumented", times=3.0, windows=6), windows=6))
     assert few.wrong == ()
     assert "in 6 windows, too few to find anything:" in few.what
@@ -48,7 +48,7 @@ def test_what_may_be_chance_is_right():
     assert "in 7 windows:" in enough.what
 
 
-def test_the_larger_the_noise_the_less_is_distinguished():
+def test_larger_noise_hides_larger_differences():
     instrumented = list(late("instrumented", times=1.5))
     assert compared(run(instrumented, noise=0.05)).wrong
     assert compared(run(instrumented, noise=1.0)).wrong == ()
@@ -61,7 +61,7 @@ def test_a_significant_but_tiny_difference_of_latency_is_accepted():
     assert compared({BARE: short(100), ALSO_BARE: short(101), INSTRUMENTED: short(300)}).wrong == ()
 
 
-def test_a_window_is_compared_where_all_three_were_polled_enough():
+def test_a_window_is_compared_if_all_three_groups_have_enough_polls():
     few = list(late("few", polls=POLLS_MIN - 1))[WINDOWS_MIN - 1 :]
     assert "too few to compare" in compared(run([*late("many", windows=WINDOWS_MIN - 1), *few])).wrong[0]
     assert compared({name: [] for name in TRIED}).wrong

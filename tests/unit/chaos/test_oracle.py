@@ -32,7 +32,7 @@ def all_groups(*members):
     return SimpleNamespace(kinds=[Kind("orders", "librdkafka")], members={"orders": list(members)})
 
 
-def test_records_may_be_read_by_anybody_and_more_than_once():
+def test_records_may_be_read_by_any_member_and_more_than_once():
     (verdict,) = read_at_least_once(all_groups(member((0, 0), (0, 1)), member((0, 1), (1, 0))), WRITTEN)
     assert verdict.wrong == ()
     assert verdict.what == "orders: 2 members read 3 records, 1 once more"
@@ -43,7 +43,7 @@ def test_a_record_that_no_member_read_is_an_error():
     assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
 
 
-def test_where_nothing_was_written_nothing_is_proved():
+def test_a_run_without_records_is_an_error():
     (verdict,) = read_at_least_once(all_groups(member((0, 0))), set())
     assert verdict.wrong
 
@@ -52,25 +52,25 @@ def test_members_that_do_not_report_their_records_are_not_judged():
     assert read_at_least_once(all_groups(SimpleNamespace()), WRITTEN) == []
 
 
-def test_instrumented_groups_of_which_nothing_was_published_are_wrong():
+def test_instrumented_groups_without_published_events_are_an_error():
     kinds = [Kind("python", "kafka-python", instrumented=True), Kind("bare", "librdkafka")]
     verdict = reported(SimpleNamespace(kinds=kinds), post().splitlines())
     assert verdict.wrong == ("nothing that members of chaos-python report was published",)
 
 
-def test_an_agent_that_is_not_well_in_the_end_is_wrong():
+def test_an_agent_that_is_not_ready_at_the_end_is_an_error():
     verdict = back((agent(life("observe-2")), agent(life("sidecar-1", ready=lambda: False))), patience_s=0)
     assert verdict.what == "memory at most: observe-2 70 MiB, sidecar-1 70 MiB"
     assert verdict.wrong == ("sidecar-1 is not ready in the end",)
 
 
-def test_an_agent_that_took_more_memory_than_the_chart_gives_it_is_wrong_though_it_was_restarted():
+def test_memory_above_the_charts_limit_is_an_error_also_after_a_restart():
     verdict = back((agent(life("observe-1", mib=401.0), life("observe-2")),))
     assert verdict.what == "memory at most: observe-1 401 MiB, observe-2 70 MiB"
     assert verdict.wrong == ("observe-1 took 401 MiB: more than 384",)
 
 
-def test_an_agent_that_does_not_answer_at_once_is_well():
+def test_an_agent_that_responds_late_is_accepted():
     answers = iter([False, True])
     assert back((agent(life("observe-1", ready=lambda: next(answers))),)).wrong == ()
 
@@ -83,7 +83,7 @@ def agent(*lives):
     return SimpleNamespace(lives=lives, life=lives[-1], memory_mib=384)
 
 
-def test_a_cluster_that_does_not_answer_at_once_is_asked_again(monkeypatch):
+def test_a_request_to_a_cluster_that_does_not_respond_is_repeated(monkeypatch):
     asked = []
 
     def refuses(*_):
@@ -97,12 +97,12 @@ def test_a_cluster_that_does_not_answer_at_once_is_asked_again(monkeypatch):
     assert len(asked) == 3
 
 
-def test_rebalances_are_generations_that_were_reported_once_or_oftener():
+def test_generations_count_as_rebalances_once_however_often_reported():
     published = feed(
         Tracker("cluster", settle_ms=1_000),
         topics(0, t=4),
         record(1_000, 1, joined("a", (0, 1, 2, 3))),
-        record(9_000, 5, joined("a", (0, 1, 2, 3))),  # and what was between was aborted
+        record(9_000, 5, joined("a", (0, 1, 2, 3))),  # the generations in between were aborted
         tick(20_000),
     )
     assert {each.KIND for each in published} == {"generation", "aborted"}
@@ -134,7 +134,7 @@ def test_each_group_may_be_unjudged_once_for_each_start_without_a_snapshot():
         ({}, 30, (f"30 {UNREADABLE}",)),
     ],
 )
-def test_a_group_of_which_nothing_is_known_and_what_is_left_unread_or_pending_is_wrong(more, unread, wrong):
+def test_unknown_groups_and_unread_or_pending_records_are_errors(more, unread, wrong):
     report = AuditReport(**{"agreed": 1_000, "groups": {"g", "h"}} | more)
     report.leave(UNREADABLE, unread)
     assert judged(report, [], {"g", "h"}).wrong == wrong

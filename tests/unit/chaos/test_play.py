@@ -1,4 +1,4 @@
-"""How long the end of a run waits for the ledger."""
+"""The wait of the end of a run for the ledger."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RunContext:
 
 @pytest.fixture
 def settled(monkeypatch):
-    """The last report and when it was there (s), of reports by the time from which on (s) they are what is found."""
+    """The last report and its time in seconds; the argument maps times in seconds to the report found from then on."""
 
     def run(reports):
         context = RunContext()
@@ -43,7 +43,7 @@ def settled(monkeypatch):
     return run
 
 
-def test_the_end_comes_as_soon_as_nothing_is_wrong_or_pending(settled):
+def test_the_run_ends_as_soon_as_nothing_is_wrong_or_pending(settled):
     assert settled({0: CLEAN}) == (CLEAN, 0)
     report, at_s = settled({0: WRONG, 10: PENDING, 20: CLEAN})
     assert report is CLEAN
@@ -51,7 +51,7 @@ def test_the_end_comes_as_soon_as_nothing_is_wrong_or_pending(settled):
 
 
 @pytest.mark.parametrize(("left", "patience_s"), [(WRONG, whole.BALANCED_S), (PENDING, oracle.SETTLED_S)])
-def test_what_stays_wrong_or_pending_is_left(settled, left, patience_s):
+def test_the_run_also_ends_with_remaining_wrong_or_pending_facts(settled, left, patience_s):
     report, at_s = settled({0: left})
     assert report is left
     assert patience_s < at_s <= patience_s + whole.LOOKS_S

@@ -11,20 +11,20 @@ from chaos.faults.faults import INJECTED
 from chaos.faults.schedule import FAULTS, QUIET_S, STREAM, Fault, happened, schedule
 
 
-def test_the_same_seed_gives_the_same_and_another_one_another():
+def test_the_schedule_depends_on_the_seed_only():
     assert schedule(7, 10) == schedule(7, 10)
     assert schedule(7, 10) != schedule(8, 10)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
+def test_ten_minutes_have_every_fault_and_are_quiet_at_start_and_end(seed):
     faults = schedule(seed, 10)
     assert {each.name for each in faults} == set(FAULTS)
     assert all(QUIET_S <= each.at_s <= 600 - QUIET_S for each in faults)
     assert [each.at_s for each in faults] == sorted(each.at_s for each in faults)
 
 
-def test_each_kind_has_come_before_half_of_ten_minutes_so_that_faults_may_take_longer():
+def test_each_kind_of_fault_occurs_in_the_first_half_of_ten_minutes():
     for seed in range(200):
         names = [each.name for each in schedule(seed, 10) if each.at_s < 300]
         assert set(names) == set(FAULTS)
@@ -54,7 +54,7 @@ def test_a_fault_that_never_happened_is_an_error_in_a_whole_run(options, lacking
     assert ("never: network cut" in verdict.what) == ("network cut" in lacking)
 
 
-def test_only_some_or_all_but_some():
+def test_faults_can_be_included_or_excluded():
     assert {each.name for each in schedule(1, 2, ("network cut",))} == {"network cut"}
     assert {each.name for each in schedule(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
 
@@ -64,5 +64,5 @@ def test_the_text_of_a_fault_names_its_broker():
     assert str(Fault(12.0, "brokers restarted in turn", 0, 2)) == "  12.0 s  brokers restarted in turn"
 
 
-def test_every_fault_can_be_done():
+def test_every_fault_is_implemented():
     assert INJECTED.keys() == FAULTS.keys()

@@ -15,7 +15,7 @@ RUN = """\
 import os, signal, sys
 seed = sys.argv[sys.argv.index("--seed") + 1]
 print("ran", *sys.argv[1:], flush=True)
-if seed == "5":  # somebody presses Ctrl-C before it has a handler of its own
+if seed == "5":  # Ctrl-C before it has its own handler
     os.kill(os.getppid(), signal.SIGINT)
     signal.alarm(90)
     signal.pause()
@@ -25,7 +25,7 @@ sys.exit({"2": 1, "3": 130}.get(seed, 0))
 
 @pytest.fixture
 def ran(tmp_path, monkeypatch, capfd):
-    """What is printed with these arguments, where a seed's run is this program."""
+    """The output with these arguments, if a seed's run is this program."""
     (tmp_path / "chaos").mkdir()
     (tmp_path / "chaos/__main__.py").write_text(RUN)
     monkeypatch.setattr(program, "TESTS", tmp_path)
@@ -56,7 +56,7 @@ def test_each_seed_runs_with_the_other_arguments_and_one_that_fails_fails_all(ra
 
 
 @pytest.mark.parametrize("seed", ["3", "5"])
-def test_after_one_that_was_interrupted_there_is_no_other(ran, seed):
+def test_no_run_follows_an_interrupted_one(ran, seed):
     code, lines = ran("--seed", "1", seed, "4")
     assert code == program.INTERRUPTED
     assert f"seed {seed}: interrupted" in lines
@@ -80,7 +80,7 @@ class Passing:
 
 
 @pytest.mark.parametrize(("minutes", "done"), [(WHOLE_MINUTES, {"network cut", "connections reset"}), (1, set())])
-def test_a_whole_run_goes_on_until_it_had_each_kind(monkeypatch, minutes, done):
+def test_a_whole_run_continues_until_it_had_each_kind_of_fault(monkeypatch, minutes, done):
     monkeypatch.setattr(whole, "inject", lambda *_: None)
     faults = [Fault(0, name, 0, 1) for name in ["network cut"] * 20 + ["connections reset"] * 2]
     account = Account()

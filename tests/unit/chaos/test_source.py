@@ -32,7 +32,7 @@ def test_a_thread_that_ends_with_an_exception_is_an_error(source):
     assert dead.errors == ["nothing more was written: ValueError('no such topic')"]
 
 
-def test_of_what_is_refused_only_what_ends_it_is_an_error(source):
+def test_refused_records_are_an_error_only_if_they_end_the_producer(source):
     alive = source(lambda *_, **__: None)
     message = SimpleNamespace(partition=lambda: 0, offset=lambda: 7)
     alive._note(KafkaError(KafkaError._MSG_TIMED_OUT, "timed out"), message)

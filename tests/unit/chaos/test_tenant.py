@@ -1,4 +1,4 @@
-"""The hostile tenant: what it sends is valid, so that brokers, sidecar and observer have to process it."""
+"""The hostile tenant sends valid data, which brokers, sidecar and observer must process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, d
 from rebalance_agent.model.event_json import json_line
 
 RECORD_BYTES_MAX = 1_048_588
-"""Of a topic by default."""
+"""Default maximum size of a topic's records."""
 
 
 def test_its_claims_are_valid_events():
@@ -26,7 +26,7 @@ def test_its_assignment_and_subscription_are_valid_and_fit_into_a_record():
 
 
 @pytest.mark.parametrize("refused", [None, "claims"])
-def test_an_attack_that_was_never_taken_is_reported(monkeypatch, refused):
+def test_an_attack_without_accepted_data_is_reported(monkeypatch, refused):
     monkeypatch.setattr(tenant, "TAKEN_S", 0.0)
     monkeypatch.setattr(tenant, "http", lambda *_: (503 if refused else 204, ""))
     monkeypatch.setattr(Tenant, "_rebalance", lambda *_: True)

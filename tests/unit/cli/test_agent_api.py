@@ -38,7 +38,7 @@ def answering(status, body, headers=()):
 
 
 @pytest.mark.parametrize("group", [HOSTILE, "..", "a/b", "a%2Fb", "."])
-def test_values_of_the_api_are_read_back_equal(group):
+def test_values_of_the_api_are_decoded_unchanged(group):
     event = generation_event(group=group)
     api, *_ = api_of(full_view(group), full_view("other"), events=[event])
     with served(WebApp((), Readiness(), api=api)) as url:
@@ -53,7 +53,7 @@ def test_values_of_the_api_are_read_back_equal(group):
             agent.group("nobody")
 
 
-def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
+def test_a_token_is_sent_and_its_absence_is_an_error(tmp_path):
     received = []
 
     def app(request):
@@ -103,7 +103,7 @@ def test_a_redirect_to_nowhere_is_reported_as_one(location):
         ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),
     ],
 )
-def test_an_agent_that_answers_something_else_is_reported_as_that(status, body, reported):
+def test_a_server_that_is_no_agent_is_reported(status, body, reported):
     with served(answering(status, body)) as url, pytest.raises(AgentError, match=reported):
         AgentApi(url).groups()
 
@@ -116,7 +116,7 @@ def test_an_address_without_an_agent_is_an_error_with_the_address():
 @pytest.mark.parametrize(
     "url", ["", "localhost:29308", "ftp://x", "http://", "http://x:port", "http://x/?a=b", "http://x\n", "file:///etc"]
 )
-def test_what_is_no_address_is_refused(url):
+def test_an_invalid_address_is_refused(url):
     with pytest.raises(InvalidInputError, match="--url: must be an address"):
         AgentApi(url)
 
@@ -153,7 +153,7 @@ def test_flags_that_contradict_each_other_are_refused(tmp_path):
         agent_api(options("--token-file", str(tmp_path / "none")), {})
 
 
-def test_a_watch_from_here_needs_brokers_and_takes_kafkas_properties():
+def test_an_in_process_watch_needs_brokers_and_accepts_kafka_properties():
     settings, properties = cluster_settings(options("--bootstrap-servers", "x:1", "--kafka", "client.id=me"))
     assert (properties["bootstrap.servers"], properties["client.id"]) == ("x:1", "me")
     assert settings.events_topic == "rebalance-events"

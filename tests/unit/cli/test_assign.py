@@ -69,7 +69,7 @@ def member(**fields):
 
 
 @pytest.mark.parametrize("stdin", [False, True])
-def test_prints_assignment_and_quality(assign, stdin):
+def test_assignment_and_quality_are_printed(assign, stdin):
     result = result_of(assign(GROUP, "--strategy", "range", stdin=stdin))
     assert result.keys() == {"assignment", "unknown_topics", "quality"}
     assert result["assignment"] == {"m1": {"t": [0, 1, 2]}, "m2": {"t": [3, 4]}}
@@ -86,7 +86,7 @@ def test_output_is_sorted_and_the_same_every_time(assign):
     assert assign(turned, "--strategy", "roundrobin")[1] == text
 
 
-def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
+def test_user_data_overrides_the_members_config_which_overrides_the_groups(assign):
     data = {
         "topics": {"t": {"partitions": 60}},
         "members": [
@@ -109,7 +109,7 @@ def test_config_is_overridden_by_the_member_and_that_by_its_user_data(assign):
 
 
 @pytest.mark.parametrize("owned", [{"t": [4]}, {"t": []}, {}])
-def test_owned_overrides_what_user_data_claims(assign, owned):
+def test_owned_partitions_override_those_of_user_data(assign, owned):
     reported = base64.b64encode(encode_weighted(MemberUserData({WEIGHT_SETTING: 1}, {"t": (0, 1)}))).decode()
     data = {
         "topics": {"t": {"partitions": 5}},
@@ -149,7 +149,7 @@ def test_the_cooperative_form_shows_what_is_revoked_first(assign, form):
     assert result["quality"]["spread"] == result["quality"]["unassigned"] == 0
 
 
-def test_undecodable_user_data_is_reported_and_no_error(assign):
+def test_undecodable_user_data_is_reported_without_an_error(assign):
     result = result_of(assign(member(user_data="AAAA"), "--strategy", "failover"))
     assert result["assignment"] == {"m1": {"t": [0, 1, 2, 3, 4]}}
     assert result["user_data_errors"].keys() == {"m1"}
@@ -261,7 +261,7 @@ def test_more_members_than_any_group_has_are_refused(assign, monkeypatch):
     assert (code, err) == (2, "rebalance-agent assign: members: more than 1\n")
 
 
-def test_lines_are_answered_in_order_and_bad_ones_do_not_stop_the_rest(assign):
+def test_lines_are_answered_in_order_also_after_bad_ones(assign):
     lines = [
         json.dumps(GROUP | {"id": "first"}),
         "{",
@@ -297,7 +297,7 @@ def test_a_line_that_is_too_long_is_a_bad_line(assign, monkeypatch):
     assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True, False]
 
 
-def test_help_lists_strategies_and_where_their_settings_are_described(capsys):
+def test_help_lists_strategies_and_the_page_of_their_settings(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["assign", "--help"])
     assert ended.value.code == 0
@@ -306,7 +306,7 @@ def test_help_lists_strategies_and_where_their_settings_are_described(capsys):
     assert "`rebalance-agent strategies`" in text
 
 
-def test_an_answer_comes_before_the_next_question():
+def test_an_answer_is_flushed_before_the_next_input():
     with _process() as process:
         for _ in range(2):
             process.stdin.write(json.dumps(GROUP).encode() + b"\n")
@@ -316,7 +316,7 @@ def test_an_answer_comes_before_the_next_question():
         assert process.wait(30) == 0
 
 
-def test_a_reader_that_has_enough_is_no_error():
+def test_a_closed_output_pipe_ends_assign_without_an_error():
     with _process() as process:
         process.stdout.close()
         try:
@@ -333,7 +333,7 @@ def test_ctrl_c_prints_no_traceback():
         process.stdin.write(json.dumps(GROUP).encode() + b"\n")
         process.stdin.flush()
         process.stdout.readline()
-        for _ in range(6):  # Python sees one that comes between its last look and a read that waits only after the read
+        for _ in range(6):  # a signal between Python's last check and a blocking read is handled only after the read
             os.kill(process.pid, signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(5)

@@ -58,7 +58,7 @@ def test_wrong_settings_and_an_unreachable_cluster_end_with_two(capsys):
     assert "no server could be reached, so nothing more was checked" in out
 
 
-def test_help_teaches(capsys):
+def test_the_help_of_check_explains_the_roles(capsys):
     with pytest.raises(SystemExit) as ended:
         main.main(["check", "--help"])
     assert ended.value.code == 0
@@ -67,7 +67,7 @@ def test_help_teaches(capsys):
         assert word in text
 
 
-def test_an_address_that_an_agent_has_is_no_failure():
+def test_a_port_of_a_running_agent_is_no_failure():
     server = HttpServer("127.0.0.1", 0, WebApp((), Readiness()))
     server.start()
     try:
@@ -78,14 +78,14 @@ def test_an_address_that_an_agent_has_is_no_failure():
     assert found == ("ok", "an agent listens there now")
 
 
-def test_an_address_of_another_program_is_a_failure():
-    with Sidecar() as somebody:  # answers, and not as an agent does
+def test_a_port_of_another_program_is_a_failure():
+    with Sidecar() as somebody:  # responds, but not like an agent
         address = somebody.url.split("/")[2]
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
     assert found == ("failed", "cannot listen: Address already in use")
 
 
-def test_files_that_settings_name_are_read_and_used(tmp_path):
+def test_configured_files_are_read_and_used(tmp_path):
     token = tmp_path / "token"
     token.write_text("abcdefgh" * 4)
     settings = ObserverSettings(
@@ -105,7 +105,7 @@ def test_files_that_settings_name_are_read_and_used(tmp_path):
     )
 
 
-def test_a_webhook_is_connected_to_and_nothing_of_its_path_is_shown():
+def test_the_check_connects_to_a_webhook_and_does_not_show_its_path():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         settings = SidecarSettings(
@@ -117,13 +117,13 @@ def test_a_webhook_is_connected_to_and_nothing_of_its_path_is_shown():
     assert "secret-path" not in repr(found)
 
 
-def test_more_servers_than_are_tried_are_reported(monkeypatch):
+def test_servers_beyond_the_checked_number_are_reported(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
     assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"
 
 
-def test_a_server_that_is_no_address_is_reported():
+def test_an_invalid_server_address_is_reported():
     (found,) = reach(["kafka:x"], {}, SystemClock())
     assert found.finding.detail == "is not host:port"

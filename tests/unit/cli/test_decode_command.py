@@ -22,7 +22,7 @@ READ["tombstone"] = True
 
 @pytest.fixture
 def decoded(monkeypatch, capsys):
-    """Run the command over standard input; gives the exit code and the lines as objects."""
+    """Run the command with this standard input; return the exit code and the output lines as objects."""
 
     def run(text):
         data = text if isinstance(text, bytes) else text.encode()
@@ -53,7 +53,7 @@ def test_the_parser_knows_what_to_run():
         (("records.ndjson", "--bootstrap-servers", "b:1"), "FILE: cannot be read beside a cluster"),
     ],
 )
-def test_flags_that_do_not_fit_are_refused(capsys, arguments, problem):
+def test_inconsistent_flags_are_refused(capsys, arguments, problem):
     try:
         code = main(["decode", *arguments])
     except SystemExit as ended:
@@ -62,11 +62,11 @@ def test_flags_that_do_not_fit_are_refused(capsys, arguments, problem):
     assert problem in capsys.readouterr().err
 
 
-def test_records_come_out_in_order_and_all_well_is_exit_code_0(decoded):
+def test_records_are_decoded_in_order_with_exit_code_0(decoded):
     assert decoded(f"{TOMBSTONE}\n\n  \n{TOMBSTONE}") == (0, [READ, READ])
 
 
-def test_unknown_kinds_are_records_too(decoded):
+def test_unknown_kinds_are_decoded_as_records(decoded):
     code, lines = decoded('{"key": "AGM=", "value": "AAA=", "timestamp": 5}\n')
     assert (code, lines) == (0, [{"kind": "unknown", "key_version": 99, "record_timestamp": 5}])
 
@@ -90,7 +90,7 @@ def test_unknown_kinds_are_records_too(decoded):
         ('{"key": ' + "9" * 10_000 + "}", "line 2: not JSON"),
     ],
 )
-def test_a_bad_line_has_its_error_in_its_place_and_the_rest_go_on(decoded, line, problem):
+def test_a_bad_line_has_an_error_line_in_its_place_and_decoding_continues(decoded, line, problem):
     code, lines = decoded(f"{TOMBSTONE}\n{line}\n{TOMBSTONE}\n")
     assert code == 1
     assert [lines[0], lines[2]] == [READ, READ]
@@ -98,7 +98,7 @@ def test_a_bad_line_has_its_error_in_its_place_and_the_rest_go_on(decoded, line,
     assert lines[1]["error"].startswith(problem)
 
 
-def test_bytes_that_are_no_text_are_a_bad_line(decoded):
+def test_a_line_that_is_no_text_is_a_bad_line(decoded):
     code, lines = decoded(b"\xff\xfe\xff\n" + TOMBSTONE.encode())
     assert (code, lines[1]) == (1, READ)
     assert lines[0]["error"].startswith("line 1: not JSON")
@@ -114,7 +114,7 @@ def test_a_line_beyond_the_bound_is_named_and_skipped_to_its_end(decoded, monkey
     ]
 
 
-def test_a_file_is_read_and_one_that_is_not_there_is_exit_code_2(tmp_path, capsys):
+def test_a_file_is_read_and_a_missing_one_ends_with_exit_code_2(tmp_path, capsys):
     path = tmp_path / "records.ndjson"
     path.write_text(TOMBSTONE + "\n")
     assert decode.run(parsed(str(path))) == 0
@@ -123,7 +123,7 @@ def test_a_file_is_read_and_one_that_is_not_there_is_exit_code_2(tmp_path, capsy
     assert capsys.readouterr().err == f"rebalance-agent decode: {tmp_path / 'missing'}: No such file or directory\n"
 
 
-def test_a_line_is_answered_before_the_next_one_comes_and_a_closed_pipe_ends_quietly():
+def test_each_line_is_answered_at_once_and_a_closed_pipe_ends_without_an_error():
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "decode"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()) as process:
@@ -138,6 +138,6 @@ def test_a_line_is_answered_before_the_next_one_comes_and_a_closed_pipe_ends_qui
 
 
 def environment():
-    """Ours without what would switch off the buffering that the command must not depend on."""
+    """Our environment without variables that disable output buffering, because the command must flush by itself."""
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return {**inherited, "PYTHONPATH": os.pathsep.join(sys.path)}

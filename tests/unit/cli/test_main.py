@@ -17,7 +17,7 @@ def _reported(capsys, *arguments):
     return capsys.readouterr().err
 
 
-def test_a_flag_that_is_not_there_is_reported_below_a_short_usage_with_what_it_may_have_been(capsys):
+def test_an_unknown_flag_is_reported_with_a_short_usage_and_the_closest_flag(capsys):
     lines = _reported(capsys, "observe", "--setle-seconds=3").splitlines()
     assert len(lines) < 6
     assert lines[-1].endswith("agent observe: error: there is no flag --setle-seconds; did you mean --settle-seconds?")
@@ -27,7 +27,7 @@ def test_an_additional_argument_is_an_error(capsys):
     assert "error: unexpected argument 'billing'" in _reported(capsys, "explain", "orders", "billing")
 
 
-def test_a_command_that_is_not_there_is_reported_with_the_one_that_was_meant_or_with_all(capsys):
+def test_an_unknown_command_is_reported_with_the_closest_one_or_all(capsys):
     reported = _reported(capsys, "obsreve")
     assert reported.startswith("usage: rebalance-agent [-h] [--version] COMMAND ...\n")
     assert reported.endswith("error: there is no command 'obsreve'; did you mean observe?\n")
@@ -42,7 +42,7 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
     assert main.main(["observe"]) == main.INTERRUPTED
 
 
-# What a container starts first has this id.
+# The first process of a container has this id.
 FIRST = """
 import os, signal, sys
 from rebalance_agent.cli import main

@@ -60,14 +60,14 @@ def test_wrong_usage_ends_with_2_and_the_reason(arguments, words, capsys):
 
 
 @pytest.mark.parametrize("stage", ["ingest", "backfill"])
-def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, capsys, monkeypatch):
+def test_a_missing_cluster_ends_with_2_before_spark_starts(stage, capsys, monkeypatch):
     for name in ("REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS", "REBALANCE_AGENT_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     assert main(["pipeline", stage, "--tables", "t"]) == 2
     assert "--bootstrap-servers: is missing" in capsys.readouterr().err
 
 
-def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
+def test_control_characters_in_examples_of_rejected_rows_are_not_printed(capsys):
     reported = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
     assert (
         print_broken([{**reported, "example": '{"group":"\x9b2J\u202e"}'}, {**reported, "failed": 0, "example": None}])
@@ -77,7 +77,7 @@ def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
     assert error == 'error: events: is so: 1 of 3 break it, such as {"group":"\\x9b2J\\u202e"}\n'
 
 
-def test_what_a_backfill_found_gives_a_terminal_no_orders_and_breaks_on_no_time(capsys):
+def test_the_summary_of_a_backfill_prints_no_control_characters_and_accepts_any_time(capsys):
     progress = ProgressLines("backfill", every_s=0)
     print_ranges([PartitionRange(0, 2, None, None, -(2**62), 0), PartitionRange(1, 1, 5, 5, 1000, 2**62)], progress)
     print_gaps([Gaps("\x1b[2J", 4, 3)], progress)
@@ -93,7 +93,7 @@ def test_a_spark_property_without_a_value_is_refused(capsys):
     assert "--spark: must be KEY=VALUE" in capsys.readouterr().err
 
 
-def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
+def test_modules_of_spark_workers_import_neither_a_kafka_client_nor_delta():
     names = (
         "ingest.decoding",
         "ingest.log_rows",
@@ -109,7 +109,7 @@ def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
     assert done.stdout.split() == []
 
 
-def test_topics_that_records_do_not_contain_are_read_from_a_file():
+def test_topics_missing_in_records_are_read_from_a_file():
     facts = facts_in(b'{"topics": {"t": 4}, "ids": {"t": "OOC1q4gSQZ2yIg"}, "more": 1}', "c")
     assert (facts.cluster_id, facts.topics, facts.ids) == ("c", {"t": 4}, {"t": "OOC1q4gSQZ2yIg"})
 

@@ -17,7 +17,7 @@ def staying(*arguments):
 
 
 def reported(process):
-    """What it says until it says that it stays."""
+    """Its log up to the message that it keeps running."""
     lines = []
     for line in iter(process.stderr.readline, ""):
         lines.append(line)
@@ -27,7 +27,7 @@ def reported(process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_wrong_setting_is_reported_and_the_process_stays_until_a_signal(number):
+def test_a_wrong_setting_is_reported_and_the_process_runs_until_a_signal(number):
     with staying(*FREE, "--stop-seconds", "-1") as process:
         assert reported(process) == [
             "rebalance-agent sidecar: stop_seconds: input should be greater than or equal to 0\n",
@@ -37,7 +37,7 @@ def test_a_wrong_setting_is_reported_and_the_process_stays_until_a_signal(number
         assert process.wait(PATIENCE_S) == 2
 
 
-def test_so_is_an_address_in_use():
+def test_an_address_in_use_is_reported_and_the_process_runs_until_a_signal():
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with staying("--listen", "127.0.0.1:0", "--events-listen", address) as process:
@@ -47,14 +47,14 @@ def test_so_is_an_address_in_use():
             assert process.wait(PATIENCE_S) == 2
 
 
-def test_without_it_a_wrong_setting_ends_the_process():
+def test_without_stay_a_wrong_setting_ends_the_process():
     done = subprocess.run(
         [*COMMAND, *FREE, "--stop-seconds", "-1"], capture_output=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 2
 
 
-def test_a_sidecar_that_could_begin_ends_with_zero():
+def test_a_sidecar_with_valid_settings_ends_with_zero():
     with staying(*FREE) as process:
         assert any('"listening"' in line for line in iter(process.stderr.readline, ""))
         process.terminate()

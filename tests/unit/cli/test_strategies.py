@@ -6,7 +6,7 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.cli.main import main
 
 
-def test_all_are_listed_with_promise_and_settings(capsys):
+def test_all_strategies_are_listed_with_promise_and_settings(capsys):
     assert main(["strategies"]) == 0
     blocks = capsys.readouterr().out.strip().split("\n\n")
     assert [block.split()[0] for block in blocks] == list(STRATEGIES)

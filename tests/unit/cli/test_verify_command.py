@@ -52,7 +52,7 @@ def test_a_difference_is_a_line_and_exit_code_1(verify):
 
 
 def test_control_characters_in_names_are_not_printed(verify):
-    """Events say what anybody may have written."""
+    """Events may contain text from any client."""
     evil = "\x1b[2J\u202e\n'eager' 2: forged"
     event = json.loads(EVENTS[1])
     wrong = ({**event, "assignor": evil}, {**event, "group": evil})
@@ -64,12 +64,12 @@ def test_control_characters_in_names_are_not_printed(verify):
     assert sum("[2J" in line for line in lines) == len(wrong)
 
 
-def test_one_group_alone(verify):
+def test_a_single_group_is_verified(verify):
     code, out, _ = verify("--groups", "coop.*", events=LEFT_OUT)
     assert (code, out) == (0, "no difference; 5 facts of 1 groups are correct and published once\n")
 
 
-def test_groups_that_are_not_there_are_no_success(verify):
+def test_unknown_groups_are_an_error(verify):
     code, out, err = verify("--groups", "copo.*")
     assert (code, out) == (2, "")
     assert err == "rebalance-agent verify: --groups: no record and no event belongs to a group that matches 'copo.*'\n"
@@ -77,7 +77,8 @@ def test_groups_that_are_not_there_are_no_success(verify):
 
 @pytest.fixture
 def cluster(monkeypatch, capsys):
-    """`verify` of a cluster whose offsets topic holds nothing, and its events' topic so many records of others."""
+    """Run `verify` on a cluster with an empty offsets topic, and this many records of other clusters in its events
+    topic."""
 
     def run(*flags, unread=0):
         read = SimpleNamespace(
@@ -91,7 +92,7 @@ def cluster(monkeypatch, capsys):
     return run
 
 
-def test_nothing_to_judge_is_no_success(verify, cluster):
+def test_a_cluster_without_facts_is_an_error(verify, cluster):
     start = "rebalance-agent verify: nothing to compare: no record and no event belongs to a shown group"
     code, out, err = verify(events=[], records=[])
     assert (code, out) == (2, "")
@@ -102,7 +103,7 @@ def test_nothing_to_judge_is_no_success(verify, cluster):
 
 
 def test_a_topic_without_any_event_is_an_error(verify, cluster):
-    """So it is with the wrong topic."""
+    """This happens with the wrong topic."""
     code, out, err = cluster(unread=7)
     assert (code, out) == (2, "")
     assert "; there are 7 records of the events' topic that are not events. " in err
@@ -120,18 +121,18 @@ def test_an_empty_cluster_can_be_allowed(verify, cluster):
 
 
 @pytest.mark.parametrize("left", [{"events": []}, {"records": []}])
-def test_records_alone_and_events_alone_are_something(verify, left):
+def test_records_alone_or_events_alone_are_judged(verify, left):
     assert verify(**left)[0] == 1
 
 
-def test_since_leaves_out_what_is_older(verify):
+def test_since_omits_older_records_and_events(verify):
     at_ms = json.loads(EVENTS[1])["timestamp_ms"]
     assert verify("--since", str(at_ms + 1), events=LEFT_OUT)[0] == 0
     assert verify("--since", str(at_ms), events=LEFT_OUT)[0] == 1
     assert verify("--since", "2050-01-01T00:00:00Z", events=EVENTS[:1])[0] == 0
 
 
-def test_json(verify):
+def test_verify_prints_json(verify):
     code, out, _ = verify("--json", events=LEFT_OUT)
     found = json.loads(out)
     assert (code, found["clean"], found["found"], found["agreed"]) == (1, False, 1, 23)
@@ -153,7 +154,7 @@ def test_wrong_flags_are_reported_with_exit_code_2(verify, flags, reported):
     assert err.startswith(f"rebalance-agent verify: {reported}")
 
 
-def test_a_line_that_is_no_event_or_no_record_is_named(verify):
+def test_an_invalid_line_of_events_or_records_is_named(verify):
     assert "events.ndjson, line 25: is not JSON" in verify(events=[*EVENTS, "{"])[2]
     assert "records.ndjson.gz, line 88: not JSON" in verify(records=[*RECORDS, "nonsense"])[2]
     code, _, err = verify(records=[*RECORDS, '{"key": "AAI=", "value": null}'])
@@ -185,7 +186,7 @@ def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
     assert verify("--lifetime", str(metrics), str(published))[0] == 0
 
 
-def test_tables_without_the_pipelines_packages_show_how_to_get_them(tmp_path):
+def test_tables_without_the_pipelines_packages_are_an_error_with_the_install_command(tmp_path):
     (tmp_path / "records.ndjson").write_text("", encoding="utf-8")
     without = "import sys; sys.modules['pyspark'] = None; from rebalance_agent.cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", without, "verify", "--records", "records.ndjson", "--tables", "tables"]
@@ -195,8 +196,8 @@ def test_tables_without_the_pipelines_packages_show_how_to_get_them(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "up 1\n", "<!doctype html>\n"])
-def test_what_is_no_observers_scrape_is_refused(verify, tmp_path, text):
-    """Or nothing would be compared, and no difference be found."""
+def test_a_file_that_is_no_observers_scrape_is_refused(verify, tmp_path, text):
+    """Otherwise nothing would be compared, and no difference found."""
     published, metrics = tmp_path / "published.ndjson", tmp_path / "metrics.txt"
     published.write_text("", encoding="utf-8")
     metrics.write_text(text, encoding="utf-8")
@@ -206,13 +207,13 @@ def test_what_is_no_observers_scrape_is_refused(verify, tmp_path, text):
 
 
 @pytest.mark.parametrize("flags", [("--grace-seconds", "nan"), ("--grace-seconds", "inf"), ("--grace-seconds", "-1")])
-def test_seconds_that_are_none_are_refused(verify, flags):
+def test_invalid_seconds_are_refused(verify, flags):
     with pytest.raises(SystemExit) as ended:
         verify(*flags)
     assert ended.value.code == 2
 
 
-def test_a_pattern_that_is_none_is_refused(verify):
+def test_an_invalid_pattern_is_refused(verify):
     code, _, err = verify("--groups", "team-(")
     assert code == 2
     assert err.startswith("rebalance-agent verify: --groups: is not a regular expression: ")
@@ -225,8 +226,8 @@ def test_an_event_of_polls_is_a_difference_and_does_not_date_the_first_record(ve
     assert (code, "older than the compared events" in out, out.count("comes from polls")) == (1, True, 1)
 
 
-def test_a_file_with_deletions_alone_is_of_a_cluster_too(verify):
-    """The first fact says of which, whatever its kind."""
+def test_a_file_with_only_deletions_determines_the_cluster(verify):
+    """The first fact determines the cluster, whatever its kind."""
     gone = next(line for line in EVENTS if json.loads(line)["kind"] == "group_gone")
     assert "1 facts of 1 groups are correct and published once" in verify(events=[gone])[1]
 

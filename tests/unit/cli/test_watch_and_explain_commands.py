@@ -38,7 +38,7 @@ ABORTED = AbortedEvent("aborted", "c", "orders", 4_000, Source.RECORDS, GroupTyp
 
 @pytest.fixture
 def agent(monkeypatch):
-    """Both commands ask this API instead of an agent's."""
+    """Both commands request this API instead of an agent's."""
     api, *_ = api_of(
         full_view("orders"),
         full_view("quiet", running=None, former_owner=None),
@@ -141,7 +141,7 @@ def test_explain_can_begin_at_a_time(agent, capsys):
     )
 
 
-def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, capsys, monkeypatch):
+def test_all_rebalances_are_requested_because_advice_needs_them(agent, capsys, monkeypatch):
     asked = []
     whole = agent.rebalance
     monkeypatch.setattr(agent, "rebalance", lambda group, each: asked.append(each) or whole(group, each))
@@ -149,7 +149,7 @@ def test_all_rebalances_are_asked_for_since_advice_is_about_all_of_them(agent, c
     assert asked == ["id-5", "id-3", "id-2", "id-1"]
 
 
-def test_explain_names_the_removed_member_that_others_shared_partitions_with(agent, capsys, monkeypatch):
+def test_explain_names_the_removed_member_that_still_owned_partitions_of_others(agent, capsys, monkeypatch):
     said = "Two owners: consumer-0 held 2 partitions until 2023-11-14 21:13:20 UTC, for 14.5 s or more"
     assert said in run(capsys, "explain", "orders")[1]
     api, *_ = api_of(full_view("orders", former_owner=None), events=[rebalance(1)])
@@ -175,12 +175,12 @@ def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):
     assert "generation 5" in data["text"][0]
 
 
-def test_a_group_that_has_not_rebalanced_is_known(agent, capsys):
+def test_a_group_without_rebalances_is_explained(agent, capsys):
     code, out, _ = run(capsys, "explain", "quiet")
     assert (code, out) == (0, "quiet: no rebalance, from the agent's observations since its start.\n")
 
 
-def test_a_group_that_is_not_there_is_reported_with_the_one_that_was_meant(agent, capsys):
+def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
     code, out, err = run(capsys, "explain", "oders")
     assert (code, out) == (1, "")
     assert err.startswith("rebalance-agent explain: there is no group 'oders' here; ")

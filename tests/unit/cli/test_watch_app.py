@@ -1,4 +1,4 @@
-"""The live table with Textual's pilot: contents, keys, and a source that fails."""
+"""The live table with Textual's pilot: contents, keys, and a failing source."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ GENERATION = [column.title for column in COLUMNS].index("gen")
 
 
 class Source:
-    """An API that can be broken."""
+    """An API that the test can make fail."""
 
     def __init__(self, api):
         self.api, self.trouble = api, None
@@ -102,7 +102,7 @@ def status(app):
     return str(app.screen.query_one("#status", Static).render())
 
 
-def test_groups_are_shown_and_follow_what_happens():
+def test_groups_are_shown_and_updated():
     source, _, shown = fleet()
 
     async def interact(app, pilot):
@@ -124,7 +124,7 @@ def test_groups_are_shown_and_follow_what_happens():
     drive(interact, source)
 
 
-def test_the_filter_and_the_orders_are_keys():
+def test_keys_open_the_filter_and_change_the_order():
     source, *_ = fleet()
 
     async def interact(app, pilot):
@@ -144,7 +144,7 @@ def test_the_filter_and_the_orders_are_keys():
     drive(interact, source)
 
 
-def test_a_group_can_be_opened_and_left():
+def test_a_group_can_be_opened_and_closed():
     source, *_ = fleet()
 
     async def interact(app, pilot):
@@ -165,7 +165,7 @@ def test_a_group_can_be_opened_and_left():
     drive(interact, source)
 
 
-def test_places_of_members_have_columns_where_reported():
+def test_reported_places_of_members_have_columns():
     source, _, shown = fleet()
 
     def titles(app):
@@ -190,7 +190,7 @@ def test_places_of_members_have_columns_where_reported():
 
 
 @pytest.mark.parametrize("trouble", [AgentError("no agent answers"), RuntimeError("a bug"), NotKnownError("gone")])
-def test_trouble_is_shown_in_place_and_goes_away_by_itself(trouble):
+def test_an_error_is_shown_in_the_table_until_the_source_works_again(trouble):
     source, *_ = fleet()
 
     async def interact(app, pilot):
@@ -205,7 +205,7 @@ def test_trouble_is_shown_in_place_and_goes_away_by_itself(trouble):
     drive(interact, source)
 
 
-def test_a_source_that_never_answered_is_shown_as_that():
+def test_a_source_that_never_responded_is_shown_as_such():
     source, *_ = fleet()
     source.trouble = AgentError("no agent answers at [bold]here[/bold]")
 
@@ -215,7 +215,7 @@ def test_a_source_that_never_answered_is_shown_as_that():
     drive(interact, source)
 
 
-def test_the_app_shows_what_has_not_been_read():
+def test_the_app_shows_unread_records():
     source, *_ = fleet()
 
     async def interact(app, pilot):
@@ -225,7 +225,7 @@ def test_the_app_shows_what_has_not_been_read():
 
 
 @pytest.mark.parametrize("key", ["q", "ctrl+c"])
-def test_the_end_leaves_nothing_running(key):
+def test_the_app_ends_all_its_threads(key):
     source, *_ = fleet()
 
     async def interact(app, pilot):

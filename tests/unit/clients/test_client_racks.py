@@ -18,12 +18,12 @@ from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 
 VERSION = (3, 0)
-"""A broker's, so that kafka-python asks none for it."""
+"""API versions of a broker, so that kafka-python does not request them."""
 
 
 @pytest.fixture
 def silent():
-    """Where connections are taken and nothing is ever answered: kafka-python forgets sockets that are refused."""
+    """The address of a server that accepts connections and never responds: kafka-python discards refused sockets."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -61,7 +61,7 @@ def test_aiokafkas_client_rack_is_in_the_subscription(silent):
             events_url="",
         )
         try:
-            # What aiokafka gives its coordinator when it starts, and that asks for when it joins.
+            # aiokafka passes this to its coordinator at start, which requests it during a join.
             return racks((each.name, each.metadata(["t"])) for each in consumer._partition_assignment_strategy)
         finally:
             await consumer.stop()

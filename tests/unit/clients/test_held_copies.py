@@ -1,4 +1,4 @@
-"""The copies that a member reports, also if its application returns nonsense."""
+"""The copies that a member reports, also if its application returns invalid data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_without_a_report_the_assigned_copies_are_in_the_subscription():
     assert HeldCopies(None, "group").held(ASSIGNED) == ASSIGNED
 
 
-def test_a_report_takes_the_place_of_what_was_assigned_in_order_and_each_once():
+def test_a_report_replaces_assigned_copies_sorted_and_without_duplicates():
     copies = HeldCopies(lambda: {"u": [3, 1, 3], "t": iter({0}), "empty": ()}, "group")
     held = copies.held(ASSIGNED)
     assert list(held.items()) == [("t", (0,)), ("u", (1, 3))]
@@ -47,17 +47,17 @@ def test_an_empty_report_means_that_no_copy_is_ready():
         {f"t{number}": range(1_000) for number in range(REPORT_MAX // 1_000 + 1)},
     ],
 )
-def test_nonsense_is_not_used_and_logged(report, caplog):
+def test_an_invalid_report_is_ignored_and_logged(report, caplog):
     assert HeldCopies(lambda: report, "billing").held(ASSIGNED) == ASSIGNED
     assert "group billing: held_standbys is not used" in caplog.text
 
 
-def test_as_many_as_the_bound_are_used():
+def test_copies_up_to_the_bound_are_used():
     held = HeldCopies(lambda: {"t": range(REPORT_MAX)}, "group").held(ASSIGNED)
     assert held == {"t": tuple(range(REPORT_MAX))}
 
 
-def test_a_report_that_goes_on_failing_is_logged_once_until_there_is_a_good_one(caplog):
+def test_a_repeated_failure_is_logged_once_until_a_valid_report(caplog):
     answers = [OSError("disk"), OSError("disk"), {"t": [5]}, OSError("again")]
 
     def report():

@@ -19,7 +19,7 @@ from rebalance_agent.clients.negotiation import explain_inconsistent_protocols, 
         ([], None),
     ],
 )
-def test_each_votes_for_its_first_of_what_all_offer_and_most_votes_win(offers, chosen):
+def test_each_member_votes_for_its_first_common_strategy_and_most_votes_win(offers, chosen):
     assert select_strategy(offers) == chosen
 
 
@@ -33,7 +33,7 @@ def test_each_votes_for_its_first_of_what_all_offer_and_most_votes_win(offers, c
         (("cooperative-sticky", "range"), "range"),
     ],
 )
-def test_a_tie_ends_as_javas_map_has_it_in_any_order(tied, first):
+def test_a_tie_is_decided_like_javas_map_order(tied, first):
     for one, two in (tied, tied[::-1]):
         assert select_strategy([(one, two), (two, one)]) == first
 

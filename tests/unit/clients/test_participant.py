@@ -38,7 +38,7 @@ UNITS = strategy("task-sticky")
 
 
 def with_copies(standbys, warmups=()):
-    """User data of an assignment that gives copies of these partitions of s; partitions wait for ``warmups``."""
+    """User data of an assignment with copies of these partitions of s; units wait for ``warmups``."""
     return encode_standby_assignment({}, AssignedCopies({"s": standbys}, {"s": warmups} if warmups else {}))
 
 
@@ -55,7 +55,7 @@ def test_a_subscription_contains_the_last_assignment():
     )
 
 
-def test_what_is_held_takes_the_place_of_what_was_received():
+def test_reported_copies_replace_received_ones():
     one = participant()
     one.received({"t": (0, 2)}, 5)
     said = decode_subscription(one.subscription(WEIGHTED, {"t"}, held={"t": (2,)}))
@@ -69,11 +69,11 @@ def test_copies_are_kept_and_contained_in_the_next_subscription():
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
 
 
-def test_a_member_joins_again_once_for_each_copy_that_partitions_wait_for():
+def test_a_member_joins_again_once_for_each_awaited_copy():
     one = Participant([UNITS], {}, group="g")
     assert not one.takes_units()
     one.received({}, 1, UNITS, with_copies((4, 5)))
-    assert not one.takes_units(), "nothing waits for it"
+    assert not one.takes_units(), "no unit waits for this copy"
     one.received({"t": (0,)}, 2, UNITS, with_copies((4, 5), warmups=(4,)))
     assert [one.takes_units(), one.takes_units()] == [True, False]
     one.received({"t": (0,)}, 3, UNITS, with_copies((4, 5), warmups=(4,)))
@@ -93,7 +93,7 @@ def test_an_application_that_reports_its_copies_decides_when_to_join_again():
 
 
 @pytest.mark.parametrize("user_data", [b"broken", b"", None])
-def test_copies_that_cannot_be_read_are_none(user_data):
+def test_unreadable_copies_are_ignored(user_data):
     one = participant(STANDBY)
     one.received({"t": (0,)}, 1, STANDBY, b"copies")
     one.received({"t": (1,)}, 2, STANDBY, user_data)
@@ -107,10 +107,10 @@ def test_copies_that_the_application_reports_are_in_the_first_subscription():
     one.received({"t": (0,)}, 1, STANDBY, b"copies")
     held["s"] = []
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{}"
-    assert one.standbys == {"s": (4,)}  # what is asked for stays what it is
+    assert one.standbys == {"s": (4,)}  # the reported copies are unchanged
 
 
-def test_a_report_that_raises_leaves_the_copies_last_assigned():
+def test_after_an_exception_the_last_assigned_copies_are_reported():
     one = participant(STANDBY, held_standbys=lambda: 1 / 0)
     one.received({"t": (0,)}, 1, STANDBY, b"copies")
     assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
@@ -123,7 +123,7 @@ def test_the_application_is_not_asked_for_copies_under_a_strategy_without_copies
     assert asked == []
 
 
-def test_the_leader_answers_with_user_data():
+def test_the_leader_adds_user_data_to_assignments():
     one = participant(STANDBY)
     decision = one.decide(STANDBY, {"t": TopicMetadata(2)}, [MemberSubscription("a", ("t",))])
     (answer,) = one.answers(decision).values()
@@ -145,18 +145,18 @@ def seen_loads(loads):
     return seen
 
 
-def test_loads_are_asked_for_with_the_counts():
+def test_loads_are_requested_with_the_partition_counts():
     asked = []
     assert seen_loads(lambda counts: asked.append(dict(counts)) or {"t": [1, 2.5]}) == {"s": None, "t": (1.0, 2.5)}
     assert asked == [{"s": 1, "t": 2}]
 
 
 @pytest.mark.parametrize("loads", [[1], [1, float("nan")], [1, -1], [1, float("inf")], [1, "x"], 7])
-def test_loads_that_are_none_are_not_used(loads):
+def test_invalid_loads_are_ignored(loads):
     assert seen_loads(lambda _counts: {"t": loads}) == {"s": None, "t": None}
 
 
-def test_loads_that_raise_are_not_used(caplog):
+def test_exceptions_of_the_loads_callback_are_ignored(caplog):
     assert seen_loads(lambda _counts: 1 / 0) == {"s": None, "t": None}
     assert "the consumer is not affected" in caplog.text
 
@@ -174,14 +174,14 @@ def test_a_setting_of_no_strategy_is_named():
     }
 
 
-def test_a_member_is_read_whole():
+def test_a_subscription_is_read_completely():
     said = ConsumerSubscription(3, ("t",), b"data", {"t": (1,)}, 7, "r1")
     assert read_member("m", "i", encode_subscription(said)) == MemberSubscription(
         "m", ("t",), "i", {"t": (1,)}, 7, "r1", b"data"
     )
 
 
-def test_what_cannot_be_read_is_none_and_logged(caplog):
+def test_an_unreadable_subscription_has_no_fields_and_is_logged(caplog):
     assert read_member("m", None, b"\0") is None
     assert read_assignment(b"") is None
     assert "member m gets no partitions" in caplog.text

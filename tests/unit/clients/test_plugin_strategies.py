@@ -1,4 +1,4 @@
-"""Consumers take strategies of other packages by name or as they are, and no wrong result of one acts."""
+"""Consumers accept strategies of other packages by name or as objects, and never use a wrong result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def own(plan=ranges, name="own"):
 
 
 def twice(roster):
-    """Both members get everything."""
+    """A wrong plan: both members get everything."""
     return [dict.fromkeys(roster.topics, (0, 1)) for _ in roster.members]
 
 
@@ -35,7 +35,7 @@ def installed(monkeypatch):
     declared(monkeypatch, Entry("own", own()), Entry("wrong", own(twice, "wrong")), Entry("broken", ImportError("x")))
 
 
-def test_a_name_is_that_of_the_installed_strategy_in_every_adapter():
+def test_every_adapter_finds_an_installed_strategy_by_name():
     strategy = find_strategy("own")
     assert entries(["own", "cooperative-own"]) == [strategy, strategy.cooperative()]
     assert aiokafka_entries(["own", RangePartitionAssignor]) == [strategy, RangePartitionAssignor]
@@ -47,7 +47,7 @@ def test_a_name_is_that_of_the_installed_strategy_in_every_adapter():
     )
 
 
-def test_one_that_cannot_be_used_is_refused_when_the_consumer_is_made():
+def test_an_unusable_strategy_is_refused_when_the_consumer_is_created():
     with pytest.raises(AssignmentError, match=r"strategy 'broken' of acme 1.0 cannot be used: .* repair or uninstall"):
         entries("broken")
 
@@ -60,7 +60,7 @@ def test_a_wrong_plan_reaches_no_member(entry):
         participant.decide(strategy, TOPICS, MEMBERS)
 
 
-def test_a_right_plan_does():
+def test_a_valid_plan_reaches_members():
     (strategy,) = entries(own())
     decision = Participant([strategy], {}, group="g").decide(strategy, TOPICS, MEMBERS)
     assert decision.assignment.members == {"a": {"t": (0,)}, "b": {"t": (1,)}}

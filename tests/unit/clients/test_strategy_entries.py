@@ -20,7 +20,7 @@ OWN = SimpleNamespace(name="own", assign=print)
         (("sticky",), ["sticky"]),
     ],
 )
-def test_one_may_stand_alone_and_names_become_strategies(wanted, names):
+def test_a_single_entry_needs_no_list_and_names_become_strategies(wanted, names):
     assert [each.name for each in entries(wanted)] == names
 
 
@@ -34,12 +34,12 @@ def test_one_may_stand_alone_and_names_become_strategies(wanted, names):
         (["nope"], "there is no strategy 'nope'"),
     ],
 )
-def test_what_is_no_entry_is_named(wanted, problem):
+def test_an_invalid_entry_is_named(wanted, problem):
     with pytest.raises(AssignmentError, match=problem):
         entries(wanted)
 
 
-def test_two_under_one_name_are_refused():
+def test_two_entries_with_the_same_name_are_refused():
     with pytest.raises(AssignmentError, match="two entries are named 'sticky'"):
         refuse_equal_names(entries(["sticky", "range", "sticky"]))
 

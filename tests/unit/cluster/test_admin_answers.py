@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S, AdminAnswers
 
 
-def test_an_answer_that_is_too_late_fails_with_librdkafkas_error():
+def test_a_late_response_fails_with_librdkafkas_error():
     come, failed, never = Future(), Future(), Future()
     come.set_result(7)
     failed.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))

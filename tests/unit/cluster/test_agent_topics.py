@@ -16,7 +16,7 @@ class Denied:
         raise AccessDeniedError("no")
 
 
-def test_the_topic_is_created_where_that_is_allowed_and_else_the_command_is_printed():
+def test_the_topic_is_created_or_without_the_right_the_command_is_printed():
     with capture_logs() as logs:
         assert create_topic(Allowed(), "t", 6, CONFIG, "nothing")
         assert not create_topic(Denied(), "t", 6, CONFIG, "no snapshots")

@@ -5,7 +5,7 @@ import random
 from rebalance_agent.cluster.backoff import Backoff
 
 
-def test_waits_double_up_to_the_most_and_are_never_more_than_that():
+def test_waits_double_up_to_the_maximum():
     delays = [Backoff.next(backoff) for backoff in [Backoff(0.2, 3.0, random.Random(1))] for _ in range(2_000)]
     spans = [0.2, 0.4, 0.8, 1.6, 3.0]
     assert all(span / 2 <= delay <= span for span, delay in zip(spans, delays, strict=False))

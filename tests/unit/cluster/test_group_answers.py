@@ -36,7 +36,7 @@ def failed(code):
 
 @pytest.fixture
 def answering(monkeypatch):
-    """A cluster whose coordinators give these answers, by group."""
+    """A cluster with these responses of coordinators, by group."""
 
     def make(answers):
         class Client:
@@ -58,7 +58,7 @@ def answering(monkeypatch):
     return make
 
 
-def test_a_consumer_group_whose_state_librdkafka_has_no_name_for_is_reconciling_and_a_streams_group_is_left_out(
+def test_a_consumer_group_with_a_state_unknown_to_librdkafka_is_reconciling_and_a_streams_group_is_omitted(
     answering,
 ):
     cluster = answering({"a": group("a", UNKNOWN, CONSUMER), "b": group("b", UNKNOWN, NAMELESS), "c": group("c")})
@@ -73,14 +73,14 @@ def test_a_consumer_group_whose_state_librdkafka_has_no_name_for_is_reconciling_
     assert [each.members[0].assigned for each in described] == [{"t": (0,)}] * 2
 
 
-def test_numbers_that_no_partition_has_are_left_out(answering):
-    """Or a leader's word would be on pages that `watch` and `explain` cannot read."""
+def test_impossible_partition_numbers_are_omitted(answering):
+    """Otherwise a leader's data would be on pages that `watch` and `explain` cannot parse."""
     claimed = [("t", number) for number in (-1, 0, 999_999, 1_000_000, 2**31 - 1)]
     (described,) = answering({"g": group("g", assigned=[*claimed, ("u", -5)])}).describe_groups(["g"])
     assert described.members[0].assigned == {"t": (0, 999_999)}
 
 
-def test_that_there_is_no_such_group_is_an_answer_and_no_failure(answering):
+def test_an_unknown_group_is_a_response_and_no_failure(answering):
     answers = {"gone": failed(KafkaError.GROUP_ID_NOT_FOUND), "dead": group("dead", DEAD), "alive": group("alive")}
     cluster = answering(answers)
     assert cluster.describe_groups(["gone"]) == []

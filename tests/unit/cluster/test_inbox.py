@@ -12,7 +12,7 @@ from rebalance_agent.tracking.observations import GroupRecord, MemberReported, T
 PATIENCE_S = 10
 
 
-def test_observations_come_out_in_the_order_in_which_they_went_in():
+def test_observations_leave_the_inbox_in_order():
     inbox = Inbox()
     for at in range(5):
         inbox.put(Tick(at))
@@ -51,7 +51,7 @@ def test_closing_the_inbox_ends_all_waits():
     assert results == [[]]
 
 
-def test_what_was_inside_when_it_closed_can_still_be_taken_and_nothing_comes_after():
+def test_a_closed_inbox_still_returns_its_observations_and_accepts_no_more():
     inbox = Inbox()
     inbox.put(Tick(1))
     inbox.close()
@@ -68,17 +68,17 @@ def test_bytes_of_records_and_reports_are_bounded():
     assert [inbox.offer(large), inbox.offer(large), inbox.offer(Tick(1))] == [True, False, True]
     assert not inbox.offer(MemberReported(1, report))
     assert inbox.take(1, 0) == [large]
-    assert inbox.offer(large), "the first one's bytes are free again"
+    assert inbox.offer(large), "the first observation's bytes are free again"
 
 
-def test_an_observation_that_is_larger_than_the_bound_passes_alone():
+def test_an_observation_larger_than_the_bound_is_accepted_alone():
     inbox = Inbox(size_bytes=100)
     large = GroupRecord("g", 1, 1, GroupSnapshot("g", "consumer", 1, "range", None, 1, (), size_bytes=600))
     inbox.put(large)
     assert inbox.take(9, 0) == [large]
 
 
-def test_the_age_is_that_of_the_oldest_observation_that_is_not_processed():
+def test_the_age_is_that_of_the_oldest_unprocessed_observation():
     clock = FakeClock()
     inbox = Inbox(clock=clock)
     assert inbox.age == 0
@@ -88,7 +88,7 @@ def test_the_age_is_that_of_the_oldest_observation_that_is_not_processed():
     assert inbox.age == 2
     inbox.take(1, 0)
     clock.advance(1_000)
-    assert inbox.age == 3, "what was taken is in work until the next call"
+    assert inbox.age == 3, "a taken observation is in process until the next call"
     inbox.take(1, 0)
     assert inbox.age == 1
     inbox.take(1, 0)

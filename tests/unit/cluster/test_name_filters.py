@@ -39,8 +39,8 @@ def test_ordinary_groups_are_shown_by_default():
 
 
 @pytest.mark.parametrize("deny", ["", "test-.*", HIDDEN_GROUPS])
-def test_the_groups_in_which_gateways_keep_locks_are_never_shown(deny):
-    """A deny pattern of the user's own replaces the default one, which hides them, too."""
+def test_lock_groups_of_gateways_are_never_shown(deny):
+    """A user's deny pattern replaces the default one, which also hides these groups."""
     shows = GroupFilter(".*", deny)
     assert not shows("rebalance-agent.seats.orders")
     assert shows("orders")
@@ -48,11 +48,11 @@ def test_the_groups_in_which_gateways_keep_locks_are_never_shown(deny):
     assert not GroupFilter("rebalance-agent.seats.orders")("rebalance-agent.seats.orders")
 
 
-def test_a_topic_may_have_such_a_name():
+def test_a_topic_may_have_the_name_of_a_lock_group():
     assert NameFilter(".*", "")("rebalance-agent.seats.orders")
 
 
-def test_the_observer_leaves_them_out_whatever_its_patterns_are():
+def test_the_observer_omits_lock_groups_with_any_patterns():
     settings = ObserverSettings(groups_deny="")
     context = watch_context({}, settings, Inbox(), Calls(), Calls(), FakeClock())
     assert context.shows("orders")

@@ -17,7 +17,7 @@ PATIENCE_S = 10
 
 
 class Reader:
-    """Two partitions; it reads what it is given, one batch after the other, until it is broken."""
+    """A reader of two partitions that returns the given batches in order, until the test makes it fail."""
 
     def __init__(self):
         self.positions = {}
@@ -47,7 +47,7 @@ class Reader:
 
 
 class Cluster:
-    """An offsets topic that holds nothing yet."""
+    """An empty offsets topic."""
 
     def end_offsets(self, _topic, partitions):
         return dict.fromkeys(partitions, 0)
@@ -86,7 +86,7 @@ def running(reader):
     tail.worker.join(PATIENCE_S)
 
 
-def test_it_is_reported_every_second_and_behind_what_was_read(running, reader):
+def test_the_reached_position_is_reported_every_second_after_the_records(running, reader):
     context, tail = running
     reader.batches.append([FakeRecord(b"\x00\x01", at=(1, 6))])
     wait(lambda: not reader.batches)
@@ -97,7 +97,7 @@ def test_it_is_reported_every_second_and_behind_what_was_read(running, reader):
     assert reported == [{0: 0, 1: 0}, {0: 0, 1: 7}]
 
 
-def test_a_tail_that_starts_over_has_reached_nothing(running, reader):
+def test_a_restarted_tail_has_no_reached_position(running, reader):
     context, tail = running
     reader.error = ClusterError("cut")
     context.health.wait_for(lambda calls: calls.of("unready"))

@@ -9,7 +9,7 @@ from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
 
 
 class Reader:
-    """Each ``turn`` is what one read gives: offsets, and where that leads."""
+    """Each ``turn`` is the result of one read: offsets, and the position after it."""
 
     topic = "t"
 
@@ -32,19 +32,19 @@ def _read(end, *turns):
     return [each.offset() for batch in records_before({0: end}, Reader(clock, *turns), clock) for each in batch]
 
 
-def test_all_is_read_up_to_the_end_and_nothing_beyond():
+def test_records_are_read_up_to_the_end_and_not_beyond():
     assert _read(4, ((0, 1), 2), ((), 2), ((2, 3, 4, 5), 6), ((6,), 7)) == [0, 1, 2, 3]
 
 
-def test_the_end_is_reached_by_position_where_the_last_record_is_compacted_away():
+def test_the_end_is_reached_by_position_if_the_last_record_was_compacted():
     assert _read(9, ((0,), 1), ((), 9)) == [0]
 
 
-def test_a_partition_without_records_is_not_waited_for():
+def test_a_partition_without_records_is_not_awaited():
     assert _read(0) == []
 
 
-def test_reading_begins_where_it_shall():
+def test_reading_begins_at_the_given_offsets():
     clock = FakeClock()
     reader = Reader(clock, ((3,), 4))
     batches = list(records_before({0: 4, 1: 9}, reader, clock, {0: 3, 1: 9}))

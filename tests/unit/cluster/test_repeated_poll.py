@@ -53,7 +53,7 @@ class FakeCluster:
         return {topic: f"id of {topic}" + (f", made {self.made} times" if self.made > 1 else "") for topic in topics}
 
 
-def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_shown():
+def test_a_list_response_has_the_time_of_the_request_and_only_shown_groups():
     context = fake_context(FakeCluster(), shows=NameFilter(".*", "secret"))
     received = []
     list_poll("list", REBALANCING, context, received.extend)()
@@ -65,14 +65,14 @@ def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_show
     assert context.health.made == [("ready", "list")]
 
 
-def test_an_answer_without_some_broker_is_not_complete():
+def test_a_response_without_some_broker_is_incomplete():
     context = fake_context(FakeCluster())
     context.cluster.complete = False
     list_poll("list", REBALANCING, context)()
     assert not context.inbox.take(1, 0)[0].complete
 
 
-def test_failures_are_reported_and_asked_less_often_until_one_works():
+def test_failures_are_reported_and_polls_are_less_frequent_until_one_succeeds():
     context, asked = fake_context(), []
 
     def ask():
@@ -101,7 +101,7 @@ def test_an_unexpected_exception_is_reported_and_does_not_end_the_polling():
     assert context.meters.of("polled")[0][2] is None
 
 
-def test_topics_are_passed_to_those_that_follow_them():
+def test_topics_are_passed_to_subscribed_listeners():
     context, received = fake_context(FakeCluster()), []
     topics = TopicsPoll(context, [received.append])
     assert topics.unknown(["t"])
@@ -112,20 +112,20 @@ def test_topics_are_passed_to_those_that_follow_them():
     assert topics.unknown(["t", "new"])
 
 
-def test_a_topic_that_was_made_anew_under_its_name_gets_its_new_id_once_a_record_has_it():
+def test_a_recreated_topic_gets_its_new_id_once_a_record_has_it():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     topics.poll()
     context.cluster.made = 2
     topics.poll()
-    assert context.cluster.ids_asked == [{"t"}, set()]  # nobody misses anything
+    assert context.cluster.ids_asked == [{"t"}, set()]  # no id is missing
     assert topics.unknown([], ["id of t, made 2 times"])
     topics.poll()
     assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
     assert not topics.unknown(["t"], ["id of t, made 2 times"])
 
 
-def test_a_new_id_is_asked_for_until_brokers_know_its_name():
+def test_a_new_id_is_requested_until_brokers_know_its_name():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     topics.poll()
@@ -141,7 +141,7 @@ def test_a_new_id_is_asked_for_until_brokers_know_its_name():
     assert context.cluster.ids_asked == [*[{"t"}] * 4, set()]
 
 
-def test_an_id_that_is_missed_while_brokers_fail_is_asked_for_afterwards():
+def test_an_id_that_is_missing_while_brokers_fail_is_requested_afterwards():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     topics.poll()
@@ -154,7 +154,7 @@ def test_an_id_that_is_missed_while_brokers_fail_is_asked_for_afterwards():
     assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
 
 
-def test_an_id_of_no_topic_is_asked_for_after_a_minute_whichever_others_there_are():
+def test_an_id_without_a_topic_is_requested_again_after_a_minute_independent_of_others():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     for seconds in range(round(NAMELESS_S)):
@@ -169,7 +169,7 @@ def test_an_id_of_no_topic_is_asked_for_after_a_minute_whichever_others_there_ar
     assert len(topics._nameless_until) == 2
 
 
-def test_ids_of_deleted_topics_are_asked_for_once_a_minute():
+def test_ids_of_deleted_topics_are_requested_once_a_minute():
     context = fake_context(FakeCluster())
     topics = TopicsPoll(context)
     topics.poll()
@@ -184,7 +184,7 @@ def test_ids_of_deleted_topics_are_asked_for_once_a_minute():
     assert context.cluster.ids_asked == [{"t"}, {"t"}, {"t"}, set(), {"t"}, {"t"}, set()]
 
 
-def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():
+def test_groups_are_described_in_bounded_batches_while_enabled():
     context, wanted = fake_context(FakeCluster()), [True]
     describe = DescribePoll(context, lambda: wanted[0] and len(context.cluster.described) < 2)
     describe.poll()
@@ -205,8 +205,8 @@ def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():
     assert len(context.cluster.described) == 2
 
 
-def test_groups_are_described_no_further_when_all_is_to_end():
-    """The process waits at its end for calls that are scheduled: of thousands of groups that would be long."""
+def test_descriptions_of_groups_end_with_the_process():
+    """At its end the process waits for scheduled calls, which would take long with thousands of groups."""
     context = fake_context(FakeCluster())
     describe = DescribePoll(context, lambda: True)
     describe.on_groups(f"g{number:04}" for number in range(2 * BATCH_MAX))

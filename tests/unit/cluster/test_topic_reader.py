@@ -1,4 +1,4 @@
-"""A reader's batches, from a client with prepared records."""
+"""Batches of a reader, from a client with prepared records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.offsets_topic.tail import TAIL_TUNING
 
 
 class Record:
-    """As confluent-kafka's message: its length is that of its value, so that a tombstone counts as false."""
+    """Like confluent-kafka's message: its length is that of its value, so a tombstone is falsy."""
 
     def __init__(self, offset, value, partition=0):
         self._offset = offset
@@ -35,14 +35,14 @@ class Record:
 
 
 class End(Record):
-    """In place of a record: the partition ended here."""
+    """Replaces a record: the end of the partition."""
 
     def error(self):
         return KafkaError(KafkaError._PARTITION_EOF)
 
 
 class Client:
-    """In place of a Consumer."""
+    """Replaces a Consumer."""
 
     def __init__(self, settings):
         self.left = [Record(0, None), Record(1, b"1"), Record(2, None)]
@@ -56,7 +56,7 @@ class Client:
 
 
 @pytest.mark.parametrize("most", [1, 2, 10])
-def test_a_tombstone_that_comes_first_is_read_like_any_other(monkeypatch, most):
+def test_a_tombstone_as_first_record_is_read_like_any_other(monkeypatch, most):
     monkeypatch.setattr(topic_reader, "Consumer", Client)
     reader = topic_reader.TopicReader({}, "topic", {})
     found = []
@@ -66,7 +66,7 @@ def test_a_tombstone_that_comes_first_is_read_like_any_other(monkeypatch, most):
     assert reader.positions == {0: 3}
 
 
-def test_positions_are_behind_the_last_record_and_behind_gaps_at_the_end(monkeypatch):
+def test_positions_follow_the_last_record_and_gaps_at_the_end(monkeypatch):
     monkeypatch.setattr(topic_reader, "Consumer", Client)
     reader = topic_reader.TopicReader({}, "topic", {})
     reader._consumer.left = [
@@ -83,7 +83,7 @@ def test_positions_are_behind_the_last_record_and_behind_gaps_at_the_end(monkeyp
     assert reader.positions == {0: 7, 1: 9, 2: 3}
 
 
-def test_large_messages_of_our_producers_hinder_no_reader():
+def test_large_messages_of_our_producers_block_no_reader():
     properties = {"message.max.bytes": "10000000", "bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
     for tuning in (TAIL_TUNING, BACKFILL_TUNING):
         topic_reader.TopicReader(properties, "topic", tuning).close()

@@ -14,7 +14,7 @@ def _quick():
     return Backoff(0.001, 0.002, random.Random(0))
 
 
-def test_work_starts_over_after_every_failure_even_one_of_our_own():
+def test_work_restarts_after_every_failure_also_after_our_own_errors():
     health, failures = Calls(), [ClusterError("away"), ZeroDivisionError("oops")]
 
     def work(stop):

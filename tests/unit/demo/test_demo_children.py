@@ -20,7 +20,7 @@ ENDS_WITHIN = 20
 
 @pytest.fixture
 def modules(tmp_path, monkeypatch):
-    """Lets tests write modules that children run."""
+    """Writes modules for child processes."""
     folder = tmp_path / "modules"
     folder.mkdir()
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
@@ -63,7 +63,7 @@ def test_any_module_exits_with_its_parent_and_gets_its_arguments(tmp_path, sleep
     assert not psutil.pid_exists(child.process.pid)
 
 
-def test_the_end_of_the_block_ends_even_a_process_that_ignores_sigterm(tmp_path, modules):
+def test_the_end_of_the_block_also_ends_a_process_that_ignores_sigterm(tmp_path, modules):
     name = modules(
         "stubborn",
         """
@@ -79,7 +79,7 @@ def test_the_end_of_the_block_ends_even_a_process_that_ignores_sigterm(tmp_path,
     assert child.process.returncode == -signal.SIGKILL
 
 
-def test_a_process_gets_the_time_for_a_clean_end(tmp_path, modules):
+def test_a_process_gets_time_for_a_clean_end(tmp_path, modules):
     name = modules(
         "clean",
         """
@@ -95,7 +95,7 @@ def test_a_process_gets_the_time_for_a_clean_end(tmp_path, modules):
     assert child.process.returncode == 7
 
 
-def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_path, modules):
+def test_an_unexpected_end_of_a_child_is_a_failure_with_the_end_of_its_log(tmp_path, modules):
     with Children(tmp_path) as children:
         child = children.start("one", EXIT_WITH_PARENT, modules("broken", "print('last words'); raise SystemExit(3)"))
         child.process.wait(ENDS_WITHIN)
@@ -103,7 +103,7 @@ def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_pa
             children.require_alive()
 
 
-def test_a_child_that_was_asked_to_end_is_no_failure(tmp_path, sleeper):
+def test_a_requested_end_of_a_child_is_no_failure(tmp_path, sleeper):
     with Children(tmp_path) as children:
         children.start("one", EXIT_WITH_PARENT, sleeper)
         children.kill("one")
@@ -141,7 +141,7 @@ def test_a_line_is_sent_to_the_child_and_ignored_after_its_end(tmp_path, modules
     assert child.log.read_text().splitlines() == ["got slow 6", "got leave"]
 
 
-def test_nothing_stays_when_the_parent_is_killed(tmp_path, sleeper):
+def test_no_child_survives_a_killed_parent(tmp_path, sleeper):
     parent = subprocess.Popen(
         [
             sys.executable,
@@ -169,5 +169,5 @@ def test_nothing_stays_when_the_parent_is_killed(tmp_path, sleeper):
     assert alive == []
 
 
-def test_a_log_that_cannot_be_read_still_has_its_name(tmp_path):
+def test_the_error_names_an_unreadable_log(tmp_path):
     assert tail(tmp_path / "absent.log") == f"the end of {tmp_path / 'absent.log'}:"

@@ -11,7 +11,7 @@ from rebalance_agent.demo.run_demo import Options
 
 @pytest.fixture
 def runs(monkeypatch):
-    """Options that the demo would have run with."""
+    """The options that would have been passed to the demo."""
     seen = []
     monkeypatch.setattr(demo, "run_demo", lambda options: seen.append(options) or 0)
     return seen

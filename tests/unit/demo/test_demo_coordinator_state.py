@@ -23,7 +23,7 @@ def test_a_deleted_group_is_left_out():
     assert read_formatter(record("a", 1) + record("a", None)) == {}
 
 
-def test_no_output_is_no_group():
+def test_empty_output_has_no_group():
     assert read_formatter("") == {}
 
 

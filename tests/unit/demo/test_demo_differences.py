@@ -17,7 +17,7 @@ from rebalance_agent.model.episode import Basis, Stall, Trigger
 from support.observer.demo_events import COORDINATOR, EVENT, GAUGES, SPREAD, generation_event, group_summary, snapshot
 
 
-def test_an_event_that_agrees_with_the_coordinator_has_no_difference():
+def test_an_event_equal_to_the_coordinators_state_has_no_difference():
     assert group_differences(EVENT, GAUGES, COORDINATOR) == []
 
 
@@ -66,7 +66,7 @@ def test_one_corrupted_partition_is_named_on_both_sides():
     ]
 
 
-def test_a_member_of_one_side_only_is_a_difference_with_its_partitions():
+def test_a_member_known_to_one_side_only_is_a_difference_with_its_partitions():
     coordinator = replace(
         COORDINATOR, clients={"m-1": "one", "m-3": "three"}, assignment={"m-1": {"t": (0, 1)}, "m-3": {"t": (2,)}}
     )
@@ -80,7 +80,7 @@ def test_a_member_of_one_side_only_is_a_difference_with_its_partitions():
     ]
 
 
-def test_members_with_one_client_id_are_compared_as_metrics_and_tables_have_them():
+def test_members_with_equal_client_ids_are_compared_as_in_metrics_and_tables():
     two = {"m-1": "one", "m-2": "one"}
     event = replace(EVENT, members=(snapshot("m-1", "one", 0, 1), snapshot("m-2", "one", 2)))
     coordinator = replace(COORDINATOR, clients=two)
@@ -113,7 +113,7 @@ def step(*seen, slow=None, problem="", expected=EXPECTED):
     return SeenStep(DemoStep("join", "", (slow,) if slow else (), (expected,)), seen, problem)
 
 
-def test_one_episode_with_its_trigger_is_what_a_step_must_be():
+def test_a_step_must_be_one_episode_with_its_trigger():
     assert step_differences(step(SEEN)) == []
 
 
@@ -142,7 +142,7 @@ def test_a_missing_doubled_or_misread_step_is_a_difference_with_the_triggers_see
         ({}, ["g: expected partitions one=12 two=4, seen: none"]),
     ],
 )
-def test_a_step_with_shares_must_end_with_just_these(partitions, differences):
+def test_a_step_with_expected_shares_must_end_with_exactly_these(partitions, differences):
     expected = replace(EXPECTED, partitions={"two": 4, "one": 12})
     members = [snapshot(client, client, *range(count)) for client, count in partitions.items()]
     seen = replace(SEEN, members=tuple(members))
@@ -163,7 +163,7 @@ def test_a_step_that_ends_with_the_expected_number_of_topics_on_one_host_is_no_d
     assert step_differences(replace(step(SEEN, expected=replace(EXPECTED, on_one_host=81)), ended=ended)) == []
 
 
-def test_a_step_that_is_not_over_has_no_number_of_topics_on_one_host():
+def test_an_unfinished_step_has_no_number_of_topics_on_one_host():
     (difference,) = step_differences(step(SEEN, expected=replace(EXPECTED, on_one_host=0)))
     assert difference == "g: expected 0 topics on one host, seen: unknown"
 
@@ -196,6 +196,6 @@ def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_mor
         (replace(SEEN, slowest_member_id="m-1"), "the slowest member is one, not two"),
     ],
 )
-def test_a_slow_consumer_that_is_not_measured_or_not_named_is_a_difference(episode, text):
+def test_an_unmeasured_or_unnamed_slow_consumer_is_a_difference(episode, text):
     (difference,) = step_differences(step(episode, slow=SLOW))
     assert text in difference

@@ -34,7 +34,7 @@ def test_each_member_of_a_group_with_gateways_has_its_own_gateway_with_ports_of_
     assert list(ports.addresses) == ["observer", "sidecar", "gateway-b", "gateway-c"]
 
 
-def test_without_free_ports_there_is_no_demo(monkeypatch):
+def test_without_free_ports_the_demo_ends_with_an_error(monkeypatch):
     def none(count):
         raise OSError(f"fewer than {count} ports are free")
 
@@ -46,7 +46,7 @@ def test_without_free_ports_there_is_no_demo(monkeypatch):
 
 
 @pytest.mark.parametrize(("group", "member"), [(BEHIND, BEHIND.members[0]), *behind_gateways(GROUPS)])
-def test_a_gateways_rule_is_for_its_group_alone_with_its_members_settings(group, member):
+def test_a_gateways_rule_is_only_for_its_group_with_its_members_settings(group, member):
     reported = dict(pairwise(flags(group, member, GatewayPorts(1, 2, 3))))
     rules = parse_rules(reported["--gateway-groups"])
     rule = rules.of(group.name)

@@ -22,7 +22,7 @@ def rows(*scenario):
     return [list(line) for line in lines]
 
 
-def test_an_eager_join_stops_everything_once_and_a_cooperative_one_what_moves_in_two_generations():
+def test_an_eager_join_stops_all_partitions_once_and_a_cooperative_one_only_moved_ones_in_two_generations():
     assert table(PEERS, {"t": 12}) == [
         ["c joins g", "sticky", "1", "all 12"],
         ["c joins g", "cooperative-sticky", "2", "4 of 12"],
@@ -34,7 +34,7 @@ def test_the_table_counts_the_topics_that_the_group_subscribes_to():
     assert [row[-1] for row in table(by_pattern, {"t-1": 6, "t-2": 3, "other": 100})] == ["all 9", "3 of 9"]
 
 
-def test_where_everything_moves_the_cooperative_protocol_stops_everything_as_well():
+def test_if_all_partitions_move_the_cooperative_protocol_also_stops_all():
     members = [DemoMember(name, {"assignment.consumer.priority": name}) for name in ("100", "200")]
     failover = DemoGroup("g", "", ClientLibrary.KAFKA_PYTHON, "failover", "t", tuple(members))
     assert [row[2:] for row in table(failover, {"t": 6})] == [["1", "all 6"], ["2", "all 6"]]

@@ -30,21 +30,21 @@ def test_episodes_are_the_closing_events_in_order():
     assert [line.generation for line in watching.completed("g")] == [4, 3, 1]
 
 
-def test_other_kinds_and_unknown_groups_are_nothing():
+def test_other_kinds_and_unknown_groups_are_ignored():
     watching = observer(GroupGoneEvent("id", "c", "g", 1, Source.RECORDS, GroupType.CLASSIC))
     assert watching.completed("g") == []
     assert watching.episodes("g") == []
     assert list(watching.explain_news("g")) == []
 
 
-def test_a_demo_that_runs_all_day_keeps_the_newest_rebalances():
+def test_a_long_demo_keeps_the_newest_rebalances():
     rebalances_max = HistoryLimits().rebalances
     episodes = observer(*map(generation_event, range(1, rebalances_max + 11))).episodes("g")
     assert len(episodes) == rebalances_max
     assert episodes[-1].generation == rebalances_max + 10
 
 
-def test_each_rebalance_is_explained_once_and_again_with_better_evidence():
+def test_each_rebalance_is_explained_once_per_revision():
     alone = (snapshot("m-1", "one", 0, 1, 2),)
     watching = observer(generation_event(6, members=alone), generation_event(7, slowest_seconds=6.1))
     first, second = watching.explain_news("g")
@@ -61,6 +61,6 @@ def test_each_rebalance_is_explained_once_and_again_with_better_evidence():
     assert again.startswith("g (revised): 1970-01-01 00:00:07.000 UTC, generation 7")
 
 
-def test_an_observer_that_does_not_answer_shows_nothing():
+def test_an_observer_that_does_not_respond_has_no_data():
     assert observer().groups == {}
     assert observer().gauges()["g"] == GroupGauges()

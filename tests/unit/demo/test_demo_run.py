@@ -23,7 +23,7 @@ STEP_MISSED = summary(step=replace(SEEN, seen=()))
 
 @pytest.fixture
 def ending(monkeypatch, tmp_path, capsys):
-    """Runs the demo with the summary (or exception) that a run on a broker would return; nothing is started."""
+    """Runs the demo with the summary (or exception) of a run on a broker, without starting processes."""
     logs = tmp_path / "logs"
     logs.mkdir()
     monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(logs))
@@ -90,7 +90,7 @@ ROUND = [action for step in AGAIN for action in step.actions]
 
 
 class World:
-    """Groups that do at once what the demo's actions are for, and the time at which each action was."""
+    """Groups that change at once as the demo's actions require, with the time of each action."""
 
     def __init__(self, run, clock):
         self._clock, self._run = clock, run
@@ -143,7 +143,7 @@ class World:
 
 
 def lasting(seconds):
-    """A demo of so many seconds, after its last step, and its world."""
+    """A demo of this duration in seconds, after its last step, and its groups."""
     clock = FakeClock()
     kafka = SimpleNamespace(bootstrap_servers="127.0.0.1:1")
     run = DemoRun(seconds, False, clock, None, kafka, None)
@@ -158,12 +158,12 @@ def half_an_hour():
     return lasting(1_800)
 
 
-def test_half_an_hour_is_half_an_hour_with_rebalances_in_each_five_minutes(half_an_hour):
+def test_a_run_of_half_an_hour_has_rebalances_in_each_five_minutes(half_an_hour):
     _, world, ended = half_an_hour
     assert 1_800 - 10 < ended <= 1_800
     times = [at for at, _ in world.actions]
     assert all(any(start <= at < start + 300 for at in times) for start in range(0, 1_800, 300))
-    assert times[-1] <= ended - STEP_SECONDS_MAX, "no step begins that could not end"
+    assert times[-1] <= ended - STEP_SECONDS_MAX, "no step begins that could not finish in time"
     first = sum(len(step.actions) for step in STEPS)
     again = [action for _, action in world.actions[first:]]
     assert len(again) > 2 * len(ROUND)
@@ -171,11 +171,11 @@ def test_half_an_hour_is_half_an_hour_with_rebalances_in_each_five_minutes(half_
     assert {step.name for step in (*STEPS, *AGAIN)} <= world.shown
 
 
-def test_steps_of_a_round_begin_at_its_pause(half_an_hour):
+def test_steps_of_a_round_begin_after_its_pauses(half_an_hour):
     _, world, _ = half_an_hour
     first = sum(len(step.actions) for step in STEPS)
     times = sorted({at for at, _ in world.actions[first:]})
-    # The first step of a round begins at once.
+    # The first step of a round has no pause.
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert sum(gap == pytest.approx(AGAIN_PAUSE_SECONDS, abs=1) for gap in gaps) >= len(gaps) * 0.9
 
@@ -189,7 +189,7 @@ def test_the_summary_of_a_long_run_has_each_first_step_with_its_own_rebalances(h
 
 
 @pytest.mark.parametrize("seconds", [90, 120])
-def test_a_short_run_repeats_nothing_and_lasts_as_long(seconds):
+def test_a_short_run_repeats_no_step_and_lasts_the_given_time(seconds):
     run, world, ended = lasting(seconds)
     assert [action for _, action in world.actions] == [action for step in STEPS for action in step.actions]
     assert run._seen is None

@@ -28,12 +28,12 @@ def test_the_steps_use_every_kind_of_action():
     assert kinds == {StartMember, StopMember, KillMember, SlowDown, AddPartitions, CreateTopic}
 
 
-def test_every_action_is_possible_with_the_members_at_that_step():
+def test_every_action_is_possible_with_the_members_of_its_step():
     alive = {group.name: {each.name for each in group.members if each.from_start} for group in GROUPS}
     performed(STEPS, alive)
     before = {name: set(members) for name, members in alive.items()}
     performed(AGAIN, alive)
-    assert alive == before, "a round can follow a round"
+    assert alive == before, "a round restores the initial members"
 
 
 def test_a_round_makes_no_storm_and_no_member_flap():
@@ -78,19 +78,19 @@ def test_a_new_topic_is_expected_in_every_group_that_matches_it():
                 assert {expected.group for expected in step.expected} == matching
 
 
-def test_instrumented_groups_run_strategies_of_ours():
+def test_instrumented_groups_use_our_strategies():
     instrumented = [group for group in GROUPS if group.client is ClientLibrary.KAFKA_PYTHON]
     offered = {assignor for group in instrumented for member in group.members for assignor in member.assignors}
     assert offered | {group.assignor for group in instrumented} <= STRATEGIES.keys()
 
 
 def chosen(members):
-    """The assignor that the coordinator chooses: the first of the members' lists that all of them offer."""
+    """The assignor that the coordinator chooses: the first common one in the members' lists."""
     common = [name for name in members[0].assignors if all(name in member.assignors for member in members)]
     return common[0]
 
 
-def test_the_group_on_hosts_uses_roundrobin_until_the_last_member_that_offers_nothing_else_leaves():
+def test_the_group_on_hosts_uses_roundrobin_until_the_last_member_without_another_assignor_leaves():
     group = group_named("clicks-hosts")
     start = [member for member in group.members if member.from_start]
     assert chosen(start) == "roundrobin"
@@ -102,7 +102,7 @@ def test_the_group_on_hosts_uses_roundrobin_until_the_last_member_that_offers_no
 
 
 def hosts_of_topics(strategy_name):
-    """On how many hosts each topic is, if the group's first members run the strategy."""
+    """Topic -> number of hosts, if the group's first members use the strategy."""
     group = group_named("clicks-hosts")
     topics = {name: TopicMetadata(count) for name, count in TOPICS.items() if re.match(group.topics, name)}
     hosts = {f"{each.client_id}-{uuid4()}": each.client_id for each in group.members if each.from_start}

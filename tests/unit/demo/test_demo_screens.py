@@ -33,7 +33,7 @@ def plain(*boards):
     return stream.getvalue()
 
 
-def test_a_step_waits_runs_and_is_over_or_failed():
+def test_a_step_waits_runs_and_succeeds_or_fails():
     statuses = [run.status for run in (WAITING, RUNNING, OVER, FAILED)]
     assert statuses == [StepStatus.WAITING, StepStatus.RUNNING, StepStatus.OVER, StepStatus.FAILED]
     assert [run.running for run in (WAITING, RUNNING, OVER, FAILED)] == [False, True, False, False]
@@ -68,7 +68,7 @@ def test_plain_lines_show_why_a_step_failed():
     assert "! join: g did not settle" in plain(board(FAILED))
 
 
-def test_a_long_line_stays_one_line():
+def test_a_long_line_is_not_wrapped():
     stream = io.StringIO()
     Screen(stream, live=False).say("[word] " * 100)
     assert stream.getvalue() == "[word] " * 100 + "\n"
@@ -107,7 +107,7 @@ def test_the_live_screen_ends_with_the_tables():
 @pytest.mark.parametrize(
     ("terminal", "headless", "live"), [(True, False, True), (True, True, False), (False, False, False)]
 )
-def test_the_view_is_live_on_a_terminal_unless_headless(monkeypatch, terminal, headless, live):
+def test_the_screen_is_live_on_a_terminal_unless_headless(monkeypatch, terminal, headless, live):
     chosen = []
 
     def screen(_stream, *, live):

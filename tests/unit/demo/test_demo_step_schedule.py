@@ -14,7 +14,7 @@ TICK_MS = 100
 
 
 class World:
-    """Groups that the test moves, and a schedule that is updated every tenth of a second."""
+    """Groups that the test changes, and a schedule that is updated every tenth of a second."""
 
     def __init__(self, *steps, until=1_000.0, members=None):
         self.clock = FakeClock()
@@ -40,7 +40,7 @@ def join(name, group, members):
     return DemoStep(name, "", (StartMember(group, name),), (Expected(group, Trigger.MEMBER_JOINED, members),))
 
 
-def test_a_step_begins_only_after_its_group_was_calm():
+def test_a_step_begins_only_after_its_group_was_stable():
     world = World(join("x", "a", 2))
     world.pass_seconds(CALM_SECONDS - 0.1)
     assert world.executed == []
@@ -58,14 +58,14 @@ def test_a_step_begins_only_after_its_group_was_calm():
         stable(None, 1),
     ],
 )
-def test_a_step_does_not_begin_while_its_group_is_not_calm(not_calm):
+def test_a_step_does_not_begin_while_its_group_is_unstable(not_calm):
     world = World(join("x", "a", 2))
     world.groups["a"] = not_calm
     world.pass_seconds(30)
     assert world.executed == []
 
 
-def test_a_step_is_over_when_the_group_has_a_newer_generation_and_the_expected_members_for_a_while():
+def test_a_step_ends_once_the_group_has_a_newer_generation_and_the_expected_members_for_a_while():
     world = World(join("x", "a", 2))
     world.pass_seconds(2)
     world.groups["a"] = stable(2, 1)
@@ -81,7 +81,7 @@ def test_a_step_is_over_when_the_group_has_a_newer_generation_and_the_expected_m
     assert world.schedule.over
 
 
-def test_a_followup_generation_belongs_to_the_step_before_it():
+def test_a_followup_generation_belongs_to_the_previous_step():
     world = World(join("x", "a", 2), join("y", "a", 3))
     world.pass_seconds(2)
     world.groups["a"] = stable(2, 2)
@@ -105,7 +105,7 @@ def test_steps_of_one_group_never_overlap():
     assert world.executed == [StartMember("a", "x")]
 
 
-def test_a_step_that_changes_no_member_is_not_over_before_the_next_generation():
+def test_a_step_without_changed_members_ends_with_the_next_generation():
     world = World(join("x", "a", 1), join("y", "a", 2))
     world.pass_seconds(STEP_SECONDS_MAX - 5)
     assert world.run("x").running
@@ -122,7 +122,7 @@ def test_a_step_that_does_not_settle_in_time_fails_with_the_reason():
     assert world.schedule.over
 
 
-def test_a_step_that_has_not_begun_at_the_end_has_this_as_its_problem():
+def test_a_step_that_never_began_is_reported_as_such():
     world = World(join("x", "a", 2), join("y", "b", 2), until=3.0)
     world.pass_seconds(5)
     assert world.schedule.over
@@ -140,7 +140,7 @@ def test_pauses_between_steps_grow_with_the_time_of_the_run():
     assert beginnings[1_000.0] == pytest.approx(PAUSE_SECONDS_MAX, abs=0.2)
 
 
-def test_the_pause_after_a_step_that_begins_late_is_shorter():
+def test_the_pause_after_a_late_step_is_shorter():
     world = World(join("x", "a", 2), join("y", "a", 3), join("z", "b", 2), until=20.0)
     world.pass_seconds(10)  # "y" was due at 7 s, and waits for the generation of "x"
     world.groups["a"] = stable(2, 2)

@@ -68,7 +68,7 @@ def test_the_json_form_is_the_documented_one():
     }
 
 
-def test_without_the_coordinators_state_groups_are_not_checked_and_steps_are_shown_only():
+def test_without_the_coordinators_state_groups_are_not_checked_and_steps_only_shown():
     reported = to_json(summary(coordinator=None, step=replace(SEEN, seen=())))
     assert reported["groups"]["g"]["check"] == "not checked"
     assert reported["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
@@ -82,12 +82,12 @@ def test_a_difference_is_shown_at_its_group_and_in_the_list():
     assert reported.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
 
 
-def test_a_group_that_runs_another_assignor_than_the_scenarios_is_a_difference_although_both_sides_agree():
+def test_an_assignor_other_than_the_scenarios_is_a_difference_although_both_sides_agree():
     fell_back = summary(event=replace(EVENT, assignor="sticky"), coordinator=replace(COORDINATOR, **STICKY))
     assert fell_back.differences == ("group g: assignor: the story's is range, the coordinator's sticky",)
 
 
-def test_a_group_without_events_has_nothing():
+def test_a_group_without_events_has_no_rows():
     reported = summarise((GROUP,), {"g": []}, {"g": GAUGES}, (), None).groups["g"]
     assert (reported.generation, reported.members, reported.assignor, reported.stall_seconds) == (None, {}, "range", ())
 

@@ -92,7 +92,7 @@ def test_an_eager_members_rebalance_step_by_step():
     assert len({event.process for event in one.gateway.events}) == 1
 
 
-def test_what_was_announced_once_is_not_waited_for_again():
+def test_an_announced_reason_is_not_awaited_again():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -109,7 +109,7 @@ def test_what_was_announced_once_is_not_waited_for_again():
     assert [event.stop_seconds for event in reported(one, Callback.REVOKED)] == [0.5, None]
 
 
-def test_a_join_that_is_tried_again_is_one_wait():
+def test_a_repeated_join_is_one_wait():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -125,7 +125,7 @@ def test_a_join_that_is_tried_again_is_one_wait():
     assert event.join_seconds == 0.8
 
 
-def test_the_wait_for_others_is_the_joins_length():
+def test_the_wait_for_others_has_the_length_of_the_join():
     one = member(ToyCoordinator(2))
     other = Client(Line(one.gateway, one.line.broker))
 
@@ -163,7 +163,7 @@ def test_a_cooperative_member_gives_up_between_its_assignment_and_its_next_join(
 
 
 @pytest.mark.parametrize(("error", "name"), [(25, "UNKNOWN_MEMBER_ID"), (22, "ILLEGAL_GENERATION"), (82, "FENCED")])
-def test_an_expelled_member_has_lost_what_it_had(error, name):
+def test_an_expelled_member_has_lost_its_partitions(error, name):
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -214,7 +214,7 @@ def test_a_leave_is_reported_with_its_reason(version):
     assert len(one.gateway.groups.entries) == 0
 
 
-def test_refused_commits_go_with_the_next_event():
+def test_the_next_event_contains_the_number_of_refused_commits():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -249,7 +249,7 @@ def test_refused_commits_go_with_the_next_event():
     assert reported(one, Callback.ASSIGNED)[0].rejected_commits is None
 
 
-def test_a_rebalance_that_begins_again_is_one_stop_and_two_waits():
+def test_a_restarted_rebalance_has_one_stop_and_two_waits():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -273,7 +273,7 @@ def test_a_rebalance_that_begins_again_is_one_stop_and_two_waits():
     assert (last.stop_seconds, last.join_seconds, last.generation) == (0.1, 0.0, 3)
 
 
-def test_a_member_that_cannot_join_has_lost_nothing_twice():
+def test_a_member_that_cannot_join_loses_its_partitions_once():
     broker = ToyCoordinator(1)
     one = member(broker)
 
@@ -287,7 +287,7 @@ def test_a_member_that_cannot_join_has_lost_nothing_twice():
     assert reported(one, Callback.LOST) == []
 
 
-def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing():
+def test_a_returning_static_member_is_another_process_and_revoked_nothing():
     broker = ToyCoordinator(1)
     one = member(broker, instance_id="i")
 
@@ -305,17 +305,17 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
 
 
 @pytest.mark.parametrize("rules", ["", "orders=weighted-sticky"])
-def test_answers_to_a_fenced_process_are_not_reported_for_its_successor(rules):
+def test_responses_to_a_fenced_process_are_not_reported_for_its_successor(rules):
     broker = ToyCoordinator(1)
     old = member(broker, rules, instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
 
     async def go():
         await assigned(old, {"t": (0,)})
-        broker.generation -= 1  # a static member comes back into the same one
+        broker.generation -= 1  # a static member returns to the same generation
         await assigned(new, {"t": (0,)})
         (entry,) = old.gateway.groups.entries
-        entry.membership.member_id = new.member_id = "another"  # as a coordinator says
+        entry.membership.member_id = new.member_id = "another"  # as a coordinator responds
         for kind in (HeartbeatRequest, SyncGroupRequest, JoinGroupRequest):
             broker.errors[kind] = 82
         await old.heartbeat()
@@ -333,7 +333,7 @@ def test_answers_to_a_fenced_process_are_not_reported_for_its_successor(rules):
     assert list(old.gateway.groups.entries) == [entry]
 
 
-def test_a_member_that_ended_without_leaving_is_not_waited_for_forever():
+def test_a_member_that_ended_without_leaving_is_forgotten():
     gateway, broker = Gateway(), ToyCoordinator(1)
 
     async def go():
@@ -348,7 +348,7 @@ def test_a_member_that_ended_without_leaving_is_not_waited_for_forever():
     assert [event.callback for event in gateway.events] == [Callback.ASSIGNED] * 3
 
 
-def test_our_assignment_is_reported_under_its_own_generation_though_the_next_has_begun(monkeypatch):
+def test_our_assignment_is_reported_with_its_own_generation_after_the_next_has_begun(monkeypatch):
     one = member(rules="orders=weighted-sticky")
     begun, quality = threading.Event(), AssignDecision.quality
     monkeypatch.setattr(AssignDecision, "quality", lambda decision: begun.wait(5) and quality(decision))
@@ -379,7 +379,7 @@ def test_groups_without_consumers_are_not_reported():
     assert one.gateway.events == []
 
 
-def test_connect_is_not_reported_though_a_rule_matches_its_group():
+def test_connect_is_not_reported_although_a_rule_matches_its_group():
     class Connect(ToyCoordinator):
         async def _describe(self, request):
             described = await super()._describe(request)
@@ -435,7 +435,7 @@ def test_fetches_are_parsed_only_while_a_member_has_not_resumed():
 
 
 @pytest.mark.parametrize("version", [13, 15])
-def test_newer_fetches_name_topics_by_id_and_are_known_by_their_partitions(version):
+def test_fetches_with_topic_ids_are_matched_by_their_partitions(version):
     one = member()
 
     async def go():
@@ -451,7 +451,7 @@ def test_newer_fetches_name_topics_by_id_and_are_known_by_their_partitions(versi
     assert event.timestamp_ms - event.started_ms == 10
 
 
-def test_a_clock_that_is_set_back_makes_no_event_end_before_it_began():
+def test_after_a_backward_clock_step_no_event_ends_before_its_start():
     events = []
     clock = FakeClock()
     presence = ClientMembership("g", "c", None, clock, events.append)
@@ -500,13 +500,13 @@ def test_the_least_recently_used_member_entries_are_removed():
     assert [entries.find("g", name, None) is not None for name in "abc"] == [True, False, True]
 
 
-def test_a_dynamic_member_is_not_taken_for_a_static_one_of_the_same_name():
+def test_a_dynamic_member_is_distinguished_from_a_static_one_with_the_same_name():
     entries = MemberEntries()
     entries.put("g", "x", None, MemberEntry(ClientMembership("g", "x", None, FakeClock(), print)))
     assert entries.find("g", "", "x") is None
 
 
-def test_a_heartbeat_that_cannot_be_read_goes_on():
+def test_an_unreadable_heartbeat_is_forwarded():
     talk = Gateway().groups.for_connection()
     frame = struct.pack(">hhih", 12, 4, 1, -1) + b"\0\xff\xff"
     assert asyncio.run(talk.request(RequestHead(12, 4, 1), frame, None)) == frame

@@ -163,14 +163,14 @@ async def test_a_holder_keeps_its_memory_until_others_wait_for_it(monkeypatch):
 
 
 def clusters(size):
-    """Answers with a list of brokers, and ``size`` bytes of topics after it."""
+    """Responds with a list of brokers, and ``size`` bytes of topics after it."""
     return lambda frame: frame[4:8] + struct.pack(">ii", 0, 0) + bytes(size)
 
 
 @run
-async def test_a_client_that_does_not_read_its_large_answer_ends_when_others_wait_and_they_get_theirs(monkeypatch):
+async def test_a_client_that_does_not_read_its_large_response_is_closed_when_others_wait(monkeypatch):
     monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.3)
-    size = 30_000_000  # more than sockets hold
+    size = 30_000_000  # more than the socket buffers hold
     broker = await RawBroker(clusters(size)).start()
     async with through(broker.port) as gateway:
         reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1)
@@ -216,7 +216,7 @@ async def test_frames_before_one_that_waits_for_memory_are_forwarded():
 
 
 @run
-async def test_the_clients_of_one_address_leave_places_for_those_of_others(monkeypatch):
+async def test_clients_of_one_address_leave_slots_for_others(monkeypatch):
     monkeypatch.setattr(gateway_server, "ADDRESS_CONNECTIONS_MAX", 2)
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
@@ -234,7 +234,7 @@ async def test_the_clients_of_one_address_leave_places_for_those_of_others(monke
         await eventually(lambda: gateway._of_hosts["127.0.0.1"] == 1)
         again = await Client.connect(gateway.port)
         await again.send(request(HEARTBEAT, 4, 8))
-        assert await again.receive(), "a place is free again"
+        assert await again.receive(), "a slot is free again"
         for client in (*mine, one_too_many, other, again):
             client.writer.close()
         await eventually(lambda: not gateway._of_hosts)

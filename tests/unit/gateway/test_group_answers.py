@@ -1,4 +1,4 @@
-"""Brokers' responses to the gateway's own requests, in which kafka-python reads null for any list."""
+"""Brokers' responses to the gateway's own requests, in which kafka-python may read null for any list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.gateway.frames import framed
 
 
 def read(message):
-    """As it comes over the wire."""
+    """Encode and decode the response."""
     return open_frame(type(message), RequestHead(message.API_KEY, message.version, 1), framed(message)).message
 
 
@@ -32,7 +32,7 @@ def partitions(version, replicas):
     ("topics", "found"),
     [(None, {}), (partitions(4, None), {"t": TopicMetadata(1)}), (partitions(4, [1]), {"t": TopicMetadata(1)})],
 )
-def test_topics_without_brokers_or_replicas_have_no_racks(topics, found):
+def test_topics_without_brokers_or_replicas_have_no_known_racks(topics, found):
     answer = read(MetadataResponse(version=4, brokers=None, topics=topics, cluster_id="c", controller_id=1))
     assert (answer.brokers, topics_of(answer, ["t"], racks=True)) == (None, found)
 
@@ -43,11 +43,11 @@ def test_a_partition_without_replicas_has_no_rack():
     assert topics_of(read(answer), ["t"], racks=True) == {"t": TopicMetadata(1, ((),))}
 
 
-def test_without_topics_none_has_a_name():
+def test_an_empty_response_names_no_topic():
     assert _named(read(MetadataResponse(version=12, brokers=[], topics=None, cluster_id="c", controller_id=1))) == {}
 
 
-def test_a_group_that_is_not_described_or_has_no_members_has_no_assignment():
+def test_a_group_without_a_description_or_members_has_no_assignment():
     group = DescribeGroupsResponse.DescribedGroup(version=4, group_id="g", protocol_type="consumer", members=None)
     for groups in (None, [group]):
         answer = read(DescribeGroupsResponse(version=4, groups=groups))

@@ -1,4 +1,4 @@
-"""Members with broker-side assignment, by their heartbeats."""
+"""Events of members with broker-side assignment, from their heartbeats."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def frame(fields, values, head):
 
 
 class Member:
-    """Heartbeats through a talk; ``topics`` are those of the cluster."""
+    """Heartbeats through an interceptor; ``topics`` are those of the cluster."""
 
     def __init__(self, gateway=None):
         self.gateway = gateway or Gateway()
@@ -87,7 +87,7 @@ class Member:
         return [(each.callback, dict(each.partitions), each.generation) for each in self.gateway.events]
 
 
-def test_partitions_are_given_taken_and_given_up():
+def test_partitions_are_assigned_confirmed_and_revoked():
     one = Member()
     one.beat(0, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])
     one.gateway.clock.advance(5_000)
@@ -106,7 +106,7 @@ def test_partitions_are_given_taken_and_given_up():
     assert one.asked == [["t"]]
 
 
-def test_topics_of_a_pattern_are_looked_up_when_they_are_assigned():
+def test_topics_of_a_pattern_are_requested_when_they_are_assigned():
     one = Member()
     answer = {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,), u=(1,))}}
     one.beat(0, answer, subscribed_topic_regex=".*")
@@ -118,7 +118,7 @@ def test_topics_of_a_pattern_are_looked_up_when_they_are_assigned():
 
 
 @pytest.mark.parametrize(("error", "name"), [(110, "FENCED_MEMBER_EPOCH"), (25, "UNKNOWN_MEMBER_ID")])
-def test_a_fenced_member_has_lost_what_it_had(error, name):
+def test_a_fenced_member_has_lost_its_partitions(error, name):
     one = Member()
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
     one.beat(2, {"error_code": error})
@@ -126,7 +126,7 @@ def test_a_fenced_member_has_lost_what_it_had(error, name):
     assert one.gateway.events[-1].reason == f"{name} in the answer to ConsumerGroupHeartbeat"
 
 
-def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing():
+def test_a_returning_static_member_is_another_process_and_revoked_nothing():
     one, given = Member(), {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}
     for member_id in ("m", "n"):
         who = {"member_id": member_id, "instance_id": "i"}
@@ -145,7 +145,7 @@ def given(one, **topics):
     one.beat(2, {}, topic_partitions=parts(**topics))
 
 
-def test_a_leave_is_reported_when_the_coordinator_has_answered():
+def test_a_leave_is_reported_at_the_coordinators_response():
     one = Member()
     given(one, t=(0,))
     head = one.send(-1)
@@ -157,7 +157,7 @@ def test_a_leave_is_reported_when_the_coordinator_has_answered():
     assert len(one.gateway.groups.entries) == 0
 
 
-def test_a_leave_is_reported_if_the_connection_ends_before_the_answer():
+def test_a_leave_is_reported_if_the_connection_ends_before_the_response():
     one = Member()
     given(one, t=(0,))
     one.send(-1)
@@ -186,7 +186,7 @@ def test_partitions_in_a_members_heartbeat_are_not_reported_as_revoked():
     given(one, t=(0, 1), u=(3,))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 2), u=(3,))}})
     one.gateway.clock.advance(100)
-    one.beat(3, {}, topic_partitions=parts(t=(0, 1), u=(3,)))  # to another coordinator: all that it has
+    one.beat(3, {}, topic_partitions=parts(t=(0, 1), u=(3,)))  # to a new coordinator: all owned partitions
     one.gateway.clock.advance(100)
     assert len(one.reported()) == 1
     one.beat(3, {}, topic_partitions=parts(t=(0,), u=(3,)))
@@ -196,7 +196,7 @@ def test_partitions_in_a_members_heartbeat_are_not_reported_as_revoked():
     assert one.reported()[2:] == [(Callback.ASSIGNED, {"t": (2,)}, 3)]
 
 
-def test_an_epoch_that_gives_nothing_new_is_reported_once():
+def test_an_epoch_without_changes_is_reported_once():
     one = Member()
     one.beat(0, {"member_epoch": 2}, subscribed_topic_names=["t"])
     assert one.reported() == []
@@ -207,7 +207,7 @@ def test_an_epoch_that_gives_nothing_new_is_reported_once():
     assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 3), (Callback.ASSIGNED, {}, 4)]
 
 
-def test_a_process_whose_place_was_taken_does_not_take_it_back():
+def test_a_replaced_process_does_not_replace_its_successor():
     one, names = Member(), {"instance_id": "i", "subscribed_topic_names": ["t"]}
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, **names)
     late = one.send(2, instance_id="i")
@@ -252,7 +252,7 @@ def test_a_member_older_than_the_gateway_is_fully_reported_after_it_rejoins():
     assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 2)]
 
 
-def test_what_had_no_name_when_a_member_was_fenced_is_not_given_to_it_when_it_begins_anew():
+def test_unnamed_topics_of_a_fenced_member_are_not_reported_after_its_rejoin():
     async def broken(_):
         raise ConnectionError
 
@@ -265,7 +265,7 @@ def test_what_had_no_name_when_a_member_was_fenced_is_not_given_to_it_when_it_be
     assert one.reported() == [(Callback.ASSIGNED, {"t": (1,), "u": (1,)}, 2)]
 
 
-def test_what_gets_its_name_later_was_given_when_the_answer_came():
+def test_partitions_of_a_topic_named_later_were_assigned_at_the_response():
     one = Member()
     one.beat(0, {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_regex=".*")
     one.gateway.clock.advance(300)
@@ -283,7 +283,7 @@ def test_an_assignment_is_reported_when_the_members_heartbeat_confirms_it():
     assert event.timestamp_ms - event.started_ms == 700
 
 
-def test_what_is_to_be_given_up_when_more_is_taken_is_reported_with_it_and_what_comes_back_is_not():
+def test_pending_revocations_are_reported_with_new_partitions_and_returned_ones_are_not():
     one = Member()
     given(one, t=(0, 1, 2, 3))
     one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 1))}})
@@ -304,6 +304,6 @@ def test_a_leave_during_a_revocation_includes_the_partitions_being_revoked():
 
 
 @pytest.mark.parametrize("read", [decode_heartbeat, decode_heartbeat_answer])
-def test_what_ends_early_is_no_heartbeat(read):
+def test_a_truncated_request_is_no_heartbeat(read):
     with pytest.raises(DecodeError, match="ConsumerGroupHeartbeat"):
         read(1, b"\0" * 9)

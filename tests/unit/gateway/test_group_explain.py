@@ -21,7 +21,7 @@ def flat(text):
     return " ".join(text.split())
 
 
-def test_a_group_with_a_rule_gets_a_line_with_what_is_put_where():
+def test_a_group_with_a_rule_gets_a_line_with_its_changes():
     lines = explain(RULES, "orders", group())
     assert all(len(line) <= 100 for line in lines.split("\n"))
     text = flat(lines)

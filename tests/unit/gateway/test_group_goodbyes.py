@@ -39,7 +39,7 @@ async def assigned(one, given):
 
 
 class Flying:
-    """A request that has been sent, and whose answer comes when a test lets it."""
+    """A sent request whose response the test releases."""
 
     @classmethod
     async def send(cls, line, message):
@@ -97,7 +97,7 @@ def reported(one):
 ASSIGNED = (Callback.ASSIGNED, {"t": (0,)})
 
 
-def test_a_leave_is_reported_at_the_answer_with_the_time_of_the_request():
+def test_a_leave_is_reported_at_the_response_with_the_time_of_the_request():
     one = member()
 
     async def go():
@@ -140,7 +140,7 @@ def test_a_refused_leave_is_not_reported(version):
     assert reported(one) == [ASSIGNED, (Callback.REVOKED, {"t": (0,)})]
 
 
-def test_of_several_that_leave_each_has_an_answer_of_its_own():
+def test_several_leaving_members_have_separate_results():
     broker = ToyCoordinator(2)
     one = member(broker)
     other = Client(Line(one.gateway, broker))
@@ -170,7 +170,7 @@ def test_of_several_that_leave_each_has_an_answer_of_its_own():
     ]
 
 
-def test_a_leave_whose_connection_ends_before_the_answer_is_reported_once():
+def test_a_leave_whose_connection_ends_before_the_response_is_reported_once():
     one = member()
 
     async def go():
@@ -183,7 +183,7 @@ def test_a_leave_whose_connection_ends_before_the_answer_is_reported_once():
     assert reported(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
 
 
-def test_a_leave_is_reported_once_if_the_member_joins_again_before_the_answer():
+def test_a_leave_is_reported_once_if_the_member_rejoins_before_the_response():
     one = member()
 
     async def go():
@@ -196,7 +196,7 @@ def test_a_leave_is_reported_once_if_the_member_joins_again_before_the_answer():
         flying.line.talk.closed()
         return before
 
-    # The toy answers the second request first; a broker would not, and then the goodbye has long been reported.
+    # The fake broker answers the second request first. A real one does not, so there the leave is already reported.
     assert asyncio.run(go()) == 1
     assert [callback for callback, _ in reported(one)] == [Callback.ASSIGNED, Callback.LEFT]
 
@@ -237,7 +237,7 @@ def test_a_refused_commit_shows_that_its_sender_is_no_longer_a_member():
 
 
 @pytest.mark.parametrize("version", range(TxnOffsetCommitRequest.max_version + 1))
-def test_refused_commits_of_transactions_are_counted_where_they_name_their_member(version):
+def test_refused_transactional_commits_are_counted_if_they_name_their_member(version):
     broker = ToyCoordinator(1)
     one = member(broker)
     producer = Line(one.gateway, broker, "producer")
@@ -256,7 +256,7 @@ def test_refused_commits_of_transactions_are_counted_where_they_name_their_membe
 
 
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
-def test_a_pending_answer_belongs_to_its_process_after_another_took_the_instance_id(kind):
+def test_a_pending_response_belongs_to_its_process_after_another_took_the_instance_id(kind):
     broker = ToyCoordinator(1)
     old = member(broker, "orders=weighted-sticky", instance_id="i")
     new = Client(Line(old.gateway, broker), instance_id="i")
@@ -286,7 +286,7 @@ def test_a_pending_answer_belongs_to_its_process_after_another_took_the_instance
         await new.sync({})
         await new.heartbeat()
         (entry,) = old.gateway.groups.entries
-        entry.membership.member_id = "another"  # as a coordinator says
+        entry.membership.member_id = "another"  # as a coordinator responds
         broker.errors[kind] = 82
         await flying.land()
         return entry
@@ -320,7 +320,7 @@ def test_a_client_may_repeat_its_correlation_ids():
     assert reported(one)[-1] == (Callback.LOST, {"t": (0,)})
 
 
-def test_complaints_are_reported_once_and_kept_short(caplog):
+def test_problems_are_logged_once_and_shortened(caplog):
     shared = Gateway().groups
     for _ in range(2):
         shared.log_problem(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)

@@ -48,7 +48,7 @@ def asked(one, kind):
 
 
 @pytest.mark.parametrize(("join", "sync"), VERSIONS)
-def test_range_clients_get_their_share_by_weight_in_every_version(join, sync):
+def test_clients_with_range_get_their_share_by_weight_in_every_version(join, sync):
     broker = ToyCoordinator(2)
     versions = {"join_version": join, "sync_version": sync, "subscription_version": min(join, 3)}
     heavy, light = client(HEAVY, broker, **versions), client(LIGHT, broker, **versions)
@@ -62,7 +62,7 @@ def test_range_clients_get_their_share_by_weight_in_every_version(join, sync):
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if not strategy(name).by_load])
-def test_every_strategy_that_fits_assigns_every_partition_twice(name):
+def test_every_compatible_strategy_assigns_every_partition_twice(name):
     broker = ToyCoordinator(2)
     own = "range" if strategy(name).protocol is RebalanceProtocol.EAGER else "cooperative-sticky"
     one, other = (client(f"orders={name}", broker, names=(own,)) for _ in range(2))
@@ -79,7 +79,7 @@ def test_every_strategy_that_fits_assigns_every_partition_twice(name):
     assert set(outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
-def test_kafkajs_gets_its_own_assigners_name_and_what_it_can_read():
+def test_kafkajs_gets_its_own_assigners_name_and_format():
     broker = ToyCoordinator(2)
     kafkajs = {"names": ("RoundRobinAssigner",), "join_version": 5, "sync_version": 3, "subscription_version": 0}
     heavy, light = client(HEAVY, broker, **kafkajs), client(LIGHT, broker)
@@ -101,14 +101,14 @@ def test_our_strategy_is_listed_before_the_clients_own_unchanged_ones():
     assert (ours.version, ours.topics, ours.rack_id, ours.user_data[:4]) == (3, ("t",), "r1", b"\0\0\1\x2c")
 
 
-def test_what_an_eager_client_was_given_is_what_it_owns_at_the_next_join():
+def test_the_assignment_of_an_eager_client_is_its_claim_at_the_next_join():
     broker = ToyCoordinator(2)
     heavy, light = client(HEAVY, broker), client(LIGHT, broker)
 
     async def twice():
         await rebalance(heavy, light)
         given = (heavy.owned, light.owned)
-        await rebalance(light, heavy)  # the other one leads
+        await rebalance(light, heavy)  # the other member is the leader
         return given
 
     given = asyncio.run(twice())
@@ -119,7 +119,7 @@ def test_what_an_eager_client_was_given_is_what_it_owns_at_the_next_join():
     assert light.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
 
 
-def test_the_leaders_own_assignor_sees_everybodys_topics_and_none_of_our_user_data():
+def test_the_leaders_own_assignor_sees_all_topics_without_our_user_data():
     broker = ToyCoordinator(2)
     one = client(HEAVY, broker, subscription_version=1)
     other = client(LIGHT, broker, topics=("u",))
@@ -133,11 +133,11 @@ def test_members_without_a_gateway_keep_the_group_on_their_own_assignor():
     behind, plain = client(HEAVY, broker), client("", broker)
     asyncio.run(rebalance(behind, plain))
     assert broker.protocol == "range"
-    assert counts(behind, plain) == [16, 0]  # what the leader's client assigned
+    assert counts(behind, plain) == [16, 0]  # the assignment of the leader's client
     assert behind.gateway.outcomes[-1] is FrameOutcome.NOT_CHOSEN
 
 
-def test_when_the_last_plain_member_is_gone_the_strategy_is_taken_up():
+def test_the_strategy_is_used_once_the_last_plain_member_has_left():
     broker = ToyCoordinator(2)
     behind, plain, other = client(HEAVY, broker), client("", broker), client(LIGHT, broker)
 
@@ -178,14 +178,14 @@ def test_joins_of_streams_connect_and_unknown_protocols_pass_unchanged(fields):
     assert one.gateway.outcomes == [FrameOutcome.FOREIGN]
 
 
-def test_groups_that_no_rule_matches_pass_as_they_came():
+def test_frames_of_groups_without_a_rule_are_unchanged():
     one = client(HEAVY, ToyCoordinator(1), group="other")
     frame = one.line.framed(one.join_request())
     assert asyncio.run(one.line.talk.request(RequestHead(11, 9, 1), frame, one.line.ask)) == frame
     assert one.gateway.outcomes == []
 
 
-def test_a_cooperative_client_gets_in_two_rounds_what_another_has_to_give_up():
+def test_a_cooperative_client_gets_partitions_of_another_in_two_rounds():
     broker = ToyCoordinator(1)
     rules = "orders=cooperative-weighted-sticky,assignment.consumer.weight="
     old = client(f"{rules}100", broker, names=("cooperative-sticky",))
@@ -210,7 +210,7 @@ def test_owned_partitions_of_a_cooperative_client_come_from_its_subscription():
 
     async def go():
         await rebalance(one)
-        one.owned = {"t": (3, 4)}  # it gave the rest up
+        one.owned = {"t": (3, 4)}  # it revoked the other partitions
         await rebalance(one)
 
     asyncio.run(go())
@@ -218,7 +218,7 @@ def test_owned_partitions_of_a_cooperative_client_come_from_its_subscription():
     assert (dict(said.owned_partitions), said.generation_id) == ({"t": (3, 4)}, 1)
 
 
-def test_a_leader_that_is_to_skip_the_assignment_skips_it():
+def test_a_leader_with_skip_assignment_does_not_assign():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker, instance_id="i-1")
 
@@ -234,7 +234,7 @@ def test_a_leader_that_is_to_skip_the_assignment_skips_it():
     assert one.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
 
 
-def test_a_static_member_keeps_its_claim_when_it_comes_back():
+def test_a_returning_static_member_keeps_its_claim():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker, instance_id="i-1")
 
@@ -249,7 +249,7 @@ def test_a_static_member_keeps_its_claim_when_it_comes_back():
     assert count_partitions(said.owned_partitions) == 16
 
 
-def test_a_client_that_fell_out_of_its_group_keeps_its_claim_on_its_connection():
+def test_a_removed_client_keeps_its_claim_on_its_connection():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker)
 
@@ -281,7 +281,7 @@ def test_an_assignor_that_fails_leaves_the_clients_own_assignment(caplog):
     assert (event.assignor, event.error) == ("weighted-sticky", "ConnectionError: gone")
 
 
-def test_an_answer_that_does_not_come_leaves_the_clients_own_assignment():
+def test_a_missing_response_leaves_the_clients_own_assignment():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker, gateway={"assign_seconds": 0.01})
 
@@ -298,11 +298,11 @@ def test_an_answer_that_does_not_come_leaves_the_clients_own_assignment():
 @pytest.mark.parametrize(
     ("configured", "rebalance", "session", "budget"), [(5, 60, 45, 5), (5, 8, 45, 2), (5, 60, 6, 2), (5, -1, 6, 0)]
 )
-def test_a_group_waits_for_us_only_a_part_of_what_its_coordinator_waits(configured, rebalance, session, budget):
+def test_the_gateway_uses_only_a_part_of_the_coordinators_timeout(configured, rebalance, session, budget):
     assert budget_seconds(configured, rebalance, session) == budget
 
 
-def test_a_sync_whose_join_was_before_the_gateway_is_asked_to_rejoin():
+def test_a_sync_whose_join_preceded_the_gateway_is_answered_with_a_rejoin():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker)
 
@@ -315,7 +315,7 @@ def test_a_sync_whose_join_was_before_the_gateway_is_asked_to_rejoin():
     assert asyncio.run(go()) == (27, [FrameOutcome.SENT_BACK])
 
 
-def test_after_a_restart_a_heartbeat_teaches_the_gateway_what_its_member_has():
+def test_after_a_restart_the_gateway_learns_a_members_partitions_from_its_heartbeat():
     broker = ToyCoordinator(2)
     heavy, light = client(HEAVY, broker), client(LIGHT, broker)
 
@@ -347,7 +347,7 @@ def test_user_data_of_our_assignments_does_not_reach_the_client():
     assert count_partitions(one.owned) == 16
 
 
-def test_foreign_assignments_are_not_touched():
+def test_assignments_of_other_assignors_are_unchanged():
     broker = ToyCoordinator(1)
     one = client("", broker, names=("stream",))
     data = encode_assignment(ConsumerAssignment(2, {"t": (1,)}, b"tasks"))
@@ -361,7 +361,7 @@ def test_foreign_assignments_are_not_touched():
     assert asyncio.run(go()) == data
 
 
-def test_the_clients_own_name_is_reported_where_it_offers_the_same_strategy():
+def test_a_client_that_offers_the_same_strategy_is_reported_with_its_own_name():
     broker = ToyCoordinator(1)
     one = client("orders=sticky", broker, names=("range", "sticky"))
     asyncio.run(rebalance(one))
@@ -370,7 +370,7 @@ def test_the_clients_own_name_is_reported_where_it_offers_the_same_strategy():
     assert counts(one) == [16]
 
 
-def test_racks_are_asked_for_where_members_have_one():
+def test_racks_are_requested_if_members_have_one():
     broker = ToyCoordinator(2, racks={0: "a", 1: "b"})
     rules = "orders=rack-aware-sticky"
     one, other = client(rules, broker, rack="b"), client(rules, broker, rack="a")
@@ -378,23 +378,23 @@ def test_racks_are_asked_for_where_members_have_one():
     assert [{number % 2 for number in each.owned["t"]} for each in (one, other)] == [{1}, {0}]
 
 
-def test_a_client_that_shows_no_rack_is_in_its_gateways():
+def test_a_client_without_a_rack_gets_its_gateways():
     broker = ToyCoordinator(3, topics={"t": 6}, racks={0: "a", 1: "b", 2: "c"})
-    old = {"subscription_version": 0}  # kafka-python, aiokafka: they send their rack in Fetch alone
+    old = {"subscription_version": 0}  # kafka-python and aiokafka send their rack only in Fetch
     one, other = (client("orders=rack-aware-sticky", broker, gateway={"rack": rack}, **old) for rack in "ca")
     telling = client("orders=rack-aware-sticky", broker, gateway={"rack": "a"}, rack="b")
     asyncio.run(rebalance(one, other, telling))
     assert [each.owned["t"] for each in (one, other, telling)] == [(2, 5), (0, 3), (1, 4)]
 
 
-def test_topics_of_other_members_are_looked_up_too():
+def test_topics_of_other_members_are_requested():
     broker = ToyCoordinator(2, topics={"t": 4, "u": 6})
     one, other = client(HEAVY, broker), client(LIGHT, broker, topics=("u",))
     asyncio.run(rebalance(one, other))
     assert (one.owned, other.owned) == ({"t": (0, 1, 2, 3)}, {"u": (0, 1, 2, 3, 4, 5)})
 
 
-def test_a_member_whose_subscription_cannot_be_read_gets_nothing_and_an_answer():
+def test_a_member_with_an_unreadable_subscription_gets_an_empty_assignment():
     broker = ToyCoordinator(2)
     one = client(HEAVY, broker)
     broken = Client(Line(Gateway(), broker))
@@ -413,7 +413,7 @@ def test_a_member_whose_subscription_cannot_be_read_gets_nothing_and_an_answer()
     assert seen[broken.member_id] == ()
 
 
-def test_newer_versions_than_are_known_pass():
+def test_unknown_newer_versions_pass_unchanged():
     talk = Gateway(HEAVY).groups.for_connection()
     assert [talk.wants(RequestHead(key, version, 1)) for key, version in ((11, 9), (11, 10), (14, 6), (0, 3))] == [
         True,
@@ -423,7 +423,7 @@ def test_newer_versions_than_are_known_pass():
     ]
 
 
-def test_what_may_have_to_be_changed_never_passes_unread():
+def test_frames_that_may_need_changes_are_always_read():
     talk = Gateway(HEAVY).groups.for_connection()
     read = {11: False, 14: False, 12: True, 13: True, 8: True, 28: True, 1: True, 68: True}
     assert {key: talk.observes(RequestHead(key, 1, 1)) for key in read} == read
@@ -436,7 +436,7 @@ def test_a_frame_that_breaks_its_schema_is_refused():
         asyncio.run(one.line.talk.request(RequestHead(11, 9, 1), frame[:-3], one.line.ask))
 
 
-def test_answers_without_a_known_request_pass_unchanged():
+def test_responses_without_a_known_request_pass_unchanged():
     talk = Gateway(HEAVY).groups.for_connection()
     assert talk.response(RequestHead(11, 9, 7), b"anything") == b"anything"
 
@@ -451,7 +451,7 @@ def test_an_exception_in_the_gateway_leaves_the_clients_frames_unchanged(monkeyp
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_whichever_member_leads_the_outcome_is_the_same(order):
+def test_the_result_does_not_depend_on_the_leader(order):
     broker = ToyCoordinator(3)
     rules = [f"orders=weighted-sticky,assignment.consumer.weight={weight}" for weight in (200, 100, 100)]
     clients = [client(each, broker) for each in rules]

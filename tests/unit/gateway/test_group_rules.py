@@ -14,18 +14,18 @@ def test_the_first_rule_whose_pattern_matches_the_whole_name_counts():
 
 
 @pytest.mark.parametrize("text", ["", "  ", ";"])
-def test_no_rules_match_nothing(text):
+def test_without_rules_no_group_matches(text):
     assert list(parse_rules(text)) == []
     assert parse_rules(text).of("orders") is None
 
 
-def test_settings_go_to_the_strategy():
+def test_settings_of_a_rule_are_passed_to_the_strategy():
     (rule,) = parse_rules("a=weighted-sticky,assignment.consumer.weight=300")
     assert rule.config == {"assignment.consumer.weight": "300"}
     assert str(rule) == "a=weighted-sticky,assignment.consumer.weight=300"
 
 
-def test_values_have_commas_semicolons_and_equals_signs_of_their_own():
+def test_values_may_contain_commas_semicolons_and_equals_signs():
     affinity = "orders:zone=eu;tier=gold,clicks:zone=us"
     text = f"a=rack-aware-sticky,assignment.consumer.labels=zone=eu,tier=gold,assignment.topic.affinity={affinity}"
     first, second = parse_rules(f"{text}; b=range")
@@ -33,7 +33,7 @@ def test_values_have_commas_semicolons_and_equals_signs_of_their_own():
     assert second.strategy.name == "range"
 
 
-def test_rules_may_stand_on_lines():
+def test_rules_may_be_on_separate_lines():
     assert [rule.strategy.name for rule in parse_rules("a=range\n  b=sticky;\n\nc=failover\n")] == [
         "range",
         "sticky",

@@ -21,7 +21,7 @@ LAST = whole_number("assignment.last.from", 0, 0, 100, "the first partition of t
 
 
 def last(roster):
-    """The last member gets everything from a partition on, the first one the others."""
+    """Assigns all partitions from a number on to the last member, and the others to the first."""
     start = roster.shared_by_all(LAST)
     plan = roster.empty_plan()
     for topic, count in zip(roster.topics, roster.partitions, strict=True):
@@ -69,7 +69,7 @@ async def rebalance(*clients):
     await asyncio.gather(*(each.sync({one.member_id: {"t": (5,)} for one in clients}) for each in clients))
 
 
-def test_it_assigns_with_the_settings_of_its_rule():
+def test_a_plugin_strategy_assigns_with_the_settings_of_its_rule():
     broker, clients = members("orders=last,assignment.last.from=3")
     asyncio.run(rebalance(*clients))
     assert broker.protocol == "last"
@@ -93,7 +93,7 @@ def test_a_failing_plugin_leaves_the_clients_own_assignment_with_the_reason(name
     assert f"{problem}; the client's own assignment is used" in caplog.text
 
 
-def test_one_that_cannot_write_its_user_data_is_not_offered():
+def test_a_plugin_that_cannot_write_its_user_data_is_not_offered():
     broker, clients = members("orders=silent")
     asyncio.run(rebalance(*clients))
     assert broker.protocol == "range"
@@ -110,6 +110,6 @@ def test_one_that_cannot_write_its_user_data_is_not_offered():
         ("a=cooperative-last", "strategy 'last' of acme 1.0 has no cooperative form"),
     ],
 )
-def test_a_rule_that_cannot_be_used_is_refused_with_the_reason(rule, problem):
+def test_an_unusable_rule_is_refused_with_the_reason(rule, problem):
     with pytest.raises(InvalidInputError, match=problem):
         parse_rules(rule)

@@ -1,4 +1,4 @@
-"""Requests that the gateway answers itself, exchanges them, or goes on asking after the client's end."""
+"""Requests that the gateway answers itself or replaces, and requests of its own after the client's end."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class Reading(NoGroups):
 
 
 class Answering(Reading):
-    """Answers every heartbeat itself."""
+    """Responds to every heartbeat itself."""
 
     async def request(self, head, frame, ask):
         return OwnAnswer(frame[4:8] + b"own")
 
 
 @run
-async def test_our_own_answer_comes_after_the_answers_to_earlier_requests_and_the_request_is_not_sent():
+async def test_our_own_response_follows_those_to_earlier_requests_and_the_request_is_not_sent():
     frames = [
         request(api, 5, number) for number, api in enumerate([LIST_OFFSETS, LIST_OFFSETS, HEARTBEAT, LIST_OFFSETS])
     ]
@@ -75,14 +75,14 @@ async def test_our_own_answer_comes_after_the_answers_to_earlier_requests_and_th
 
 
 class Exchanging(Reading):
-    """Sends each heartbeat changed, and shows the answer with an addition."""
+    """Changes each heartbeat, and extends its response."""
 
     async def request(self, head, frame, ask):
         return OwnAnswer(await self.line.exchange(frame + b"changed") + b"shown")
 
 
 @run
-async def test_an_exchanged_request_has_an_id_of_ours_at_the_broker_and_the_clients_in_both_frames():
+async def test_a_replaced_request_has_our_correlation_id_at_the_broker_and_the_clients_own_at_the_client():
     async with joined(Exchanging) as (client, broker, _, _made):
         frame = request(HEARTBEAT, 4, 77)
         await client.send(frame)
@@ -95,7 +95,7 @@ async def test_an_exchanged_request_has_an_id_of_ours_at_the_broker_and_the_clie
 
 
 class Lingering(Reading):
-    """Asks something after the client's end, and only then lets the broker's side go."""
+    """Sends a request after the client's end, and then closes the broker's side."""
 
     def __init__(self):
         self.asked, self.closings = asyncio.Event(), 0
@@ -118,7 +118,7 @@ def coordinator(frame):
 
 
 @run
-async def test_the_brokers_side_stays_open_after_the_clients_end_while_it_is_needed():
+async def test_the_brokers_side_stays_open_after_the_clients_end_while_needed():
     async with joined(Lingering, coordinator) as (client, broker, gateway, groups):
         await client.send(request(LIST_OFFSETS, 5, 1))
         await client.receive()
@@ -131,7 +131,7 @@ async def test_the_brokers_side_stays_open_after_the_clients_end_while_it_is_nee
 
 
 @run
-async def test_a_client_that_is_killed_breaks_its_connection_and_the_broker_can_still_be_asked():
+async def test_the_broker_can_still_be_queried_after_a_client_was_killed():
     async with joined(Lingering, coordinator) as (client, _, gateway, groups):
         await client.send(request(LIST_OFFSETS, 5, 1))
         await client.receive()
@@ -150,7 +150,7 @@ class Waiting(Reading):
 
 
 @run
-async def test_a_request_can_wait_for_the_answers_to_all_earlier_ones():
+async def test_a_request_can_wait_for_responses_to_all_earlier_ones():
     async with joined(Waiting) as (client, broker, _, _made):
         frames = [request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2)]
         broker.answer = lambda _frame: None

@@ -50,33 +50,33 @@ def rewritten(row, about, nodes):
 
 
 @each_version
-def test_brokers_get_the_gateways_addresses_as_kafka_would_write_them(row):
+def test_brokers_get_the_gateways_addresses_in_kafkas_encoding(row):
     nodes = Here()
     assert rewritten(row, "brokers", nodes) == frame(row, "rewritten")
     assert nodes.asked == [({1: ("broker-1", 9_001), 2: ("broker-2", 9_002)}, False)]
 
 
 @each_version
-def test_a_response_without_brokers_is_the_same_bytes(row):
+def test_a_response_without_brokers_is_unchanged(row):
     assert rewritten(row, "none", Here()) == frame(row, "none")
 
 
 @each_version
-def test_their_newest_version_is_offered_and_may_name_brokers(row):
+def test_the_newest_versions_of_share_apis_are_offered_and_may_contain_brokers(row):
     assert names_addresses(head(row))
     assert row["version"] <= NEWEST[APIS[row["api"]]]
 
 
 @pytest.mark.parametrize("version", [0, 3, -1])
 @pytest.mark.parametrize("api", APIS)
-def test_a_version_that_is_not_known_is_refused(api, version):
+def test_an_unknown_version_is_refused(api, version):
     row = next(each for each in ROWS if each["api"] == api)
     with pytest.raises(DecodeError, match=f"{api}Response v{version}: supported are versions 1 to 2"):
         read_share_response(APIS[api], version, frame(row, "brokers"))
 
 
 @given(row=row_strategy, about=st.sampled_from(["none", "brokers"]), data=st.data())
-def test_what_is_cut_short_or_too_long_is_refused(row, about, data):
+def test_a_truncated_or_extended_response_is_refused(row, about, data):
     whole = frame(row, about)
     for broken in (whole[: data.draw(st.integers(0, len(whole) - 1))], whole + b"\0"):
         with pytest.raises(DecodeError):
@@ -84,7 +84,7 @@ def test_what_is_cut_short_or_too_long_is_refused(row, about, data):
 
 
 @given(row=row_strategy, data=st.data())
-def test_mutated_bytes_raise_nothing_but_a_decode_error(row, data):
+def test_mutated_bytes_raise_only_a_decode_error(row, data):
     damaged = bytearray(frame(row, "brokers"))
     for _ in range(data.draw(st.integers(1, 5))):
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
@@ -93,5 +93,5 @@ def test_mutated_bytes_raise_nothing_but_a_decode_error(row, data):
 
 
 @given(row=row_strategy)
-def test_what_is_not_changed_is_written_as_it_came(row):
+def test_unchanged_fields_are_written_as_received(row):
     assert read_share_response(APIS[row["api"]], row["version"], frame(row, "brokers")).frame() == frame(row, "brokers")

@@ -85,7 +85,7 @@ def produce(version):
 
 
 class Scripted:
-    """A broker whose next answers a test decides, behind a gateway."""
+    """A broker behind a gateway; the test sets its next responses."""
 
     def __init__(self, **options):
         self.options = options
@@ -118,7 +118,7 @@ REAL = {1: ("b1", 9092), 2: ("b2", 9093), 1001: ("b1001", 9092)}
 
 
 @run
-async def test_all_answers_name_the_same_port_for_a_node_in_every_version():
+async def test_all_responses_have_the_same_port_for_a_node_in_every_version():
     async with Scripted() as it:
         first = where((await it.ask(METADATA, metadata(12, REAL))).brokers)
         assert first == {node: (HOST, it.gateway.ports[node]) for node in REAL}
@@ -138,7 +138,7 @@ async def test_all_answers_name_the_same_port_for_a_node_in_every_version():
 
 
 @run
-async def test_a_coordinator_may_be_asked_for_before_anything_else():
+async def test_a_coordinator_may_be_requested_first():
     async with Scripted() as it:
         answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("g", 2, "b2", 9093, 0)]))
         assert (answer.host, answer.port) == (HOST, it.gateway.ports[2])
@@ -146,7 +146,7 @@ async def test_a_coordinator_may_be_asked_for_before_anything_else():
 
 
 @run
-async def test_answers_without_a_coordinator_stay_unchanged():
+async def test_responses_without_a_coordinator_are_unchanged():
     async with Scripted() as it:
         answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("", -1, "", -1, 15)]))
         assert (answer.node_id, answer.host, answer.port, answer.error_code) == (-1, "", -1, 15)
@@ -159,7 +159,7 @@ async def test_answers_without_a_coordinator_stay_unchanged():
 
 
 @run
-async def test_a_brokers_port_leads_to_that_broker_also_after_it_has_moved():
+async def test_a_brokers_port_leads_to_it_also_after_it_has_moved():
     async with Scripted() as it:
         here, there = await RawBroker().start(), await RawBroker().start()
         for target in (here, there):
@@ -183,10 +183,10 @@ async def test_the_port_of_a_removed_broker_is_closed_after_its_last_connection(
         await client.receive()
         clock.advance(int(listeners.GONE_SECONDS * 1000) + 1)
         it.gateway._listeners.sweep()
-        assert set(it.gateway.ports) == {1, 5, 6}, "nothing was reported since: they may all be well"
+        assert set(it.gateway.ports) == {1, 5, 6}, "no metadata was received since: all brokers may be alive"
         await it.ask(METADATA, metadata(9, {1: NOWHERE}))
         it.gateway._listeners.sweep()
-        assert set(it.gateway.ports) == {1, 5}, "somebody is still connected to 5"
+        assert set(it.gateway.ports) == {1, 5}, "a client is still connected to broker 5"
         await client.close()
         await eventually(lambda: not it.gateway._listeners._listeners[5].connections)
         it.gateway._listeners.sweep()
@@ -195,7 +195,7 @@ async def test_the_port_of_a_removed_broker_is_closed_after_its_last_connection(
 
 
 @run
-async def test_a_port_is_the_base_plus_the_node_id_and_no_others():
+async def test_each_brokers_port_is_the_base_plus_its_node_id():
     base = free_base(8)
     async with Scripted(port_base=base) as it:
         await it.ask(METADATA, metadata(9, {8: NOWHERE}))
@@ -213,14 +213,14 @@ async def nobody_takes(where):
 
 
 @run
-async def test_a_broker_whose_port_is_taken_is_down_to_clients_until_the_port_is_given_back(caplog):
+async def test_a_broker_whose_port_is_in_use_is_down_for_clients_until_the_port_is_free(caplog):
     base = free_base(8)
     async with Scripted(port_base=base) as it:
         with socket.create_server((HOST, base + 7)):
             for _ in range(2):
                 reported = where((await it.ask(METADATA, metadata(9, {7: NOWHERE, 8: NOWHERE}))).brokers)
                 assert reported[8] == (HOST, base + 8)
-                assert reported[7][1] not in (0, base + 7), "its clients would send their credentials to a stranger"
+                assert reported[7][1] not in (0, base + 7), "clients would send credentials to another program"
                 await nobody_takes(reported[7])
             with pytest.raises(OSError, match="in use"):
                 socket.create_server(reported[7])
@@ -253,7 +253,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("address", HOSTILE, ids=range(len(HOSTILE)))
 @run
-async def test_an_address_that_is_none_is_a_broker_that_is_down(address, caplog):
+async def test_a_broker_with_an_invalid_address_is_down(address, caplog):
     async with Scripted() as it:
         reported = where((await it.ask(METADATA, metadata(9, {1: address, 2: NOWHERE}))).brokers)
         await nobody_takes(reported[1])
@@ -263,7 +263,7 @@ async def test_an_address_that_is_none_is_a_broker_that_is_down(address, caplog)
 
 
 @run
-async def test_a_broker_that_moves_to_an_address_that_is_none_is_down_until_it_has_one_again():
+async def test_a_broker_that_moves_to_an_invalid_address_is_down_until_it_has_a_valid_one():
     async with Scripted() as it:
         first = where((await it.ask(METADATA, metadata(9, {1: NOWHERE}))).brokers)[1]
         for address, number in ((("a b", 1), [0, 1]), (NOWHERE, [1, 0])):
@@ -272,12 +272,12 @@ async def test_a_broker_that_moves_to_an_address_that_is_none_is_down_until_it_h
 
 
 @pytest.mark.parametrize("host", ["b", "kafka_1.example.", "::1", "fe80::1%eth0", "192.0.2.1", "b\u00fccher.example"])
-def test_addresses_of_every_kind_are_connected_to(host):
+def test_addresses_of_every_kind_can_be_connected_to(host):
     assert ports.address_problem((host, 9092)) == ""
 
 
 @run
-async def test_more_brokers_than_a_cluster_has_get_no_ports(monkeypatch):
+async def test_the_number_of_broker_ports_is_bounded(monkeypatch):
     monkeypatch.setattr(listeners, "NODES_MAX", 3)
     async with Scripted() as it:
         for first in (1, 3, 5):
@@ -287,7 +287,7 @@ async def test_more_brokers_than_a_cluster_has_get_no_ports(monkeypatch):
 
 
 @run
-async def test_a_port_that_any_connection_may_have_is_warned_of(monkeypatch, caplog):
+async def test_a_port_in_the_ephemeral_range_causes_a_warning(monkeypatch, caplog):
     base = free_base(3)
     monkeypatch.setattr(listeners, "ephemeral_ports", lambda: range(base + 2, 61_000))
     async with Scripted(port_base=base) as it:
@@ -297,7 +297,7 @@ async def test_a_port_that_any_connection_may_have_is_warned_of(monkeypatch, cap
     assert f"port {base + 2} of broker 2 is in the range" in caplog.text
 
 
-def test_the_ports_that_the_system_gives_out_are_read(tmp_path):
+def test_the_systems_ephemeral_range_is_read(tmp_path):
     reported = tmp_path / "range"
     assert ports.ephemeral_ports(reported) == range(0)
     reported.write_text("32768\t60999\n")
@@ -307,7 +307,7 @@ def test_the_ports_that_the_system_gives_out_are_read(tmp_path):
 
 
 @run
-async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
+async def test_a_connection_accepted_during_the_stop_is_closed():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         ours, theirs = socket.socketpair()
@@ -327,14 +327,14 @@ async def test_a_closed_gateway_opens_no_port():
 
 
 @run
-async def test_a_bootstrap_port_that_is_taken_is_reported():
+async def test_a_bootstrap_port_in_use_is_reported():
     with socket.create_server((HOST, 0)) as taken, pytest.raises(ListenError, match="cannot listen on"):
         async with through(1, listen=(HOST, taken.getsockname()[1])):
             pass
 
 
 @run
-async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeypatch):
+async def test_concurrent_clients_each_try_every_bootstrap_server(monkeypatch):
     broker, release, connect = await RawBroker().start(), [], brokers.connect
 
     async def connected(address, tls):
@@ -359,7 +359,7 @@ async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeyp
 
 
 @run
-async def test_of_a_name_with_many_addresses_those_that_answer_are_found(monkeypatch):
+async def test_reachable_addresses_of_a_name_with_many_are_found(monkeypatch):
     monkeypatch.setattr(brokers, "CONNECT_SECONDS_MAX", 0.4)
     broker, loop = await RawBroker().start(), asyncio.get_running_loop()
     connect = loop.sock_connect
@@ -385,7 +385,7 @@ async def test_of_a_name_with_many_addresses_those_that_answer_are_found(monkeyp
 
 
 @run
-async def test_bootstrap_servers_are_tried_in_turn_and_the_next_client_begins_with_the_one_that_answered():
+async def test_bootstrap_servers_are_tried_in_turn_starting_with_the_last_reachable_one():
     broker = await RawBroker().start()
     with socket.socket() as dead:
         dead.bind((HOST, 0))
@@ -418,7 +418,7 @@ def versions(version, apis, error_code=0):
 
 @pytest.mark.parametrize("version", range(ApiVersionsResponse.max_version + 1))
 @run
-async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(version):
+async def test_versions_are_capped_only_for_rewritten_responses(version):
     offered = [(0, 0, 99), (1, 4, 18), (3, 0, 12), (11, 0, 99), (78, 0, 3), (79, 0, 0), (76, 1, 1), (500, 3, 9)]
     async with Scripted() as it:
         answer = await it.ask(API_VERSIONS, versions(version, offered))
@@ -438,7 +438,7 @@ async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(
 
 @pytest.mark.parametrize("version", range(ApiVersionsResponse.max_version + 1))
 @run
-async def test_an_invalid_question_is_answered_in_its_own_version(version):
+async def test_an_invalid_request_is_answered_in_its_own_version(version):
     async with Scripted() as it:
         for apis in ([(3, 0, 12)], None):
             assert (await it.ask(API_VERSIONS, versions(version, apis, error_code=42))).error_code == 42
@@ -446,7 +446,7 @@ async def test_an_invalid_question_is_answered_in_its_own_version(version):
 
 
 @run
-async def test_api_versions_of_a_version_to_come_are_answered_with_the_ones_that_are_known():
+async def test_a_future_version_of_api_versions_is_answered_with_the_known_ones():
     asked = []
 
     def answer(frame):
@@ -462,7 +462,7 @@ async def test_api_versions_of_a_version_to_come_are_answered_with_the_ones_that
         frame[2:4] = struct.pack(">h", 9)
         await client.send(bytes(frame))
         opened = open_frame(ApiVersionsResponse, read_head(bytes(frame)), await client.receive())
-        assert asked[0] > 1_000, "one that the broker cannot know either"
+        assert asked[0] > 1_000, "a version that the broker cannot know either"
         assert opened.message.error_code == 35
         assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 4), (3, 13)]
         await client.close()
@@ -470,7 +470,7 @@ async def test_api_versions_of_a_version_to_come_are_answered_with_the_ones_that
 
 
 @run
-async def test_a_drain_goes_on_serving_and_ends_when_the_clients_are_gone():
+async def test_a_drain_continues_to_serve_and_ends_when_the_clients_are_gone():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         stop = asyncio.Event()

@@ -19,14 +19,14 @@ from rebalance_agent.gateway.transport.splice import Pipes
 HEAD = RequestHead(10, 6, 7)
 
 
-def test_a_varint_without_end_is_no_long_number():
+def test_an_endless_varint_is_refused():
     frame = bytes(4) + b"\0" + bytes(4) + b"\xff" * 2_000_000
     with pytest.raises(DecodeError, match="varint"):
         open_frame(FindCoordinatorResponse, HEAD, frame)
 
 
 def test_tagged_fields_in_each_of_many_structs_are_refused():
-    """kafka-python copies the rest of the frame for each: a few hundred KiB of them would take minutes."""
+    """kafka-python copies the rest of the frame for each of them: a few hundred KiB would take minutes."""
     protocol = b"\x02a\x01\x01\x63\0"
     number = 100_000
     count = bytes([number & 0x7F | 0x80, number >> 7 & 0x7F | 0x80, number >> 14])
@@ -37,7 +37,7 @@ def test_tagged_fields_in_each_of_many_structs_are_refused():
         open_frame(JoinGroupRequest, RequestHead(11, 9, 7), frame)
 
 
-def test_a_frame_has_so_many_parts():
+def test_the_number_of_parts_of_a_frame_is_bounded():
     def frame(number):
         head = struct.pack(">hhih", 11, 4, 1, 0) + struct.pack(">h1sii", 1, b"g", 1, 1)
         return head + struct.pack(">hh8si", 0, 8, b"consumer", number) + bytes(6 * number)
@@ -49,17 +49,17 @@ def test_a_frame_has_so_many_parts():
 
 
 @pytest.mark.parametrize("key", [slice(0, 4), slice(2, 4), slice(3, 1), slice(-1, 2)])
-def test_a_slice_is_never_shorter_than_it_was_asked_for(key):
+def test_a_truncated_slice_is_refused(key):
     with pytest.raises(IndexError):
         BoundedBytes(b"abc")[key]
 
 
-def test_high_bytes_that_are_no_varint_in_a_row_are_read():
+def test_high_bytes_that_are_no_varint_are_read():
     data = BoundedBytes(b"\xff\xff\xff\xff\x01\xff\x02")
     assert [data[index] for index in range(7)] == list(data)
 
 
-def test_warnings_of_a_kind_are_reported_now_and_then_with_how_many_were_not(caplog):
+def test_repeated_warnings_are_logged_at_an_interval_with_the_number_of_suppressed_ones(caplog):
     clock = FakeClock()
     reported = RateLimitedLog(logging.getLogger("test"), clock)
     for _ in range(5):

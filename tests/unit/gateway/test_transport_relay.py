@@ -58,7 +58,7 @@ async def joined(answer=None, **options):
 
 
 @run
-async def test_frames_of_all_sizes_pass_as_they_came_in_both_directions():
+async def test_frames_of_all_sizes_are_forwarded_unchanged_in_both_directions():
     bodies = [b"", b"x", bytes(70_000), bytes(range(256)) * (LARGE // 256), b"y" * 10]
     frames = [request(LIST_OFFSETS, 5, number, body) for number, body in enumerate(bodies)]
     async with joined() as (client, broker, _):
@@ -80,7 +80,7 @@ async def test_a_thousand_small_requests_in_one_write_are_answered_in_their_orde
 
 
 @run
-async def test_frames_that_come_byte_by_byte_pass():
+async def test_frames_that_arrive_byte_by_byte_are_forwarded():
     frame = frame_of(request(HEARTBEAT, 4, 7, b"body"))
     async with joined() as (client, broker, _):
         for byte in frame:
@@ -92,7 +92,7 @@ async def test_frames_that_come_byte_by_byte_pass():
 
 
 def passes(gateway):
-    """Direction -> how many times frames went on unread, and the seconds in sum."""
+    """Direction -> number of frames forwarded unread, and the sum of seconds."""
     samples = families(gateway.counts.text())["rebalance_agent_gateway_pass_seconds"].samples
     ends = {name: {} for name in ("_count", "_sum")}
     for sample in samples:
@@ -109,7 +109,7 @@ def sent_up(gateway):
 
 @pytest.mark.parametrize("size", [10, LARGE])
 @run
-async def test_what_is_added_to_frames_that_pass_is_measured_in_both_directions(size):
+async def test_the_delay_of_forwarded_frames_is_measured_in_both_directions(size):
     async with joined() as (client, _, gateway):
         for number in range(3):
             await client.send(request(LIST_OFFSETS, 5, number, bytes(size)))
@@ -119,7 +119,7 @@ async def test_what_is_added_to_frames_that_pass_is_measured_in_both_directions(
 
 
 @run
-async def test_a_sender_that_takes_its_time_is_not_counted_as_ours():
+async def test_the_delay_excludes_the_time_of_a_slow_sender():
     clock = FakeClock()
     frame = frame_of(request(LIST_OFFSETS, 5, 1, bytes(LARGE)))
     async with joined(clock=clock) as (client, _, gateway):
@@ -141,7 +141,7 @@ def produce(version, acks, correlation_id, client_id="app", transactional_id=Non
 @pytest.mark.parametrize("version", range(3, ProduceRequest.max_version + 1))
 @pytest.mark.parametrize("long", ["", "x" * 32_000])
 @run
-async def test_produce_without_acks_has_no_answer_and_the_next_request_gets_its_own(version, long):
+async def test_produce_without_acks_has_no_response_and_the_next_request_gets_its_own(version, long):
     frames = [
         produce(version, 0, 1, long, long or None),
         produce(version, 0, 2, long),
@@ -154,7 +154,7 @@ async def test_produce_without_acks_has_no_answer_and_the_next_request_gets_its_
 
 
 class Asking(NoGroups):
-    """Asks something of its own before every heartbeat, and changes what is sent and what is answered."""
+    """Sends its own request before every heartbeat, and changes requests and responses."""
 
     def wants(self, head):
         return head.api_key == HEARTBEAT
@@ -180,7 +180,7 @@ def coordinator(frame):
 
 
 @run
-async def test_our_own_question_goes_between_the_clients_and_its_answer_stays_here():
+async def test_our_own_request_is_sent_between_the_clients_and_its_response_is_not_forwarded():
     frames = [request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2), request(LIST_OFFSETS, 5, 3)]
     async with joined(coordinator, groups=Asking) as (client, broker, _):
         await client.send(*frames)
@@ -192,7 +192,7 @@ async def test_our_own_question_goes_between_the_clients_and_its_answer_stays_he
 
 
 @run
-async def test_a_question_that_is_given_up_is_sent_whole_all_the_same():
+async def test_a_cancelled_request_of_ours_is_still_sent_completely():
     class Impatient(NoGroups):
         def wants(self, head):
             return head.api_key == HEARTBEAT
@@ -274,7 +274,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 @run
-async def test_what_is_no_request_ends_its_own_connection_alone(name):
+async def test_an_invalid_request_ends_only_its_connection(name):
     sent, reason = HOSTILE[name]
     async with joined() as (client, _, gateway):
         other = await Client.connect(gateway.port)
@@ -291,7 +291,7 @@ async def test_what_is_no_request_ends_its_own_connection_alone(name):
 
 
 @run
-async def test_mutated_requests_and_answers_end_no_other_connection_and_are_no_internal_error():
+async def test_mutated_requests_and_responses_end_no_other_connection_and_are_no_internal_error():
     chance = random.Random(6)
     good = [frame_of(request(key, version, 1, bytes(40))) for key in range(20) for version in (0, 4, 9)]
     good += [frame_of(produce(version, -1, 1)) for version in range(3, 14)]
@@ -320,7 +320,7 @@ ILL_ANSWERS = {
 
 @pytest.mark.parametrize("name", ILL_ANSWERS)
 @run
-async def test_a_broker_that_answers_something_else_ends_the_connection(name):
+async def test_an_unexpected_response_of_a_broker_ends_the_connection(name):
     answer, reason = ILL_ANSWERS[name]
     async with joined(answer) as (client, _, gateway):
         await client.send(request(HEARTBEAT, 4, 1))
@@ -329,7 +329,7 @@ async def test_a_broker_that_answers_something_else_ends_the_connection(name):
 
 
 @run
-async def test_an_answer_that_names_brokers_and_cannot_be_read_is_not_passed_on():
+async def test_an_unreadable_response_with_brokers_is_not_forwarded():
     async with joined(lambda frame: frame[4:8] + b"nonsense") as (client, _, gateway):
         await client.send(request(3, 9, 1))
         assert (await client.ended())[0] == b""
@@ -342,7 +342,7 @@ class Reading(NoGroups):
 
 
 @run
-async def test_a_frame_that_is_read_must_arrive_in_time(monkeypatch):
+async def test_a_frame_to_be_parsed_must_arrive_in_time(monkeypatch):
     monkeypatch.setattr(lane, "WHOLE_SECONDS_MAX", 0.1)
     async with joined(groups=Reading) as (client, broker, gateway):
         client.writer.write(frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50])
@@ -352,7 +352,7 @@ async def test_a_frame_that_is_read_must_arrive_in_time(monkeypatch):
 
 
 @run
-async def test_a_frame_that_is_read_is_bounded(monkeypatch):
+async def test_the_size_of_a_frame_to_be_parsed_is_bounded(monkeypatch):
     monkeypatch.setattr(relay, "READ_REQUEST_BYTES_MAX", 1_000)
     async with joined(groups=Reading) as (client, broker, gateway):
         await client.send(request(HEARTBEAT, 4, 1, bytes(2_000)))
@@ -362,7 +362,7 @@ async def test_a_frame_that_is_read_is_bounded(monkeypatch):
 
 
 @run
-async def test_a_large_frame_that_would_only_be_observed_passes_unread(monkeypatch):
+async def test_a_large_frame_that_would_only_be_observed_is_forwarded_unread(monkeypatch):
     monkeypatch.setattr(relay, "OBSERVED_BYTES_MAX", 1_000)
     shown = []
 
@@ -397,7 +397,7 @@ async def test_an_unexpected_exception_ends_one_connection(caplog):
 
 
 @run
-async def test_a_client_that_ends_ends_the_brokers_side():
+async def test_a_closed_client_connection_closes_the_brokers_side():
     async with joined() as (client, broker, gateway):
         await client.send(request(HEARTBEAT, 4, 1))
         await client.receive()
@@ -407,7 +407,7 @@ async def test_a_client_that_ends_ends_the_brokers_side():
 
 
 @run
-async def test_a_client_that_only_stops_sending_still_gets_its_answers():
+async def test_a_client_that_half_closes_still_gets_its_responses():
     async with joined() as (client, _, _):
         await client.send(request(HEARTBEAT, 4, 1), request(HEARTBEAT, 4, 2))
         client.writer.write_eof()
@@ -417,7 +417,7 @@ async def test_a_client_that_only_stops_sending_still_gets_its_answers():
 
 
 @run
-async def test_a_brokers_end_and_a_brokers_break_are_seen_as_such():
+async def test_a_closed_and_a_broken_broker_connection_are_distinguished():
     def ends(frame):
         raise End
 
@@ -431,7 +431,7 @@ async def test_a_brokers_end_and_a_brokers_break_are_seen_as_such():
 
 
 @run
-async def test_a_broker_that_does_not_read_stops_its_client_and_takes_no_memory():
+async def test_a_broker_that_does_not_read_blocks_its_client_without_memory_growth():
     async with joined() as (client, broker, _):
         broker.reading.clear()
         await client.send(request(LIST_OFFSETS, 5, 0))
@@ -445,12 +445,12 @@ async def test_a_broker_that_does_not_read_stops_its_client_and_takes_no_memory(
 
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(send(), 1)
-        assert len(sent) < 40  # what sockets and a pipe hold, of all that it would have sent
+        assert len(sent) < 40  # the capacity of the sockets and a pipe, of all the data
         client.writer.transport.abort()
 
 
 @run
-async def test_a_client_that_vanishes_behind_a_broker_that_takes_nothing_is_noticed(monkeypatch):
+async def test_a_vanished_client_is_noticed_although_the_broker_does_not_read(monkeypatch):
     monkeypatch.setattr(relay, "STUCK_CHECK_SECONDS", 0.05)
     async with joined() as (client, broker, gateway):
         broker.reading.clear()
@@ -462,7 +462,7 @@ async def test_a_client_that_vanishes_behind_a_broker_that_takes_nothing_is_noti
 
 
 @run
-async def test_requests_wait_when_too_many_wait_for_answers(monkeypatch):
+async def test_requests_wait_when_too_many_are_in_flight(monkeypatch):
     monkeypatch.setattr(requests_in_flight, "IN_FLIGHT_MAX", 3)
     held = []
 

@@ -50,7 +50,7 @@ async def passes(client, size=LARGE):
 
 @needs_openssl
 @run
-async def test_frames_pass_through_tls_on_either_side_and_on_both(authority, broker_pair):
+async def test_frames_are_forwarded_with_tls_on_either_side_and_on_both(authority, broker_pair):
     to_us = ssl.create_default_context(cafile=authority.certificate.chain)
     mine = server(broker_pair)
     for to_brokers, from_clients in ((True, False), (False, True), (True, True)):
@@ -69,7 +69,7 @@ async def test_frames_pass_through_tls_on_either_side_and_on_both(authority, bro
 
 @needs_openssl
 @run
-async def test_a_broker_that_is_not_trusted_or_has_another_name_gets_no_byte(authority, tmp_path):
+async def test_an_untrusted_or_misnamed_broker_gets_no_byte(authority, tmp_path):
     other = Authority(tmp_path / "other").issue("stranger")
     misnamed = authority.issue("misnamed", "DNS:other.example")
     expired = authority.issue("expired", expired=True)
@@ -88,7 +88,7 @@ async def test_a_broker_that_is_not_trusted_or_has_another_name_gets_no_byte(aut
 
 @needs_openssl
 @run
-async def test_a_broker_may_ask_for_our_certificate(authority, broker_pair):
+async def test_a_broker_may_require_our_certificate(authority, broker_pair):
     mine = authority.issue("gateway")
     with_it = trusting(authority, **{"ssl.certificate.location": str(mine.chain), "ssl.key.location": str(mine.key)})
     broker = await RawBroker().start(ssl=server(broker_pair, authority.certificate))
@@ -101,7 +101,7 @@ async def test_a_broker_may_ask_for_our_certificate(authority, broker_pair):
 
 @needs_openssl
 @run
-async def test_a_client_without_tls_at_a_port_with_it_is_refused_alone(broker_pair):
+async def test_a_plain_client_at_a_tls_port_is_refused_without_affecting_others(broker_pair):
     broker = await RawBroker().start()
     mine = server(broker_pair)
     async with through(broker.port, from_clients=lambda: mine) as gateway:
@@ -124,7 +124,7 @@ def test_tls_properties_are_used(authority):
     assert context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
     authorities = [each["subject"] for each in context.get_ca_certs()]
-    assert authorities == [((("commonName", "tests' authority"),),)], "nobody else is trusted"
+    assert authorities == [((("commonName", "tests' authority"),),)], "no other certificate is trusted"
     pem = broker_tls({"security.protocol": "sasl_ssl", "ssl.ca.pem": authority.certificate.chain.read_text()})
     assert pem.get_ca_certs() == context.get_ca_certs()
 
@@ -142,7 +142,7 @@ def test_tls_properties_are_used(authority):
     ],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_what_would_leave_brokers_unverified_or_cannot_be_used_is_refused_by_name(wrong):
+def test_settings_that_disable_verification_or_are_unusable_are_refused_by_name(wrong):
     with pytest.raises(InvalidInputError) as refusal:
         broker_tls({"security.protocol": "SSL", **wrong})
     assert refusal.value.field in {f"kafka.{next(iter(wrong))}", "kafka.ssl.certificate.location"}
@@ -191,7 +191,7 @@ def _client(authority, own):
     return context
 
 
-def test_clients_get_an_address_that_they_can_connect_to():
+def test_clients_get_a_reachable_address():
     with pytest.raises(InvalidInputError, match="gateway_advertised_host: is missing"):
         where(gateway_listen="0.0.0.0:9092", gateway_beyond_loopback=True)
     assert (
@@ -209,6 +209,6 @@ def test_bootstrap_servers_are_read_as_librdkafka_reads_them():
             where(wrong)
 
 
-def test_half_of_a_pair_of_files_is_refused_by_name():
+def test_a_certificate_without_a_key_is_refused_by_name():
     with pytest.raises(InvalidInputError, match="gateway_tls_key_file: is missing"):
         where(gateway_tls_cert_file="/some/cert")

@@ -11,13 +11,13 @@ NAMES = st.text(min_size=1, max_size=249)
 
 
 @given(NAMES, NAMES, st.integers(0, 2**31 - 1))
-def test_a_key_decodes_to_what_it_was_made_of(group, topic, partition):
+def test_a_decoded_key_equals_the_encoded_one(group, topic, partition):
     record = decode_record(commit_key(group, topic, partition), None)
     assert (record.group, record.key["topic"], record.key["partition"]) == (group, topic, partition)
 
 
 @given(NAMES, st.lists(st.tuples(st.sampled_from(["t", "u", "é"]), st.integers(0, 2**31 - 1))))
-def test_many_keys_are_those_of_single_partitions(group, partitions):
+def test_keys_of_many_partitions_equal_single_keys(group, partitions):
     assert list(commit_keys(group, partitions)) == [commit_key(group, *partition) for partition in partitions]
 
 
@@ -27,7 +27,7 @@ def test_the_group_of_a_key_is_read_from_it(group, topic, partition):
 
 
 @given(st.binary(max_size=40))
-def test_a_malformed_key_has_what_there_is_of_a_group(key):
+def test_the_group_of_a_malformed_key_is_a_part_of_its_bytes(key):
     assert group_of_key(key) in key[4:]
 
 
@@ -36,5 +36,5 @@ def test_an_offset_is_read_from_a_value(offset):
     assert committed_offset(commit_value(offset)) == offset
 
 
-def test_a_value_that_is_too_short_has_no_offset():
+def test_a_truncated_value_has_no_offset():
     assert committed_offset(b"\0\1\0") == -1

@@ -19,11 +19,11 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 FULL = ConsumerSubscription(3, ("a", "b"), b"data", {"a": (0, 1), "b": (7,)}, 12, "rack-1")
 
 
-def test_a_short_v1_of_other_clients_owns_nothing():
+def test_a_truncated_v1_of_other_clients_owns_nothing():
     assert decode_subscription(b"\0\1\0\0\0\1\0\1t\xff\xff\xff\xff") == ConsumerSubscription(1, ("t",))
 
 
-def test_a_newer_version_reads_as_the_newest_known_and_keeps_its_number():
+def test_a_newer_version_is_read_as_the_newest_known_one_and_keeps_its_number():
     newer = b"\0\x09" + encode_subscription(FULL)[2:] + b"whatever comes then"
     assert decode_subscription(newer) == ConsumerSubscription(
         9, FULL.topics, b"data", FULL.owned_partitions, 12, "rack-1"
@@ -38,14 +38,14 @@ def test_bytes_after_the_last_field_are_ignored(version):
     assert decode_subscription(encode_subscription(ConsumerSubscription(0, ("t",))) + b"more").topics == ("t",)
 
 
-def test_owned_partitions_come_out_sorted_and_each_once():
+def test_owned_partitions_are_sorted_without_duplicates():
     twice = b"\0\1\0\0\0\0\xff\xff\xff\xff" + b"\0\0\0\3"
     twice += b"\0\1b\0\0\0\2\0\0\0\5\0\0\0\2" + b"\0\1a\0\0\0\0" + b"\0\1b\0\0\0\1\0\0\0\2"
     assert decode_subscription(twice).owned_partitions == {"b": (2, 5)}
 
 
 @pytest.mark.parametrize("cut", range(len(encode_subscription(FULL))))
-def test_a_subscription_that_is_cut_off_is_refused_except_between_appended_fields(cut):
+def test_a_truncated_subscription_is_refused_except_between_appended_fields(cut):
     data = encode_subscription(FULL)
     ends = {len(encode_subscription(replace(FULL, version=version))) for version in (0, 1, 2)}
     if cut in ends:
@@ -56,13 +56,13 @@ def test_a_subscription_that_is_cut_off_is_refused_except_between_appended_field
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\xff\xff\0\0\0\0\xff\xff\xff\xff", b"\0\0\x7f\xff\xff\xff"])
-def test_what_is_no_message_is_refused(data):
+def test_other_bytes_are_refused_as_subscription(data):
     for decode in (decode_subscription, decode_assignment):
         with pytest.raises(DecodeError):
             decode(data)
 
 
-def test_what_does_not_fit_is_not_written():
+def test_values_out_of_range_are_not_written():
     with pytest.raises(InvalidInputError, match="version"):
         encode_subscription(ConsumerSubscription(4, ()))
     with pytest.raises(InvalidInputError, match=r"owned_partitions\.partitions"):
@@ -71,13 +71,13 @@ def test_what_does_not_fit_is_not_written():
         encode_subscription(ConsumerSubscription(0, ("x" * 32_768,)))
 
 
-def test_a_topic_that_is_named_again_and_again_is_one_topic():
+def test_a_repeated_topic_counts_once():
     rows = [{"topic": "t", "partitions": (number, number + 1)} for number in range(100_000)]
     assert from_rows([*rows, {"topic": "a", "partitions": ()}]) == {"t": tuple(range(100_001))}
 
 
-def test_numbers_that_no_partition_has_are_left_out():
-    """Otherwise one member's text would be in events that cannot be decoded again."""
+def test_impossible_partition_numbers_are_omitted():
+    """Otherwise one member's numbers would make events undecodable."""
     claimed = {"t": (-5, 0, 999_999, 1_000_000), "u": (-1,), "v": (2**31 - 1,)}
     assignment = decode_assignment(encode_assignment(ConsumerAssignment(3, claimed)))
     assert assignment.partitions == {"t": (0, 999_999)}

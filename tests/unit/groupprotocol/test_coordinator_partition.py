@@ -24,18 +24,18 @@ INT_MAX = 2**31
         ("\N{GRINNING FACE}", 1_772_899),
     ],
 )
-def test_it_is_the_absolute_value_of_javas_hash(group, hashed):
+def test_the_partition_is_the_absolute_value_of_javas_hash_modulo_the_count(group, hashed):
     assert offsets_partition(group, INT_MAX) == hashed
     assert offsets_partition(group, 50) == hashed % 50
 
 
-def test_half_a_character_does_no_harm():
+def test_lone_surrogates_are_hashed():
     assert 0 <= offsets_partition("\ud800", 50) < 50
 
 
 @settings(max_examples=examples())
 @given(st.text(max_size=60), st.text(max_size=20), st.integers(1, 10_000))
-def test_two_groups_have_one_coordinator_of_any_number_of_partitions(group, beginning, partitions):
+def test_two_groups_with_equal_hashes_have_one_coordinator_for_any_partition_count(group, beginning, partitions):
     name = with_the_coordinator_of(group, beginning)
     suffix = name.removeprefix(beginning)
     assert (name, suffix.isascii(), suffix.islower(), suffix.isalpha()) == (beginning + suffix, True, True, True)

@@ -79,6 +79,6 @@ OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOP
         ),
     ],
 )
-def test_numbers_that_no_partition_has_are_left_out(table, fields, fact):
+def test_impossible_partition_numbers_are_omitted(table, fields, fact):
     key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
     assert group_fact(decode_record(key, table.value.encode(0, fields))).value == fact

@@ -23,7 +23,7 @@ EMPTY = {"protocol_type": "consumer", "generation": 7, "protocol": None, "leader
 
 
 @pytest.mark.parametrize("version", range(100))
-def test_exactly_the_keys_of_commits_lie_between_the_bounds(version):
+def test_only_keys_of_commits_lie_between_the_bounds(version):
     key = version.to_bytes(2, "big") + b"\0\1g"
     assert (COMMIT_KEYS_START <= key < COMMIT_KEYS_END) == (record_kind(key) == OFFSET_COMMIT.kind)
 
@@ -50,14 +50,14 @@ def test_only_the_deletion_of_the_groups_own_record_deletes_a_group():
     assert not fact.deletes_group
 
 
-def test_what_states_no_fact_about_rebalances_has_none():
+def test_records_without_a_fact_about_rebalances_have_none():
     assert group_fact(decode_record(b"\0\x63", b"?")) is None
     assert group_fact(decode_record(CLASSIC_KEY, b"\0\x63?")) is None
     commit = OFFSET_COMMIT.key.encode(1, {"group": "orders", "topic": "t", "partition": 3})
     assert group_fact(decode_record(commit, None)) is None
 
 
-def test_the_kinds_with_facts_are_those_that_a_tombstone_has_one_for():
+def test_kinds_with_facts_have_a_fact_for_their_tombstones():
     for version, table in RECORDS.items():
         fields = {field.name: 0 if field.name == "partition" else "x" for field in table.key.fields}
         fact = group_fact(decode_record(table.key.encode(version, fields), None))

@@ -18,7 +18,7 @@ LONG, MANY = "x" * 30_000, 300
 
 
 @pytest.mark.parametrize(("length", "asked"), [(LENGTH_MAX, 1), (LENGTH_MAX + 1, 2)])
-def test_only_what_is_short_is_not_asked_again(length, asked):
+def test_only_short_names_are_cached(length, asked):
     questions = []
     read = remembered(lambda key: questions.append(key) or len(key), 10)
     assert [read(b"x" * length) for _ in range(2)] == [length] * 2
@@ -43,7 +43,7 @@ def _commits():
 
 
 @pytest.mark.parametrize("made", [_filtered, _hidden_groups, _commits])
-def test_long_names_of_groups_that_are_not_shown_are_not_kept(made):
+def test_long_names_of_hidden_groups_are_not_kept(made):
     receive = made()
     tracemalloc.start()
     try:

@@ -47,7 +47,7 @@ def test_two_bytes_of_the_key_show_the_kind(key, kind):
     assert record_kind(key) == kind
 
 
-def test_a_tombstone_names_what_it_deletes():
+def test_a_tombstone_has_the_key_that_it_deletes():
     record = decode_record(OFFSET_KEY, None)
     assert (record.tombstone, record.unknown, record.value, record.value_version) == (True, False, None, None)
     assert record.key == {"group": "orders", "topic": "t", "partition": 3}
@@ -85,7 +85,7 @@ def test_broken_bytes_are_refused_by_name(key, value, problem):
     assert str(caught.value).startswith(problem)
 
 
-def test_a_classic_group_has_its_members_with_what_they_asked_and_got():
+def test_a_classic_group_has_members_with_subscriptions_and_assignments():
     subscription = ConsumerSubscription(3, ("t",), b"u", {"t": (1,)}, 6, "r")
     assignment = ConsumerAssignment(3, {"t": (0, 1)}, b"a")
     value = group_value(4, "consumer", encode_subscription(subscription), encode_assignment(assignment))
@@ -98,7 +98,7 @@ def test_a_classic_group_has_its_members_with_what_they_asked_and_got():
     assert (member.subscription, member.assignment) == (subscription, assignment)
 
 
-def test_members_of_another_protocol_type_and_members_that_do_not_parse_have_no_subscription_and_the_group_is_good():
+def test_members_of_other_protocol_types_and_unparsable_members_have_no_subscription_and_the_group_is_valid():
     good = encode_subscription(ConsumerSubscription(0, ("t",)))
     for value in (group_value(4, "connect", good, good), group_value(4, "consumer", b"junk", b"")):
         (member,) = classic_group(decode_record(GROUP_KEY, value)).members

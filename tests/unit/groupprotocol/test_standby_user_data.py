@@ -34,12 +34,12 @@ def test_subscriptions_have_the_specified_bytes():
     assert decode_standby_subscription(SUBSCRIPTION) == SAID
 
 
-def test_an_assignment_is_as_specified_to_the_byte():
+def test_an_assignment_has_the_specified_bytes():
     assert encode_standby_assignment(ACTIVE, COPIES) == ASSIGNMENT
     assert decode_standby_assignment(ASSIGNMENT) == (ACTIVE, COPIES)
 
 
-def test_no_partition_waits_for_a_copy_of_the_first_version():
+def test_in_the_first_version_no_partition_waits_for_a_copy():
     assert decode_standby_assignment(ASSIGNMENT_1) == (ACTIVE, AssignedCopies(COPIES.standbys))
 
 
@@ -48,7 +48,7 @@ def test_a_standby_subscription_without_partitions_has_sixteen_bytes():
 
 
 @given(process=st.text(st.characters(codec="utf-8"), max_size=30), owned=partitions, standbys=partitions)
-def test_what_is_written_is_read(process, owned, standbys):
+def test_subscriptions_and_assignments_are_read_as_written(process, owned, standbys):
     said = MemberUserData({PROCESS_ID_SETTING: process}, owned, 3, standbys)
     assert decode_standby_subscription(encode_standby_subscription(said)) == said
     copies = AssignedCopies(standbys, owned)
@@ -56,7 +56,7 @@ def test_what_is_written_is_read(process, owned, standbys):
 
 
 @given(data=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"\0\1" + rest))
-def test_any_other_bytes_are_refused_and_nothing_worse(data):
+def test_any_bytes_are_read_or_refused(data):
     for decode in (decode_standby_subscription, decode_standby_assignment):
         try:
             decode(data)
@@ -65,18 +65,18 @@ def test_any_other_bytes_are_refused_and_nothing_worse(data):
 
 
 @pytest.mark.parametrize("size", range(len(SUBSCRIPTION)))
-def test_a_subscription_that_was_cut_is_refused(size):
+def test_a_truncated_standby_subscription_is_refused(size):
     with pytest.raises(DecodeError, match="StandbySubscription"):
         decode_standby_subscription(SUBSCRIPTION[:size])
 
 
 @pytest.mark.parametrize("size", range(len(ASSIGNMENT)))
-def test_an_assignment_that_was_cut_is_refused(size):
+def test_a_truncated_standby_assignment_is_refused(size):
     with pytest.raises(DecodeError, match="StandbyAssignment"):
         decode_standby_assignment(ASSIGNMENT[:size])
 
 
-def test_later_versions_may_add_fields_and_earlier_ones_there_are_not():
+def test_later_versions_may_add_fields_and_version_0_is_refused():
     assert decode_standby_subscription(b"\0\7" + SUBSCRIPTION[2:] + b"more") == SAID
     assert decode_standby_assignment(b"\0\7" + ASSIGNMENT[2:] + b"more") == (ACTIVE, COPIES)
     for version in (b"\0\0", b"\xff\xff"):
@@ -85,12 +85,12 @@ def test_later_versions_may_add_fields_and_earlier_ones_there_are_not():
 
 
 @pytest.mark.parametrize("count", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"])
-def test_a_count_that_cannot_be_is_refused_before_it_takes_memory(count):
+def test_an_impossible_count_is_refused_before_it_takes_memory(count):
     with pytest.raises(DecodeError):
         decode_standby_subscription(b"\0\1\0\0" + count + b"\0" * 20)
 
 
-def test_a_process_id_has_a_bound_both_ways():
+def test_a_process_id_is_bounded_when_read_and_written():
     encode_standby_subscription(MemberUserData({PROCESS_ID_SETTING: "x" * 255}))
     with pytest.raises(InvalidInputError, match="process_id: longer than 255 characters"):
         encode_standby_subscription(MemberUserData({PROCESS_ID_SETTING: "x" * 256}))
@@ -106,7 +106,7 @@ def test_a_process_id_has_a_bound_both_ways():
         (MemberUserData(generation=2**31), "generation"),
     ],
 )
-def test_what_does_not_fit_is_not_written(said, field):
+def test_values_out_of_range_are_not_written(said, field):
     with pytest.raises(InvalidInputError) as caught:
         encode_standby_subscription(said)
     assert caught.value.field.startswith(field)

@@ -49,7 +49,7 @@ def refused(message, data):
     return str(caught.value)
 
 
-def test_a_nullable_struct_has_a_byte_as_marker_in_a_plain_field_and_a_varint_in_a_tagged_one():
+def test_a_nullable_struct_has_a_byte_marker_in_a_plain_field_and_a_varint_marker_in_a_tagged_one():
     assert FLEXIBLE.encode(0, BARE) == b"\0\0" + b"\0\0\0\5" + b"\xff" + b"\0"
     there = FLEXIBLE.encode(
         0, {"epoch": 5, "endpoint": {"host": "a", "port": 65535}, "backup": {"host": "b", "port": 1}}
@@ -64,7 +64,7 @@ def test_a_nullable_struct_has_a_byte_as_marker_in_a_plain_field_and_a_varint_in
     }
 
 
-def test_tagged_fields_that_are_not_sent_have_their_defaults_and_defaults_are_not_sent():
+def test_absent_tagged_fields_have_their_defaults_and_defaults_are_not_sent():
     data = FLEXIBLE.encode(0, {**BARE, "seen": 0, "backup": None, "epochs": []})
     assert data.endswith(b"\xff\0")
     assert FLEXIBLE.decode(data).fields == {**BARE, "seen": 0, "backup": None, "epochs": ()}
@@ -79,14 +79,14 @@ def test_unknown_tags_are_skipped_and_counted_at_every_depth():
     assert decoded.unknown_tags == 3
 
 
-def test_unknown_tags_inside_a_tagged_struct_count_too():
+def test_unknown_tags_inside_a_tagged_struct_are_counted():
     data = b"\0\0\0\0\0\5\xff\1" + b"\1\7" + b"\1\1\0\1\1\x09\0"
     decoded = FLEXIBLE.decode(data)
     assert decoded.fields["backup"] == {"host": "", "port": 1}
     assert decoded.unknown_tags == 1
 
 
-def test_fields_are_there_from_their_first_version_to_their_last():
+def test_fields_exist_from_their_first_version_to_their_last():
     rows = [{"id": ZERO_UUID, "data": b"xy", "kinds": (1, -2)}]
     values = {"name": "n", "state": 3, "owner": "o", "rows": rows}
     assert CLASSIC.decode(CLASSIC.encode(0, values)).fields == {"name": "n", "rows": rows}
@@ -94,7 +94,7 @@ def test_fields_are_there_from_their_first_version_to_their_last():
     assert CLASSIC.decode(CLASSIC.encode(2, values)).fields == {"name": "n", "owner": "o", "rows": rows}
 
 
-def test_an_encoder_uses_defaults_and_names_what_is_wrong():
+def test_an_encoder_uses_defaults_and_names_wrong_fields():
     assert CLASSIC.decode(CLASSIC.encode(2, {"name": "n", "rows": []})).fields["owner"] == "nobody"
     row = {"id": ZERO_UUID, "data": b"", "kinds": []}
     for fields, problem in [
@@ -139,34 +139,34 @@ def test_a_known_tag_must_hold_exactly_its_field():
 
 
 @pytest.mark.parametrize("count", [b"\x7f\xff\xff\xff", b"\0\0\0\3", b"\0\xff\xff\xff"])
-def test_a_count_that_cannot_be_is_refused_before_anything_is_read(count):
+def test_an_impossible_count_is_refused_before_reading_elements(count):
     assert "a count of" in refused(CLASSIC, b"\0\0\0\0" + count + bytes(40))
 
 
 @pytest.mark.parametrize("varint", [b"\xff\xff\xff\xff\xff\1", b"\xff\xff", b""])
-def test_a_varint_ends_where_it_must(varint):
+def test_an_overlong_varint_is_refused(varint):
     assert "varint" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff" + varint)
 
 
 @pytest.mark.parametrize(("length", "varint"), [(126, b"\x7f"), (127, b"\x80\1"), (16_383, b"\x80\x80\1")])
-def test_a_long_text_has_a_varint_of_several_bytes(length, varint):
+def test_a_long_string_has_a_varint_of_several_bytes(length, varint):
     fields = {**BARE, "endpoint": {"host": "x" * length, "port": 1}}
     data = FLEXIBLE.encode(0, fields)
     assert data[7 : 7 + len(varint)] == varint
     assert FLEXIBLE.decode(data).fields["endpoint"] == fields["endpoint"]
 
 
-def test_a_tag_or_a_uuid_that_goes_on_after_the_last_byte_is_refused():
+def test_a_truncated_tag_or_uuid_is_refused():
     assert "a length of 9 bytes, 1 left" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff\1" + b"\7\x09x")
     plain = Message("Plain", Field("id", UUID), versions=range(1))
     assert "Plain v0.id: a length of 16 bytes, 15 left" in refused(plain, bytes(17))
 
 
-def test_a_claim_of_four_billion_tags_ends_with_the_bytes():
+def test_a_claim_of_four_billion_tags_ends_at_the_last_byte():
     assert "varint" in refused(FLEXIBLE, b"\0\0\0\0\0\5\xff" + b"\xff\xff\xff\xff\x0f" + b"\x09\0" * 3)
 
 
-def test_tables_that_could_be_tricked_cannot_be_written():
+def test_unsafe_tables_cannot_be_defined():
     with pytest.raises(TypeError, match="without bytes"):
         Message("Endless", Field("rows", Array(Struct())), versions=range(1))
     with pytest.raises(TypeError, match="has no tags"):
@@ -175,6 +175,6 @@ def test_tables_that_could_be_tricked_cannot_be_written():
         Field("seen", INT64, tag=0)
 
 
-def test_an_unknown_version_is_no_error_and_no_fields():
+def test_an_unknown_version_has_no_fields_and_is_no_error():
     decoded = CLASSIC.decode(b"\0\3 anything")
     assert (decoded.version, decoded.fields) == (3, None)

@@ -27,7 +27,7 @@ def priority(number):
     return MemberUserData({PRIORITY_SETTING: number})
 
 
-def test_weighted_user_data_is_as_specified_to_the_byte():
+def test_weighted_user_data_has_the_specified_bytes():
     assert encode_weighted(weighted(900, {"é": (0, 9), "t": (3,)})) == WEIGHTED
     assert decode_weighted(WEIGHTED) == weighted(900, {"t": (3,), "é": (0, 9)})
 
@@ -53,7 +53,7 @@ def test_a_member_that_owned_nothing_sends_only_its_weight():
         b"\0\0\0\1\0\0\0\1\xff\0\0\0\0",
     ],
 )
-def test_weighted_user_data_that_is_wrong_is_refused(data):
+def test_invalid_weighted_user_data_is_refused(data):
     with pytest.raises(DecodeError, match="weighted-sticky user data"):
         decode_weighted(data)
 
@@ -79,18 +79,18 @@ def test_a_priority_of_another_length_is_refused(data):
         (lambda: encode_weighted(weighted(1, {"\ud800": (1,)})), "topic"),
     ],
 )
-def test_what_does_not_fit_is_not_written(encode, field):
+def test_values_out_of_range_are_not_written(encode, field):
     with pytest.raises(InvalidInputError) as caught:
         encode()
     assert caught.value.field == field
 
 
-def test_sticky_user_data_without_topics_reads_in_both_versions():
+def test_sticky_user_data_without_topics_is_read_in_both_versions():
     assert decode_sticky(b"\0\0\0\0") == MemberUserData()
     assert decode_sticky(b"\0\0\0\0\0\0\0\5") == MemberUserData(generation=5)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xff\xff\xff", b"\0\0\0\1", b"\0\0\0\0\0", b"\0\0\0\0\0\0\0\5x"])
-def test_sticky_user_data_that_is_wrong_is_refused(data):
+def test_invalid_sticky_user_data_is_refused(data):
     with pytest.raises(DecodeError, match="sticky user data"):
         decode_sticky(data)

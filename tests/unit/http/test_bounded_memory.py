@@ -1,4 +1,4 @@
-"""What all clients of a listener together can have it keep: bodies and answers, in bytes."""
+"""The memory of bodies and responses for all clients of a listener together is bounded."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def kept(server):
 
 
 def test_bodies_of_all_connections_have_one_bound():
-    """The client that sent the fewest bytes a second has to go; a body that comes at once is taken."""
+    """The client with the fewest bytes per second is closed; a body that arrives at once is accepted."""
     head = b"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
     with serving(bodies_bytes=250 * KB) as (server, cut), ExitStack() as stack:
         slow = [connect(stack, server) for _ in range(20)]
@@ -66,7 +66,7 @@ def test_bodies_of_all_connections_have_one_bound():
         assert cut.count("room") >= 17
 
 
-def test_answers_that_nobody_takes_have_one_bound():
+def test_unread_responses_of_all_connections_have_one_bound():
     request = b"GET /page HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
     with serving(answers_bytes=3 * len(PAGE) + 10 * KB) as (server, cut), ExitStack() as stack:
         for _ in range(10):
@@ -92,7 +92,7 @@ def test_answers_that_nobody_takes_have_one_bound():
         ("events", b"POST /v1/events", b"403"),
     ],
 )
-def test_what_is_refused_by_its_head_never_waits_for_its_body(kind, line, status, length):
+def test_a_request_refused_by_its_head_does_not_wait_for_its_body(kind, line, status, length):
     app = WebApp((), Readiness()) if kind == "web" else EventsApp(lambda _events, _dropped: None, FakeClock())
     with serving(app, app.refuse, body_seconds=1e6) as (server, _), ExitStack() as stack:
         client = connect(stack, server)

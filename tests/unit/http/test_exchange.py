@@ -15,7 +15,7 @@ POST = b"POST / HTTP/1.1\r\nHost: h\r\n"
 
 
 def app(request):
-    """Answers with what it was asked."""
+    """Responds with the request's parts."""
     body = f"{request.method} {request.path}?{request.query}".encode() + request.body
     return Response("200 OK", "text/plain", body)
 
@@ -32,7 +32,7 @@ def serving(application=app):
 
 
 def talk(request, application=app):
-    """All that comes back until the server ends the connection."""
+    """Return all bytes until the server closes the connection."""
     with serving(application) as server, socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(request)
         received = b""
@@ -56,7 +56,7 @@ def test_a_connection_is_kept_open_by_the_rules_of_its_http_version(version, con
     assert (b"Keep-Alive: timeout=" in received) == (version == "1.0" and answers == 2)
 
 
-def test_an_answer_to_head_has_no_body():
+def test_a_response_to_head_has_no_body():
     received = talk(b"HEAD /h HTTP/1.1\r\nHost: h\r\n\r\n" + LAST)
     assert received.count(b"HTTP/1.1 200 OK") == 2
     assert b"HEAD /h" not in received
@@ -96,14 +96,14 @@ def test_a_chunked_body_is_refused_and_is_the_last_of_its_connection(length):
         (POST + b"Content-Length: 5\r\n\r\nhel", b"408"),
     ],
 )
-def test_what_is_refused_ends_the_connection(request_bytes, status):
+def test_a_refused_request_ends_the_connection(request_bytes, status):
     received = talk(request_bytes)
     assert received.split(b" ")[1] == status
     assert received.count(b"HTTP/1.1 ") == 1
     assert len(received) < 500
 
 
-def test_an_application_that_fails_leaves_the_connection_whole(caplog):
+def test_a_failing_application_leaves_the_connection_usable(caplog):
     def broken(request):
         if request.path != "/last":
             raise RuntimeError("oh no")
@@ -115,14 +115,14 @@ def test_an_application_that_fails_leaves_the_connection_whole(caplog):
     assert "/a b failed" in caplog.text
 
 
-def test_large_answers_are_sent_in_chunks_of_one_size():
+def test_large_responses_are_sent_in_pieces_of_one_size():
     pieces = [b"a" * 10, b"b" * (3 * CHUNK_BYTES), b"", b"c" * 5]
     sent = list(chunks(pieces))
     assert b"".join(sent) == b"".join(pieces)
     assert [len(chunk) for chunk in sent] == [CHUNK_BYTES] * 3 + [15]
 
 
-def test_a_header_that_is_sent_twice_is_joined():
+def test_repeated_headers_are_joined():
     def headers(request):
         return Response("200 OK", "text/plain", request.headers["x-y"].encode())
 

@@ -46,7 +46,7 @@ def fetch(server, path, data=None):
 
 
 def talk(server, request):
-    """Send bytes, and all that comes back until the server closes."""
+    """Send bytes; return all bytes until the server closes the connection."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
         connection.sendall(request)
         received = b""
@@ -74,7 +74,7 @@ def test_events_travel_from_a_client_to_the_sink():
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_refused_body_is_not_taken_for_the_next_request(chunked):
+def test_a_refused_body_is_not_parsed_as_the_next_request(chunked):
     accepted = []
     app = EventsApp(lambda events, dropped: accepted.append((events, dropped)), FakeClock())
     smuggled = f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".encode()
@@ -100,7 +100,7 @@ def test_a_refused_body_is_not_taken_for_the_next_request(chunked):
         (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1_0\r\n\r\n", b"400"),
     ],
 )
-def test_what_is_too_large_or_no_http_is_refused(request_bytes, status):
+def test_too_large_requests_and_other_protocols_are_refused(request_bytes, status):
     with serving(web(), body_bytes_max=1024) as server:
         assert talk(server, request_bytes).split(b" ")[1] == status
         assert fetch(server, "/metrics")[0] == 200
@@ -112,7 +112,7 @@ def test_a_client_that_sends_nothing_is_answered_with_408():
         assert fetch(server, "/metrics")[0] == 200
 
 
-def test_a_trickling_client_holds_a_thread_for_no_longer_than_a_request_may_take():
+def test_a_trickling_client_blocks_a_thread_no_longer_than_the_request_timeout():
     done = threading.Event()
 
     def trickle(connection):
@@ -142,7 +142,7 @@ def test_a_port_in_use_is_an_error_that_names_it():
         second.stop()
 
 
-def test_stop_frees_the_port_and_may_come_twice():
+def test_stop_frees_the_port_and_may_be_called_twice():
     with serving(web()) as server:
         port = server.port
         server.stop()
@@ -150,7 +150,7 @@ def test_stop_frees_the_port_and_may_come_twice():
             socket.create_connection(("127.0.0.1", port), timeout=1)
 
 
-def test_a_connection_serves_scrape_after_scrape():
+def test_a_connection_serves_several_scrapes():
     with serving(web()) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         for _ in range(3):
@@ -159,7 +159,7 @@ def test_a_connection_serves_scrape_after_scrape():
         connection.close()
 
 
-def test_an_application_that_fails_answers_500_and_is_logged_not_printed(capfd, caplog):
+def test_a_failing_application_answers_500_and_is_logged_not_printed(capfd, caplog):
     def broken(_request):
         raise RuntimeError("oh no")
 
@@ -169,7 +169,7 @@ def test_an_application_that_fails_answers_500_and_is_logged_not_printed(capfd, 
     assert "oh no" in caplog.text
 
 
-def test_the_port_is_known_when_connections_are_taken_and_not_before():
+def test_the_port_is_known_once_connections_are_accepted():
     server = HttpServer("127.0.0.1", 0, web())
     assert server.port == 0
     server.start()

@@ -21,7 +21,7 @@ def both():
 
 
 @pytest.mark.parametrize("host", ["[::1]", "127.0.0.1"])
-def test_what_listens_for_ipv6_takes_ipv4_as_well(both, host):
+def test_an_ipv6_listener_also_accepts_ipv4(both, host):
     straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with straight.open(f"http://{host}:{both.port}/healthz", timeout=10) as answer:
         assert answer.status == 200

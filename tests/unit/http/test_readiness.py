@@ -7,7 +7,7 @@ def test_a_part_is_not_ready_before_it_reports_ready():
     assert not readiness.is_ready
 
 
-def test_ready_means_every_part():
+def test_a_process_is_ready_if_every_part_is():
     readiness = Readiness(["kafka", "publisher"])
     readiness.ready("kafka")
     assert not readiness.is_ready
@@ -30,7 +30,7 @@ def test_a_reason_is_one_bounded_line_and_never_empty():
     assert not readiness.is_ready
 
 
-def test_a_degraded_process_is_ready_and_names_what_is_missing():
+def test_a_degraded_process_is_ready_and_names_its_missing_data():
     readiness = Readiness()
     readiness.degraded({"b": "no\n right", "a": None})
     assert readiness.is_ready

@@ -15,7 +15,7 @@ from support.kafka.certificates import Authority, needs_openssl
 
 
 @pytest.mark.parametrize("error", [InvalidInputError("token", "is empty"), PermissionError(13, "no"), ValueError("?")])
-def test_whatever_is_wrong_with_a_changed_file_the_former_contents_stay_and_it_is_logged_once(tmp_path, caplog, error):
+def test_an_invalid_changed_file_keeps_its_former_content_and_is_logged_once(tmp_path, caplog, error):
     file, clock = tmp_path / "secret", FakeClock()
     file.write_text("one")
 
@@ -37,7 +37,7 @@ def test_whatever_is_wrong_with_a_changed_file_the_former_contents_stay_and_it_i
         assert look() == "two"
 
 
-def test_a_file_that_vanished_leaves_what_it_held(tmp_path, caplog):
+def test_a_deleted_file_keeps_its_former_content(tmp_path, caplog):
     file, clock = tmp_path / "secret", FakeClock()
     file.write_text("one")
     reloaded = Reloaded([str(file)], file.read_text, clock)
@@ -77,8 +77,8 @@ def pem(tmp_path_factory):
 @needs_openssl
 @pytest.mark.parametrize("made", [_secret, _pair, _authority, _certificate])
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link to a fifo"])
-def test_what_is_no_regular_file_any_more_is_not_waited_for(tmp_path, caplog, pem, made, kind):
-    """A FIFO without a writer would keep every request waiting, and the process from ending."""
+def test_a_path_that_is_no_longer_a_regular_file_does_not_block(tmp_path, caplog, pem, made, kind):
+    """A FIFO without a writer would block every request, and the end of the process."""
     path, clock = tmp_path / "file", FakeClock()
     path.write_text("t" * 20 if made is _secret else pem)
     get = made(path, clock)

@@ -80,7 +80,7 @@ def test_older_versions_than_tls_1_2_are_refused(authority, certificate):
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
 
 
-def test_with_a_ca_of_clients_only_they_are_served(authority, certificate, tmp_path):
+def test_with_a_client_ca_only_its_clients_are_served(authority, certificate, tmp_path):
     other = Authority(tmp_path / "other")
     with serving(files(certificate, authority)) as server:
         assert get(server, client(authority, authority.issue("scraper"))) == b"/"
@@ -178,7 +178,7 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         ({"cert_file": __file__}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
     ],
 )
-def test_what_cannot_be_used_is_named(certificate, change, field, problem):
+def test_unusable_tls_files_are_named(certificate, change, field, problem):
     with pytest.raises(InvalidInputError, match=rf"^{field}: .*{problem}"):
         ServerTls(replace(files(certificate), **change), FakeClock())
 
@@ -189,13 +189,13 @@ def test_a_key_of_another_certificate_is_named(authority, certificate):
         ServerTls(TlsFiles(str(certificate.chain), str(other.key), prefix="events_tls_"), FakeClock())
 
 
-def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(certificate):
+def test_an_encrypted_key_is_refused_without_a_prompt(certificate):
     with pytest.raises(InvalidInputError, match="unencrypted"):
         ServerTls(TlsFiles(str(certificate.chain), str(locked(certificate).key)), FakeClock())
 
 
 @pytest.mark.parametrize("mutual", [False, True])
-def test_dates_are_reported_in_the_log_and_stop_nothing(authority, caplog, mutual):
+def test_expired_and_expiring_certificates_are_logged_and_used(authority, caplog, mutual):
     clients = authority if mutual else None
     ServerTls(files(authority.issue("long-gone", expired=True), clients), SystemClock())
     assert "has expired" in caplog.text
@@ -206,7 +206,7 @@ def test_dates_are_reported_in_the_log_and_stop_nothing(authority, caplog, mutua
     assert caplog.text == ""
 
 
-def test_threads_of_a_stopped_listener_are_gone(certificate):
+def test_a_stopped_listener_has_no_threads(certificate):
     with serving(files(certificate)) as server:
         port = server.port
     assert not [each for each in threading.enumerate() if each.name.startswith(f"http-{port}")]

@@ -1,4 +1,4 @@
-"""A listener with clients that are slow on purpose: others are served, and no resources leak."""
+"""A listener with deliberately slow clients serves the others and leaks no resources."""
 
 import socket
 import threading
@@ -56,7 +56,7 @@ def answer(server, seconds=10):
 
 @contextmanager
 def busy(**limits):
-    """A server with a worker whose application does not come back until the end."""
+    """A server with a worker whose application does not return before the end."""
     entered, over = threading.Event(), threading.Event()
 
     def computes(request):
@@ -83,7 +83,7 @@ def connect(server):
 
 
 def rest(connection):
-    """All that comes until the server ends it."""
+    """Return all bytes until the server closes the connection."""
     received = bytearray()
     with suppress(ConnectionResetError):
         while piece := connection.recv(65_536):
@@ -100,7 +100,7 @@ def test_clients_that_send_nothing_do_not_delay_others(said):
             assert answer(server) == b"ok"
 
 
-def test_trickling_clients_hold_no_worker():
+def test_trickling_clients_block_no_worker():
     done = threading.Event()
 
     def trickle(connections):
@@ -143,14 +143,14 @@ def test_beyond_the_limit_the_longest_idle_connection_is_closed():
 
 
 @pytest.mark.parametrize("bounds", [{"connections": 1}, {"requests": 1}])
-def test_when_all_are_being_answered_a_new_request_is_refused(bounds):
+def test_a_new_request_is_refused_if_all_connections_are_being_answered(bounds):
     with busy(workers=1, **bounds) as server, connect(server) as refused:
         refused.sendall(HEAD + b"\r\n")
         assert rest(refused).startswith(b"HTTP/1.1 503 ")
     assert COUNTED == ["refused"]
 
 
-def test_slow_readers_hold_no_worker_and_get_the_rest_of_their_answers():
+def test_slow_readers_block_no_worker_and_get_their_complete_responses():
     with serving(workers=1, answers_bytes=3 * len(LARGE)) as server, ExitStack() as stack:
         slow = [stack.enter_context(connect(server)) for _ in range(2)]
         for each in slow:
@@ -161,7 +161,7 @@ def test_slow_readers_hold_no_worker_and_get_the_rest_of_their_answers():
     assert COUNTED == []
 
 
-def test_what_is_urgent_waits_for_no_slow_reader():
+def test_urgent_requests_wait_for_no_slow_reader():
     with serving(urgent=("/",), workers=1) as server, connect(server) as slow, connect(server) as waiting:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
         assert slow.recv(1)
@@ -170,7 +170,7 @@ def test_what_is_urgent_waits_for_no_slow_reader():
         assert COUNTED == []
 
 
-def test_one_answer_may_be_larger_than_the_bound_of_all():
+def test_one_response_may_exceed_the_shared_bound():
     with serving(workers=1, answers_bytes=1_000) as server, connect(server) as slow:
         slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         head, _, body = rest(slow).partition(b"\r\n\r\n")
@@ -184,7 +184,7 @@ def test_a_slow_body_is_cut_at_the_deadline():
     assert COUNTED == ["slow_body"]
 
 
-def test_a_connection_that_idles_between_requests_is_closed_without_an_answer():
+def test_an_idle_connection_is_closed_without_a_response():
     with serving(idle_seconds=0.2) as server, connect(server) as idle:
         idle.sendall(HEAD + b"\r\n")
         received = rest(idle)
@@ -192,13 +192,13 @@ def test_a_connection_that_idles_between_requests_is_closed_without_an_answer():
         assert received.endswith(b"ok")
 
 
-def test_requests_sent_at_once_are_answered_in_order():
+def test_pipelined_requests_are_answered_in_order():
     with serving() as server, connect(server) as eager:
         eager.sendall(3 * (HEAD + b"\r\n") + HEAD + b"Connection: close\r\n\r\n")
         assert rest(eager).count(b"HTTP/1.1 200 OK") == 4
 
 
-def test_stop_ends_all_within_its_bound():
+def test_stop_ends_all_connections_within_its_bound():
     with ExitStack() as stack:
         with serving(head_seconds=60) as server:
             slow = [stack.enter_context(connect(server)) for _ in range(20)]
@@ -209,7 +209,7 @@ def test_stop_ends_all_within_its_bound():
 
 
 def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
-    """The request arrives when `stop` already waits for the thread that waits for connections."""
+    """The request arrives while `stop` waits for the accepting thread."""
     stopping, wait = threading.Event(), threading.Condition.wait
     polling, poll = threading.Event(), OpenConnections.poll
 
@@ -221,7 +221,7 @@ def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
     def poll_once_stopping(connections, *seconds):
         polling.set()
         stopping.wait()
-        if seconds:  # `finish`, when no thread waits any more
+        if seconds:  # `finish`, when no thread is waiting
             poll(connections, *seconds)
         while not (connections.ready or seconds):
             poll(connections)
@@ -239,7 +239,7 @@ def test_stop_ends_while_a_request_is_passed_on(monkeypatch):
         assert not stop.is_alive()
 
 
-def test_bytes_of_a_connection_that_was_just_closed_are_ignored():
+def test_bytes_of_a_closed_connection_are_ignored():
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         never = threading.Event()
@@ -263,6 +263,6 @@ def test_stop_waits_no_longer_than_its_bound_for_a_worker_that_hangs(monkeypatch
     monkeypatch.setattr("rebalance_agent.http.server.STOP_SECONDS", 0.3)
     with busy(workers=1, urgent=urgent) as server:
         port = server.port
-        server.stop()  # the application has not come back
+        server.stop()  # the application has not returned
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), timeout=10)

@@ -13,7 +13,7 @@ def test_a_burst_passes_and_then_the_rate():
     assert bucket.take(5) == 0
 
 
-def test_a_refusal_takes_nothing():
+def test_a_refusal_takes_no_tokens():
     bucket = TokenBucket(rate=1, burst=10, clock=FakeClock())
     assert bucket.take(11) == 1
     assert bucket.take(10) == 0

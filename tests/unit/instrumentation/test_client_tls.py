@@ -12,7 +12,7 @@ from support.kafka.certificates import Authority, locked, needs_openssl
     [("/no/such", "cannot read /no/such: No such"), (__file__, "expected PEM"), ("/dev/null", "it is no regular file")],
 )
 @pytest.mark.parametrize("files", [("ca",), ("ca", "certificate")])
-def test_a_file_that_cannot_be_used_is_called_as_its_user_calls_it(files, path, problem):
+def test_an_unusable_file_is_named_by_its_setting(files, path, problem):
     named = [(name, path if name == files[-1] else None) for name in files]
     with pytest.raises(InvalidInputError, match=rf"^{files[-1]}: .*{problem}"):
         client_context(*named)
@@ -24,14 +24,14 @@ def test_a_key_without_its_certificate_is_refused():
 
 
 @needs_openssl
-def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(tmp_path):
+def test_an_encrypted_key_is_refused_without_a_prompt(tmp_path):
     certificate = locked(Authority(tmp_path).issue("client"))
     with pytest.raises(InvalidInputError, match=r"^--cert: "):
         client_context(("--ca", None), ("--cert", str(certificate.chain)), ("--key", str(certificate.key)))
 
 
 @needs_openssl
-def test_files_that_can_be_used_are(tmp_path):
+def test_valid_files_are_used(tmp_path):
     authority = Authority(tmp_path)
     certificate = authority.issue("client")
     chain = str(authority.certificate.chain)

@@ -20,7 +20,7 @@ def test_the_default_is_the_sidecars_own_address():
     assert Endpoint.of(environ={}).url == DEFAULT_URL == "http://127.0.0.1:29309/v1/events"
 
 
-def test_the_argument_goes_before_the_environment_before_the_default():
+def test_the_argument_overrides_the_environment_which_overrides_the_default():
     environ = {"REBALANCE_AGENT_EVENTS_URL": "http://localhost:1/x", "REBALANCE_AGENT_EVENTS_TOKEN": "secret"}
     assert Endpoint.of(environ=environ) == Endpoint("localhost", 1, "/x", "secret")
     assert Endpoint.of("http://[::1]:2", "other", environ) == Endpoint("::1", 2, "/v1/events", "other")
@@ -37,13 +37,13 @@ def test_an_empty_url_turns_events_off(environ):
      "http://x/\r\nA: b", "http://x/é", "http://[::1", "http://x/?a=b", "http://" + "x" * 5000,
      "http://a..b/", "http://" + "x" * 64],
 )  # fmt: skip
-def test_a_url_that_is_none_is_refused_by_the_name_of_its_variable(url):
+def test_an_invalid_url_is_refused_with_the_name_of_its_variable(url):
     with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_EVENTS_URL: "):
         Endpoint.of(url, environ={})
 
 
 @pytest.mark.parametrize("token", ["a\r\nEvil: 1", "ü", "a b", "x" * 5000])
-def test_a_token_that_is_no_header_is_refused_without_being_shown(token):
+def test_an_invalid_token_is_refused_without_being_shown(token):
     with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_EVENTS_TOKEN: ") as refused:
         Endpoint.of(token=token, environ={})
     assert token not in str(refused.value)
@@ -68,7 +68,7 @@ def test_a_post_is_ndjson_with_token_and_dropped_count_and_no_proxy(monkeypatch)
      (301, PostStatus.REFUSED), (413, PostStatus.REFUSED), (429, PostStatus.FAILED), (500, PostStatus.FAILED),
      (503, PostStatus.FAILED)],
 )  # fmt: skip
-def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
+def test_statuses_mean_accepted_refused_or_retry(status, outcome):
     with Sidecar(status) as sidecar:
         assert Endpoint.of(sidecar.url).post(BATCH).outcome is outcome
 
@@ -79,7 +79,7 @@ def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
      b"HTTP/\x1b[2J 503 x\r\n",
      b"HTTP/1.1 500 x\r\nContent-Length: 99\r\n\r\nshort", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n"],
 )  # fmt: skip
-def test_garbage_for_an_answer_is_a_failure_and_no_exception(garbage):
+def test_an_invalid_response_is_a_failure_and_no_exception(garbage):
     with answering(garbage) as url:
         answer = Endpoint.of(url).post(BATCH)
     assert answer.outcome is PostStatus.FAILED
@@ -94,8 +94,8 @@ def test_a_refused_connection_is_a_failure_with_the_reason():
 
 
 @pytest.mark.parametrize("said", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H", b"\r\n"])
-def test_an_exchange_that_never_ends_is_cut(monkeypatch, said):
-    """Whatever comes restarts the wait for more, so the timeout of a read alone would never end it."""
+def test_an_endless_response_is_cut_off(monkeypatch, said):
+    """Each received byte restarts the read timeout, so that timeout alone would never end the exchange."""
     monkeypatch.setattr(endpoint, "DEADLINE_SECONDS", 0.3)
     cut = threading.Event()
 

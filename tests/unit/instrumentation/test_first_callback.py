@@ -1,4 +1,4 @@
-"""The first callback of a process is as fast as later ones: nothing is loaded or compiled in it."""
+"""The first callback of a process is as fast as later ones: it imports and compiles nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ for thread in threading.enumerate():
         thread.join()
 print(json.dumps(received))
 """
-"""A whole life up to FIRST, and from there everything that any thread imports, compiles or opens."""
+"""The whole life of a consumer; from FIRST on, it prints everything that any thread imports, compiles or opens."""
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ print(json.dumps(received))
         "with hooks.leaving(partitions): pass",
     ],
 )
-def test_nothing_is_imported_or_compiled_for_what_happens_first_nor_to_send_it(first):
+def test_the_first_callback_and_its_delivery_import_and_compile_nothing(first):
     with Sidecar() as sidecar:
         child = subprocess.run(
             [sys.executable, "-c", CONSUMER.replace("FIRST", first), sidecar.url],

@@ -14,7 +14,7 @@ from support.observer.recorded_instrumentation import RecordedInstrumentation
 
 
 class Cluster:
-    """Topics and how many partitions they have."""
+    """Cluster metadata: topics and partition counts."""
 
     def __init__(self, **topics):
         self._topics = topics
@@ -39,7 +39,7 @@ def seen():
     return RecordedInstrumentation()
 
 
-def test_an_assignor_of_any_library_is_timed_and_judged_and_its_answer_is_unchanged(seen):
+def test_an_assignor_of_any_library_is_timed_and_measured_and_its_result_is_unchanged(seen):
     inner = RangePartitionAssignor()
     members = [member("a", "t"), member("b", "t", owned=[("t", (0, 1))])]
     expected = inner.assign(Cluster(t=5), members)
@@ -50,13 +50,13 @@ def test_an_assignor_of_any_library_is_timed_and_judged_and_its_answer_is_unchan
     assert (event.quality.moved, event.error) == (2, None)
 
 
-def test_without_a_sidecar_assignments_are_not_judged(monkeypatch):
+def test_without_a_sidecar_assignments_are_not_measured(monkeypatch):
     monkeypatch.setattr(decision, "judge", lambda *_: pytest.fail("judged"))
     hooks = Instrumentation(group="g", client_id="c", events_url="")
     assert set(hooks.assignor(RangePartitionAssignor()).assign(Cluster(t=5), [member("a", "t")])) == {"a"}
 
 
-def test_the_time_is_the_assignors_own(seen):
+def test_the_measured_time_is_only_the_assignors(seen):
     class Slow(RangePartitionAssignor):
         @classmethod
         def assign(cls, cluster, members):
@@ -80,7 +80,7 @@ def test_a_failure_passes_unchanged_and_is_counted(seen):
     assert (seen.events[0].error, seen.events[0].quality) == ("KeyError: 'topic'", None)
 
 
-def test_everything_else_is_the_assignors_own(seen):
+def test_other_attributes_are_the_assignors_own(seen):
     class Own(RangePartitionAssignor):
         special = 42
 
@@ -91,10 +91,10 @@ def test_everything_else_is_the_assignors_own(seen):
     assert wrapped.metadata({"t"}).encode() == inner.metadata({"t"}).encode()
     assert copy.copy(wrapped).special == 42
     with pytest.raises(AttributeError):
-        wrapped.nothing  # noqa: B018 - asking is the test
+        wrapped.nothing  # noqa: B018 - attribute access is the test
 
 
-def test_assignments_are_passed_on(seen):
+def test_received_assignments_are_passed_on(seen):
     given = []
 
     class Keeps(RangePartitionAssignor):
@@ -105,7 +105,7 @@ def test_assignments_are_passed_on(seen):
     assert given == [("assignment", 7)]
 
 
-def test_an_answer_that_cannot_be_read_is_given_back_and_reported_without_quality(seen, caplog):
+def test_an_unreadable_result_is_returned_and_reported_without_quality(seen, caplog):
     class Odd(RangePartitionAssignor):
         def assign(self, cluster, members):
             return {"a": b"bytes"}
@@ -114,7 +114,7 @@ def test_an_answer_that_cannot_be_read_is_given_back_and_reported_without_qualit
     assert (seen.events[0].quality, seen.events[0].error) == (None, None)
 
 
-def test_an_assignment_too_large_to_judge_is_reported_without_quality(seen, monkeypatch):
+def test_a_too_large_assignment_is_reported_without_quality(seen, monkeypatch):
     monkeypatch.setattr(decision, "QUALITY_SIZE_MAX", 6)
     wrapped = seen.hooks.assignor(RangePartitionAssignor())
     wrapped.assign(Cluster(t=5), [member("a", "t")])
@@ -122,12 +122,12 @@ def test_an_assignment_too_large_to_judge_is_reported_without_quality(seen, monk
     assert [event.quality is None for event in seen.events] == [False, True]
 
 
-def test_one_generation_of_another_librarys_cooperative_assignor_is_not_judged(seen):
+def test_a_generation_of_another_librarys_cooperative_assignor_is_not_measured(seen):
     members = [member("a", "t", owned=[("t", (0, 1, 2, 3))]), member("b", "t")]
     seen.hooks.assignor(CooperativeStickyAssignor()).assign(Cluster(t=4), members)
     assert (seen.events[0].partitions, seen.events[0].quality) == (2, None)
 
 
-def test_members_that_come_as_an_iterator_reach_the_assignor(seen):
+def test_members_given_as_an_iterator_reach_the_assignor(seen):
     wrapped = seen.hooks.assignor(RangePartitionAssignor())
     assert set(wrapped.assign(Cluster(t=2), iter([member("a", "t"), member("b", "t")]))) == {"a", "b"}

@@ -4,7 +4,7 @@ from rebalance_agent.instrumentation.delivery import outbox
 from rebalance_agent.instrumentation.delivery.outbox import Outbox
 
 
-def test_what_goes_in_comes_out_in_order_one_line_each():
+def test_events_leave_the_outbox_in_order_one_line_each():
     box = Outbox()
     box.put(b"one")
     box.put(b"two")
@@ -21,7 +21,7 @@ def test_a_full_outbox_drops_the_oldest_and_counts_it(monkeypatch):
     assert (batch.body, batch.events, batch.dropped) == (b"2\n3\n", 2, 1)
 
 
-def test_the_bytes_that_wait_are_bounded(monkeypatch):
+def test_pending_bytes_are_bounded(monkeypatch):
     monkeypatch.setattr(outbox, "WAITING_BYTES_MAX", 10)
     box = Outbox()
     for line in (b"aaaa", b"bbbb", b"cccc"):
@@ -29,7 +29,7 @@ def test_the_bytes_that_wait_are_bounded(monkeypatch):
     assert (len(box), box.dropped) == (2, 1)
 
 
-def test_an_event_too_long_is_dropped_and_counted_and_the_others_stay(monkeypatch):
+def test_a_too_long_event_is_dropped_and_counted_and_others_stay(monkeypatch):
     monkeypatch.setattr(outbox, "LINE_BYTES_MAX", 3)
     box = Outbox()
     box.put(b"abc")

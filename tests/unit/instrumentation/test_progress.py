@@ -14,7 +14,7 @@ P, Q = ("t", 0), ("t", 1)
 
 
 class Consumer:
-    """Where it is in each partition."""
+    """A consumer's position in each partition."""
 
     def __init__(self):
         self.at = {P: 0, Q: 0}
@@ -29,7 +29,7 @@ class Consumer:
         self.at[partition] = last + 1
 
 
-def test_what_was_read_and_not_committed_is_consumed_again():
+def test_records_read_but_not_committed_are_consumed_again():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.reads(Q, 100, 104)
@@ -37,17 +37,17 @@ def test_what_was_read_and_not_committed_is_consumed_again():
     assert consumer.progress.given_up([P, Q]) == 6 + 5
 
 
-def test_nothing_is_when_all_is_committed():
+def test_after_a_commit_of_everything_no_record_is_consumed_again():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.progress.committed({P: 20})
     assert consumer.progress.given_up([P]) == 0
 
 
-def test_the_groups_offset_is_where_the_next_owner_begins():
+def test_the_next_owner_begins_at_the_groups_offset():
     consumer = Consumer()
     consumer.progress.fetched([P], {P: 8}, from_start=False)
-    consumer.reads(P, 10, 19)  # 8 and 9 are gone from the log
+    consumer.reads(P, 10, 19)  # offsets 8 and 9 are missing in the log
     assert consumer.progress.given_up([P]) == 12
 
 
@@ -58,7 +58,7 @@ def test_with_auto_offset_reset_latest_no_records_are_reprocessed():
     assert consumer.progress.given_up([P]) == 0
 
 
-def test_but_from_the_first_commit_on():
+def test_from_the_first_commit_on_reprocessed_records_are_counted_with_latest():
     consumer = Consumer()
     consumer.progress.fetched([P], {}, from_start=False)
     consumer.reads(P, 10, 19)
@@ -66,14 +66,14 @@ def test_but_from_the_first_commit_on():
     assert consumer.progress.given_up([P]) == 5
 
 
-def test_without_an_offset_the_next_owner_begins_from_the_start():
+def test_without_an_offset_the_next_owner_begins_at_the_start():
     consumer = Consumer()
     consumer.progress.fetched([P], {}, from_start=True)
     consumer.reads(P, 10, 19)
     assert consumer.progress.given_up([P]) == 10
 
 
-def test_a_partition_that_comes_back_where_it_was_to_is_counted_once():
+def test_a_partition_that_returns_at_the_same_offset_is_counted_once():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     assert consumer.progress.given_up([P]) == 10
@@ -82,7 +82,7 @@ def test_a_partition_that_comes_back_where_it_was_to_is_counted_once():
     assert consumer.progress.take() == 0
 
 
-def test_one_that_comes_back_farther_behind_is_counted_for_the_difference():
+def test_a_partition_that_returns_at_a_lower_offset_is_counted_for_the_difference():
     consumer = Consumer()
     consumer.progress.fetched([P], {P: 10}, from_start=True)
     consumer.reads(P, 10, 19)
@@ -93,7 +93,7 @@ def test_one_that_comes_back_farther_behind_is_counted_for_the_difference():
     assert consumer.progress.take() == 0
 
 
-def test_one_that_others_advanced_meanwhile_is_not():
+def test_a_partition_that_others_advanced_is_not_counted():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.progress.given_up([P])
@@ -110,7 +110,7 @@ def test_positions_are_saved_for_a_client_that_drops_them_early():
     assert consumer.progress.given_up([P]) == 10
 
 
-def test_seeking_back_is_the_applications_own_wish():
+def test_seeking_back_is_not_counted():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.progress.committed({P: 20})
@@ -118,7 +118,7 @@ def test_seeking_back_is_the_applications_own_wish():
     assert consumer.progress.given_up([P]) == 0
 
 
-def test_partitions_that_are_not_its_own_are_not_remembered():
+def test_partitions_of_other_members_are_not_stored():
     consumer = Consumer()
     consumer.progress.committed({("other", 7): 3})
     consumer.progress.fetched([("other", 7)], {("other", 7): 3}, from_start=True)
@@ -140,7 +140,7 @@ def test_memory_is_bounded(monkeypatch):
 
 
 class Reading(RecordedInstrumentation):
-    """A consumer that reads from 0 to 9 of what it is assigned."""
+    """A consumer that reads offsets 0 to 9 of its partitions."""
 
     def __init__(self, positions=None):
         super().__init__()
@@ -169,7 +169,7 @@ class Commits:
         self.hooks.progress.committed({P: 7})
 
 
-def test_events_say_it_and_a_commit_in_the_callback_counts():
+def test_events_contain_reprocessed_records_and_respect_commits_in_the_callback():
     reading = Reading()
     listener = reading.hooks.listener(Commits(reading.hooks))
     listener.on_partitions_assigned([Partition])
@@ -181,7 +181,7 @@ def test_events_say_it_and_a_commit_in_the_callback_counts():
     ]
 
 
-def test_the_waits_are_in_the_event_that_follows_and_in_no_other():
+def test_waits_are_only_in_the_following_event():
     reading = Reading()
     listener = reading.hooks.listener()
     reading.hooks.waited(2.5, 0.5)
@@ -197,7 +197,7 @@ def test_without_positions_no_progress_is_reported():
 
 
 @pytest.mark.parametrize("broken", [lambda _partitions: 1 / 0, lambda _partitions: {P: "?"}])
-def test_a_client_that_fails_does_not_hurt(broken, caplog):
+def test_a_failing_client_raises_nothing(broken, caplog):
     reading = Reading(broken)
     listener = reading.hooks.listener()
     listener.on_partitions_assigned([Partition])

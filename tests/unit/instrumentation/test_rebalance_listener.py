@@ -26,7 +26,7 @@ def seen():
 
 
 class Slow:
-    """A user's listener that takes 1.5 s by the fake clock, and notes what it was given."""
+    """A user's listener that takes 1.5 s of the fake clock and records its arguments."""
 
     def __init__(self, clock, error=None):
         self.clock, self.error, self.given = clock, error, []
@@ -66,7 +66,7 @@ def test_a_callback_becomes_an_event_with_its_times_partitions_and_membership(se
 
 @pytest.mark.parametrize("callback", CALLBACKS)
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt(), StopIteration(3)])
-def test_the_users_exception_passes_unchanged_and_is_noted(seen, callback, error):
+def test_the_users_exception_is_raised_unchanged_and_reported(seen, callback, error):
     with pytest.raises(type(error)) as raised:
         getattr(seen.hooks.listener(Slow(seen.clock, error)), callback)(SOME)
     assert raised.value is error
@@ -76,7 +76,7 @@ def test_the_users_exception_passes_unchanged_and_is_noted(seen, callback, error
     assert event.error.startswith(type(error).__name__)
 
 
-def test_an_error_whose_text_cannot_be_had_or_is_endless_is_still_noted(seen):
+def test_an_error_without_a_text_or_with_an_endless_one_is_reported(seen):
     class NastyError(Exception):
         def __str__(self):
             raise RuntimeError("no text")
@@ -88,7 +88,7 @@ def test_an_error_whose_text_cannot_be_had_or_is_endless_is_still_noted(seen):
     assert [len(event.error) for event in seen.events] == [len("NastyError"), 1_000]
 
 
-def test_without_a_listener_of_the_users_the_callbacks_are_reported_all_the_same(seen):
+def test_without_a_users_listener_callbacks_are_reported(seen):
     listener = seen.hooks.listener()
     for callback in CALLBACKS:
         getattr(listener, callback)(SOME)
@@ -113,10 +113,10 @@ def test_an_empty_callback_is_an_event_only_for_an_eager_member_that_gets_nothin
     for callback in CALLBACKS:
         getattr(listener, callback)(set())
     assert [f"on_partitions_{event.callback}" for event in seen.events] == reported
-    assert len(users.given) == 3  # the user's listener hears everything
+    assert len(users.given) == 3  # the user's listener is called for every callback
 
 
-def test_what_is_lost_was_owned_in_the_last_generation_the_member_was_in(seen):
+def test_lost_partitions_belong_to_the_members_last_generation(seen):
     listener = seen.hooks.listener()
     listener.on_partitions_assigned(SOME)
     seen.now = Membership()
@@ -133,7 +133,7 @@ def test_a_callback_belongs_to_the_generation_at_its_entry(seen):
     assert seen.events[0].generation == 7
 
 
-def test_a_clock_that_is_set_back_does_not_make_a_callback_negative(seen):
+def test_after_a_backward_clock_step_no_callback_has_a_negative_duration(seen):
     class SetBack:
         def on_partitions_revoked(self, revoked):
             seen.clock.advance(300)
@@ -143,7 +143,7 @@ def test_a_clock_that_is_set_back_does_not_make_a_callback_negative(seen):
     assert seen.events[0].timestamp_ms - seen.events[0].started_ms == 300
 
 
-def test_partitions_that_the_listener_takes_out_of_the_set_are_reported_all_the_same(seen):
+def test_partitions_that_the_listener_removes_from_the_set_are_reported(seen):
     class Empties:
         def on_partitions_revoked(self, revoked):
             revoked.clear()
@@ -166,7 +166,7 @@ def test_an_error_of_the_client_about_its_membership_raises_nothing(caplog):
     assert len(seen.events) == 1
 
 
-def test_partitions_of_a_shape_we_do_not_know_reach_the_listener_and_no_further(seen, caplog):
+def test_partitions_of_an_unknown_type_reach_only_the_listener(seen, caplog):
     users = Slow(seen.clock)
     assert seen.hooks.listener(users).on_partitions_revoked(["t-0"]) == "revoked"
     assert seen.events == []
@@ -193,7 +193,7 @@ def test_an_async_listener_is_awaited_and_timed_to_its_end(seen):
     assert seen.events[1].error == "ValueError: mine"
 
 
-def test_leaving_is_reported_after_it_was_done_with_what_went_without_a_callback(seen):
+def test_a_leave_is_reported_afterwards_with_partitions_revoked_without_a_callback(seen):
     with seen.hooks.leaving(SOME):
         seen.clock.advance(40)
         seen.now = Membership()
@@ -212,7 +212,7 @@ def test_a_consumer_without_a_generation_reports_no_leave(seen):
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense"])
-def test_a_wrong_address_is_logged_in_one_line_and_the_consumer_works(url, caplog):
+def test_an_invalid_address_is_logged_in_one_line_and_the_consumer_works(url, caplog):
     hooks = Instrumentation(group="g", client_id="c", membership=lambda: JOINED, events_url=url)
     hooks.listener().on_partitions_revoked(SOME)
     (record,) = caplog.records

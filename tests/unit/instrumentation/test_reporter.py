@@ -21,7 +21,7 @@ from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
 AGENT = Path(rebalance_agent.__file__).parents[1]
 FOREVER = 60.0
-"""Seconds after which a wait is a failure; nothing here takes that long."""
+"""Seconds after which a wait fails; far more than any step takes."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def reporter_to(url):
 
 
 def idle(a_reporter):
-    """Wait until its thread has sent or given up everything, without asking it to hurry."""
+    """Wait until its thread has sent or dropped everything, without a flush."""
     thread = a_reporter._thread
     if thread is not None:
         thread.join(FOREVER)
@@ -70,7 +70,7 @@ def test_events_arrive_in_order_with_the_process_and_consecutive_numbers():
     assert max(body.count(b"\n") for body in sidecar.bodies) <= outbox.BATCH_EVENTS_MAX
 
 
-def test_there_is_a_thread_only_while_there_is_something_to_send():
+def test_the_thread_exists_only_while_events_are_pending():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         assert sending._thread is None
@@ -82,7 +82,7 @@ def test_there_is_a_thread_only_while_there_is_something_to_send():
         idle(sending)
 
 
-def test_callbacks_that_follow_each_other_at_once_go_together_and_the_end_of_the_process_waits_for_no_more(monkeypatch):
+def test_callbacks_in_quick_succession_are_one_batch_and_the_end_of_the_process_does_not_wait_for_more(monkeypatch):
     monkeypatch.setattr(reporter, "LINGER_SECONDS", FOREVER)
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
@@ -105,7 +105,7 @@ def test_a_reporter_without_events_sends_heartbeats_until_its_consumer_leaves():
         sending = reporter_to(sidecar.url)
         sending.beat()
         idle(sending)
-        assert beats(sidecar) == []  # of whom nobody has heard, nobody need hear that it lives
+        assert beats(sidecar) == []  # a reporter that never sent an event needs no heartbeat
         sending.emit(happened)
         idle(sending)
         sending.beat()
@@ -119,7 +119,7 @@ def test_a_reporter_without_events_sends_heartbeats_until_its_consumer_leaves():
         assert len(beats(sidecar)) == 1
 
 
-def test_a_beat_that_fails_is_not_repeated_and_loses_nothing(no_delay):
+def test_a_failed_heartbeat_is_not_repeated_and_loses_no_event(no_delay):
     with absent() as url:
         sending = reporter_to(url)
         sending._lives = True
@@ -128,7 +128,7 @@ def test_a_beat_that_fails_is_not_repeated_and_loses_nothing(no_delay):
         assert (sending.dropped, sending.waiting) == (0, 0)
 
 
-def test_the_pulse_beats_again_and_again_whatever_a_beat_does():
+def test_heartbeats_continue_after_exceptions():
     failing = 3
     beats = []
     last = threading.Event()
@@ -137,7 +137,7 @@ def test_the_pulse_beats_again_and_again_whatever_a_beat_does():
         beats.append(len(beats))
         if len(beats) <= failing:
             raise RuntimeError("not this time")
-        pulse._period_seconds = FOREVER  # nothing is logged beside the tests that come after this one
+        pulse._period_seconds = FOREVER  # nothing is logged during later tests
         last.set()
 
     pulse = Heartbeat(beat, period_seconds=0.001)
@@ -155,7 +155,7 @@ def test_a_sidecar_that_does_not_answer_delays_no_consumer_and_the_queue_is_boun
     with SilentSidecar() as silent:
         sending = reporter_to(silent.url)
         sending.emit(happened)
-        assert silent.accepted.wait(FOREVER)  # the first batch, one event, is on its way and stays there
+        assert silent.accepted.wait(FOREVER)  # the first batch, one event, is in flight and is never answered
         for _ in range(1_000):
             sending.emit(happened)
         assert sending.waiting == 50
@@ -164,7 +164,7 @@ def test_a_sidecar_that_does_not_answer_delays_no_consumer_and_the_queue_is_boun
     idle(sending)
 
 
-def test_an_absent_sidecar_costs_the_events_and_nothing_else(no_delay):
+def test_an_absent_sidecar_loses_only_the_events(no_delay):
     with absent() as url:
         sending = reporter_to(url)
         sending.emit(happened)
@@ -173,7 +173,7 @@ def test_an_absent_sidecar_costs_the_events_and_nothing_else(no_delay):
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_what_failed_is_sent_again_byte_for_byte(no_delay, status):
+def test_a_failed_batch_is_repeated_byte_for_byte(no_delay, status):
     with Sidecar(status, status) as sidecar:
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
@@ -184,7 +184,7 @@ def test_what_failed_is_sent_again_byte_for_byte(no_delay, status):
     assert sending.dropped == 0
 
 
-def test_trying_again_has_an_end_and_the_loss_is_reported_with_the_next_batch_once(no_delay):
+def test_retries_are_bounded_and_the_loss_is_reported_once_with_the_next_batch(no_delay):
     with Sidecar(*[500] * (RETRIES_MAX + 1)) as sidecar:
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
@@ -198,7 +198,7 @@ def test_trying_again_has_an_end_and_the_loss_is_reported_with_the_next_batch_on
     assert sending.dropped == 0
 
 
-def test_a_refused_batch_is_not_sent_again_and_counts_as_dropped(no_delay):
+def test_a_refused_batch_is_not_repeated_and_counts_as_dropped(no_delay):
     with Sidecar(400) as sidecar:
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
@@ -210,7 +210,7 @@ def test_a_refused_batch_is_not_sent_again_and_counts_as_dropped(no_delay):
     assert sidecar.headers[1]["x-rebalance-agent-dropped"] == "1"
 
 
-def test_garbage_for_answers_is_a_loss_like_any_other(no_delay):
+def test_invalid_responses_are_losses(no_delay):
     with answering(b"\xff\xfenonsense\r\n\r\n") as url:
         sending = reporter_to(url)
         sending.emit(happened)
@@ -218,7 +218,7 @@ def test_garbage_for_answers_is_a_loss_like_any_other(no_delay):
     assert sending.dropped == 1
 
 
-def test_an_event_that_cannot_be_made_is_counted_and_not_raised(caplog):
+def test_an_event_that_cannot_be_encoded_is_counted_and_not_raised(caplog):
     def broken(process, sequence):
         raise ValueError("bad")
 
@@ -231,20 +231,20 @@ def test_an_event_that_cannot_be_made_is_counted_and_not_raised(caplog):
     assert "the consumer is not affected" in caplog.text
 
 
-def test_a_thread_that_cannot_start_is_not_raised_and_the_event_goes_with_the_next(monkeypatch, caplog):
+def test_a_thread_that_cannot_start_raises_nothing_and_its_event_is_sent_with_the_next(monkeypatch, caplog):
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", lambda _thread: (_ for _ in ()).throw(RuntimeError("no threads")))
             sending.emit(happened)
         assert sending.waiting == 1
-        assert sending.finish(0.0), "the end of the process must not wait for, or fail at, a thread that never ran"
+        assert sending.finish(0.0), "the end of the process must neither wait for nor fail at a thread that never ran"
         sending.emit(happened)
         assert sidecar.wait_for(lambda taken: [event["sequence"] for event in taken] == [1, 2])
         idle(sending)
 
 
-def test_a_reporter_without_an_endpoint_makes_no_events():
+def test_a_reporter_without_an_endpoint_builds_no_events():
     Reporter(None).emit(lambda *_: pytest.fail("made an event for nobody"))
 
 
@@ -259,13 +259,13 @@ def test_delays_grow_to_a_bound_and_jitter_keeps_at_least_half():
 def test_closing_the_consumer_while_an_event_is_emitted_does_not_block():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
-        with sending._lock:  # as a signal handler that interrupts `emit` where it holds the lock
+        with sending._lock:  # as a signal handler that interrupts `emit` while it holds the lock
             sending.emit(happened)
         assert sidecar.wait_for(lambda taken: len(taken) == 1)
         idle(sending)
 
 
-def test_trouble_is_logged_once_and_so_is_its_end(no_delay, caplog):
+def test_a_failure_and_its_end_are_logged_once(no_delay, caplog):
     caplog.set_level("INFO", "rebalance_agent.instrumentation")
     with Sidecar(500, 500, 500) as sidecar:
         sending = reporter_to(sidecar.url)
@@ -296,20 +296,20 @@ def happened(process, sequence):
 """
 
 
-def test_a_process_that_ends_at_once_still_delivers():
+def test_a_process_that_ends_at_once_still_delivers_its_events():
     with Sidecar() as sidecar:
         result = run(EMIT + 'Reporter(Endpoint.of(os.environ["URL"])).emit(happened)', sidecar.url)
     assert (result.returncode, result.stderr) == (0, "")
     assert len(sidecar.taken) == 1
 
 
-def test_a_process_ends_although_its_sidecar_never_answers():
+def test_a_process_ends_although_its_sidecar_never_responds():
     with SilentSidecar() as silent:
         script = EMIT + (
             'reporters = [Reporter(Endpoint.of(os.environ["URL"]), exit_grace_seconds=0.1) for _ in range(3)]\n'
             "for each in reporters: each.emit(happened)"
         )
-        result = run(script, silent.url)  # comes back while the sidecar still holds the connections
+        result = run(script, silent.url)  # returns while the sidecar still holds the connections
         assert silent.accepted.is_set()
     assert (result.returncode, result.stderr) == (0, "")
 

@@ -1,4 +1,4 @@
-"""The judge shares no code with what it judges, and its script follows from its seed."""
+"""The judge shares no code with the judged packages, and its script depends only on the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from judge.play.transactions import offsets_partition, one_group_per_partition
 
 JUDGE = Path(__file__).parents[2] / "judge"
 STARTS_PROCESSES = ("rebalance_agent.artifacts", "rebalance_agent.testing")
-"""What starts brokers and observers is not judged."""
+"""Packages that start brokers and observers, which are not judged."""
 
 
 def imported(path):
@@ -26,7 +26,7 @@ def imported(path):
 
 
 @pytest.mark.parametrize("path", sorted(JUDGE.rglob("*.py")), ids=lambda path: str(path.relative_to(JUDGE)))
-def test_nothing_of_the_project_is_imported_but_what_starts_processes(path):
+def test_only_packages_that_start_processes_are_imported(path):
     ours = [name for name in imported(path) if name.partition(".")[0] in ("rebalance_agent", "support", "chaos")]
     assert [name for name in ours if not name.startswith(STARTS_PROCESSES)] == []
     if path.parent.name != "play" and path.name != "__main__.py":
@@ -39,7 +39,7 @@ def test_there_are_groups_of_eight_kinds_of_clients_and_both_commit_intervals():
     assert len({group.name for group in GROUPS}) == len(GROUPS)
 
 
-def test_the_partition_of_a_group_is_that_of_javas_hash():
+def test_the_partition_of_a_group_follows_from_javas_hash():
     assert offsets_partition("ck-range", 50) == 0x7FFFFFFF & java_hash("ck-range") % 50
     assert sorted(map(offsets_partition, one_group_per_partition("x"))) == [0, 1, 2, 3, 4, 5]
 

@@ -8,7 +8,7 @@ from judge.verdict.late import read_late
 
 
 class Evidence:
-    """A folder as far as the times need one."""
+    """A folder of evidence with the parts that determine late reading."""
 
     def __init__(self, *acts, left=(), looks=None):
         self.acts = [{"at": at, "do": do, **more} for at, do, more in acts]
@@ -34,13 +34,13 @@ DOWN, BACK = (150_000, "broker killed", {"broker": 3}), (170_000, "brokers back"
 SURVIVORS, LATER = ((at, "survivors", {"file": "survivors.json"}) for at in (171_000, 180_000))
 
 
-def test_an_observer_that_was_killed_reads_late_what_came_a_little_before_and_until_it_is_back():
+def test_a_killed_observer_reads_records_late_from_shortly_before_until_its_restart():
     folder = Evidence(killed(100_000), LATER, started(190_000), ready(200_000), left=["0:1"])
     assert read_late("lone", folder) == [(40_000, 200_000, {"0:1"})]
     assert read_late("kept", folder) == []
 
 
-def test_an_observer_must_have_read_only_what_was_left_before_and_after_it_read():
+def test_an_observer_must_have_read_only_records_left_before_and_after_its_reading():
     again = (201_000, "survivors", {"file": "again.json"})
     folder = Evidence(
         killed(100_000),
@@ -54,7 +54,7 @@ def test_an_observer_must_have_read_only_what_was_left_before_and_after_it_read(
     assert read_late("lone", folder) == [(40_000, 200_000, {"0:2"})]
 
 
-def test_both_read_late_what_was_written_without_a_broker_while_records_were_compacted():
+def test_observer_and_judge_read_records_late_after_an_outage_with_compaction():
     second = (151_000, *DOWN[1:])
     folder = Evidence(
         killed(100_000), DOWN, second, BACK, SURVIVORS, LATER, started(190_000), ready(200_000), left=["0:1"]

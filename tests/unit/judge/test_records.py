@@ -62,12 +62,12 @@ def test_a_generation_has_its_members_with_topics_and_partitions():
     assert member["partitions"] == [("a", 0), ("a", 7)]
 
 
-def test_the_flexible_version_of_a_generation_is_the_same():
+def test_the_flexible_version_of_a_generation_is_decoded_equally():
     def compact(data):
         return bytes([len(data) + 1]) + data
 
     member = short("m-1") + short(None) + short("c-1") + short("/h") + i32(300) + i32(6000)
-    member += compact(SUBSCRIPTION) + compact(ASSIGNMENT) + b"\x01\x05\x02xy"  # with a tagged field that nobody knows
+    member += compact(SUBSCRIPTION) + compact(ASSIGNMENT) + b"\x01\x05\x02xy"  # with an unknown tagged field
     value = i16(4) + short("consumer") + i32(12) + short("range") + short("m-1") + i64(99) + b"\x02" + member + b"\x00"
     (found,) = decode(key(2, "g"), value)["members"]
     assert found["partitions"] == [("a", 0), ("a", 7)]
@@ -86,7 +86,7 @@ def test_a_current_assignment_has_epoch_state_and_partitions():
     assert decode(key(8, "g", "m"), i16(0) + i32(5) + i32(4) + i8(0) + b"\x01\x01\x00")["stable"]
 
 
-def test_a_streams_assignment_has_its_active_tasks_and_another_number_for_stable():
+def test_a_streams_assignment_has_active_tasks_and_its_own_number_for_stable():
     def tasks(*numbers):
         return b"\x02" + short("0") + bytes([len(numbers) + 1]) + b"".join(map(i32, numbers)) + b"\x00"
 
@@ -101,16 +101,16 @@ def test_a_member_of_a_consumer_group_has_its_client_id_and_topics():
     assert (fact["client"], fact["instance"], fact["topics"]) == ("c-1", "i", ["a", "b"])
 
 
-def test_a_commit_is_known_by_its_key_alone():
+def test_a_commit_is_recognised_by_its_key():
     fact = decode(key(1, "g", "a", i32(3)), b"whatever")
     assert (fact["kind"], fact["group"], fact["topic"], fact["partition"]) == ("commit", "g", "a", 3)
 
 
 @pytest.mark.parametrize("version", [2, 3, 5, 7, 8, 17, 22])
-def test_a_tombstone_removes_what_its_key_names(version):
+def test_a_tombstone_removes_the_entry_of_its_key(version):
     assert decode(key(version, "g", "m"), None)["gone"]
 
 
-def test_other_records_are_nothing():
+def test_other_records_are_ignored():
     assert decode(key(10, "g", "m"), b"") is None
     assert decode(key(16, "g", "m"), b"") is None

@@ -24,7 +24,7 @@ def lines(path, rows):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Two members; b joins at 10 s, and t-1 stands still for 2 s. ``reported`` writes an observer's bounds."""
+    """Two members; b joins at 10 s, and t-1 stalls for 2 s. ``reported`` writes an observer's bounds."""
     kind = {
         "kind": "a client",
         "type": "classic",
@@ -82,7 +82,7 @@ def folder(tmp_path):
     return reported
 
 
-def test_bounds_that_hold_and_all_facts_end_with_0(folder):
+def test_correct_bounds_and_facts_end_with_0(folder):
     assert folder(1.0, 2.5) == 0
     report = json.loads((folder.path / "report.json").read_text())
     assert report["observers"]["kept"]["facts"]["reported"] == 2
@@ -102,7 +102,7 @@ def test_a_false_bound_ends_with_1_and_its_case_has_the_reason(folder, lower, up
     assert wrong in (folder.path / "report.md").read_text()
 
 
-def test_one_case_is_printed_with_what_is_around_it(folder, capsys):
+def test_one_case_is_printed_with_its_context(folder, capsys):
     folder(0.5, 1.5)
     capsys.readouterr()
     show(folder.path, "g:2")
@@ -120,6 +120,6 @@ def test_evidence_that_contradicts_itself_ends_with_1(folder):
     assert folder(1.0, 2.5) == 1
 
 
-def test_a_fact_that_is_not_reported_and_one_that_never_was_end_with_1(folder):
+def test_a_missing_and_an_invented_fact_end_with_1(folder):
     assert folder(1.0, 2.5, numbers=(1,)) == 1
     assert folder(1.0, 2.5, numbers=(1, 2, 7)) == 1

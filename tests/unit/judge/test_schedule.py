@@ -1,4 +1,4 @@
-"""What a run plays, by its seed, in simulated time: each fault often enough, and enough membership changes."""
+"""The schedule of a run, by seed, in simulated time: enough of each fault and of membership changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAULTS_S = {
     "observer killed": 42,
     "open transactions": 20,
 }
-"""How long each takes on a machine that has other work, too."""
+"""Duration of each step on a machine with other load."""
 
 
 class Time:
@@ -51,7 +51,7 @@ class Time:
 
 
 class Member:
-    """A member that obeys each command at once, and needs some time to leave."""
+    """A member that executes each command at once, and needs some time to leave."""
 
     def __init__(self, _group, name, context, _instance, _settings):
         self.name, self.running, self._context = name, True, context
@@ -116,13 +116,13 @@ def test_three_whole_runs_have_each_fault_often_enough():
     assert (enough(2), enough(MINUTES)) == (1, 7)
 
 
-def test_only_some_faults_can_be_played():
+def test_faults_can_be_selected():
     assert lanes(["outage"]) == [("outage",)]
     assert lanes([]) == []
     assert sorted(name for lane in lanes() for name in lane) == sorted(FAULTS)
 
 
-def test_a_fault_that_is_refused_does_not_count():
+def test_a_refused_fault_does_not_count():
     def refuses(_name, _chance):
         raise TimeoutError("brokers are away")
 
@@ -133,7 +133,7 @@ def test_a_fault_that_is_refused_does_not_count():
     assert not Faults(SimpleNamespace(seed=1), refuses, []).few(minutes=2)
 
 
-def test_a_run_continues_until_each_fault_came_often_enough():
+def test_a_run_continues_until_each_fault_occurred_often_enough():
     faults = Faults(Time(1), None, ["outage", "open transactions"])
     faults.played.update({"outage": 7, "open transactions": 6})
     assert faults.few(MINUTES)

@@ -40,12 +40,12 @@ def summary(tmp_path):
 
 
 def row(text, *cells):
-    """The cells after those that a row begins with."""
+    """The cells after the given first cells of a row."""
     (line,) = (line for line in text.splitlines() if line.startswith(f"| {' | '.join(cells)} |"))
     return [cell.strip() for cell in line.strip("|").split("|")][len(cells) :]
 
 
-def test_each_run_has_a_row_and_the_last_one_adds_them_up(summary):
+def test_each_run_has_a_row_and_the_last_row_has_the_sums(summary):
     text = tables(summary)
     assert row(text, "1", "`kept`") == ["510", "500", "500", "0", "2", "0", "100 %"]
     assert row(text, "2", "`kept`") == ["510", "500", "499", "1", "1", "1", "50 %"]

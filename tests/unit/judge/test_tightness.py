@@ -19,7 +19,7 @@ GROUPS = {"g": {"commit_ms": 1_000, "session_ms": 6_000, "type": "classic", "sta
 
 
 def stalls(kind, *bounds, real=2.0, groups=GROUPS):
-    """A stall of ``real`` seconds for each upper bound; None: it has no bounds."""
+    """A stall of ``real`` seconds for each upper bound; None: a stall without bounds."""
     for upper in bounds:
         event = reported(lower=None if upper is None else 0.0, upper=upper)
         yield from tightness.stalls([Judged(Episode(event, 0, [span(real)], kind=kind))], groups)
@@ -30,7 +30,7 @@ def row_of(kind, found):
     return next(row for row in tightness.rows(list(found)) if (row["kind"], row["commit_s"]) == (kind, 1.0))
 
 
-def test_each_kind_with_goals_has_a_row_for_each_commit_interval_also_if_it_was_not_played():
+def test_each_kind_with_goals_has_a_row_for_each_commit_interval_even_without_cases():
     rows = tightness.rows(list(stalls("zombie", 3.0)))
     kinds = [(kind, commit_s) for kind in goals.KINDS for commit_s in goals.COMMITS_S]
     assert [(row["kind"], row["commit_s"]) for row in rows] == [*kinds, ("zombie", 1.0)]
@@ -65,7 +65,7 @@ def test_a_clean_leave_reported_with_a_session_timeout_is_counted(kind, count):
     assert ("session timeout" in beyond["goals"]) == bool(count)
 
 
-def test_commits_explain_a_part_of_what_is_too_long():
+def test_commits_explain_part_of_too_long_bounds():
     rare = {"g": {**GROUPS["g"], "commit_ms": 5_000}}
     (stall,) = stalls("clean leave", 15.0, groups=rare)
     assert stall["as failure"] is False
@@ -79,7 +79,7 @@ def test_a_false_bound_misses_the_goals():
 
 
 @pytest.mark.parametrize(("upper", "real"), [(6.0, 5.0), (4.0, 1.0)])
-def test_an_upper_bound_is_compared_with_the_longest_stall_that_it_covers_also_if_that_goes_on(upper, real):
+def test_an_upper_bound_is_compared_with_the_longest_stall_that_it_covers_also_an_open_one(upper, real):
     longer, endless = span(5.0, until=AT + 2_000), replace(span(9.0), until=FOREVER)
     episode = Episode(reported(lower=0.0, upper=upper), 0, [span(1.0)], [longer, endless], kind="kick")
     (stall,) = tightness.stalls([Judged(episode)], GROUPS)
@@ -100,7 +100,7 @@ def report(folder, seed, played, found, changes=600, cases=()):
     return folder
 
 
-def test_several_runs_are_added_up(tmp_path):
+def test_results_of_several_runs_are_summed(tmp_path):
     first = {"changes": {"kick": 15}, "faults": {"outage": 7}}
     second = {"changes": {"kick": 5}, "faults": {"outage": 12}}
     folders = [report(tmp_path / "1", 1, first, stalls("kick", None)),

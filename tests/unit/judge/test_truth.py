@@ -48,7 +48,7 @@ def test_the_first_stall_of_a_group_begins_with_its_first_join_between_the_clien
     assert (span.stop_first, span.stop_last, span.reason, span.given) == (990, 1_000, "empty", 1_500)
 
 
-def test_a_group_that_was_empty_stands_still_from_the_next_join_on():
+def test_partitions_of_an_empty_group_stall_from_the_next_join():
     records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
     old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
     found = truth([old, member("b", (8_600, "assigned", "t-0"))], records, [300, 8_000])
@@ -56,7 +56,7 @@ def test_a_group_that_was_empty_stands_still_from_the_next_join_on():
     assert (span.longest_s, span.reason) == (0.6, "empty")
 
 
-def test_what_an_expelled_member_leaves_in_an_empty_group_stands_still_from_the_next_join_on():
+def test_partitions_of_an_expelled_last_member_stall_from_the_next_join():
     records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
     old = member("a", (600, "assigned", "t-0"), (5_000, "lost", "t-0"))
     found = truth([old, member("b", (8_600, "assigned", "t-0"))], records, [300, 8_000])
@@ -64,7 +64,7 @@ def test_what_an_expelled_member_leaves_in_an_empty_group_stands_still_from_the_
     assert (span.longest_s, span.reason, span.idle_since) == (0.6, "empty", 5_000)
 
 
-def test_a_join_that_was_lost_with_its_coordinator_makes_a_range():
+def test_a_join_lost_with_its_coordinator_gives_a_range():
     records = history((500, generation(1, a=[0])), (2_000, generation(2)), (60_000, generation(3, b=[0])))
     old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
     found = truth([old, member("b", (60_100, "assigned", "t-0"))], records, [300, 3_000, 59_000])
@@ -82,7 +82,7 @@ def test_a_removed_member_that_stops_after_the_record_stalls_in_that_rebalance()
     assert [len(each.spans) for each in episodes(events, [span], [], "g")] == [1, 0]
 
 
-def test_a_new_partition_stands_still_from_the_record_that_first_shows_it():
+def test_a_new_partition_stalls_from_the_first_record_that_shows_it():
     records = history((500, generation(1, a=[0])), (3_000, generation(2, a=[0, 1])))
     found = truth([member("a", (600, "assigned", "t-0"), (3_200, "assigned", "t-1"))], records)
     (span,) = [each for each in found if each.partition == "t-1"]
@@ -99,7 +99,7 @@ def test_a_stall_through_several_generations_is_one_and_ends_with_the_record_bef
     assert [each.given for each in found if each.new == "b.1"] == [3_000]
 
 
-def test_a_record_from_before_the_owner_stopped_gave_nothing():
+def test_a_record_before_the_owners_stop_assigned_nothing():
     records = history((500, generation(1, a=[0])), (900, generation(2, a=[0])))
     again = member("a", (600, "assigned", "t-0"), (2_000, "lost", "t-0"), (2_500, "assigned", "t-0"))
     (span,) = [each for each in truth([again], records, classic=False) if each.old]
@@ -176,14 +176,15 @@ def test_an_epoch_is_not_reached_by_the_departure_that_leads_to_the_next_one():
 
 
 @pytest.mark.parametrize("away", [-2, 3])
-def test_a_static_member_that_is_away_is_not_waited_for(away):
+def test_an_absent_static_member_is_not_awaited(away):
     records = history((1, joined("a")), (1, joined("b")), (2, current("b", away)), (3, epoch(3)), (4, current("a", 3)))
     assert records.facts == [Fact("generation", 3, 4, "0:4", 2)]
 
 
 @pytest.mark.parametrize(("at", "outside"), [(900, True), (2_500, False)])
-def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(at, outside):
-    """A member of a consumer group whose coordinator did not answer; it is a member still when that is back."""
+def test_partitions_lost_and_regained_without_a_record_belong_to_no_rebalance(at, outside):
+    """A member of a consumer group whose coordinator did not respond; it is still a member when the coordinator is
+    back."""
     old = member("a", (1_000, "assigned", "t-0"), (2_000, "lost", "t-0"), (3_000, "assigned", "t-0"))
     found = truth([old], history((900, generation(1, a=[0])), (at, generation(1))), classic=False)
     (span,) = [each for each in found if each.until == 3_000]
@@ -192,8 +193,8 @@ def test_what_a_member_lost_and_got_back_without_any_record_is_of_no_rebalance(a
     assert spans_of == [0 if outside else 1]
 
 
-def test_a_static_member_that_returns_has_its_partitions_from_its_own_record_on():
-    """Two return one after the other: the second one's record shows the first one's partitions, too."""
+def test_a_returning_static_member_has_its_partitions_from_its_own_record_on():
+    """Two members return one after the other: the second one's record also shows the first one's partitions."""
     rows = [generation(2, a=[0], b=[1]) for _ in range(3)]
     for row, ids in zip(rows, (("a1", "b1"), ("a2", "b1"), ("a2", "b2")), strict=True):
         for each, name in zip(row["members"], ids, strict=True):
@@ -221,6 +222,6 @@ def test_a_missing_number_is_an_aborted_generation_only_if_the_judge_read_every_
 
 
 @pytest.mark.parametrize(("offset", "hidden"), [(2, []), (3, [("hidden", 2), ("hidden", 3)])])
-def test_epochs_that_are_missing_are_hidden_only_where_the_judge_has_not_read_every_record(offset, hidden):
+def test_missing_epochs_are_excused_only_if_the_judge_did_not_read_every_record(offset, hidden):
     facts = [{"kind": "epoch", "epoch": number} for number in (1, 4)]
     assert read((1, offset), facts) == [("generation", 1), *hidden, ("generation", 4)]

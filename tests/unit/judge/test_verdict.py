@@ -53,12 +53,12 @@ def test_a_bound_is_false_only_outside_the_range_of_the_measured_stall():
     assert verdict(reported(), span(1.5, shortest=0.5)).wrong == ()
 
 
-def test_the_longest_of_all_partitions_counts():
+def test_the_longest_stall_of_all_partitions_counts():
     assert verdict(reported(), span(0.2), span(2.0), span(4.0)).wrong == (UPPER,)
     assert verdict(reported(), span(0.2), span(2.0)).wrong == ()
 
 
-def test_a_stall_that_goes_on_after_the_episode_is_no_reason_against_its_lower_bound():
+def test_an_open_stall_does_not_contradict_the_episodes_lower_bound():
     assert verdict(reported(), span(0.5)).wrong == (LOWER,)
     assert verdict(reported(), span(0.5), span(9.0, until=AT + 5_000, given=AT + 4_000)).wrong == ()
     assert verdict(reported(), span(0.5), replace(span(4.0), until=FOREVER)).wrong == ()
@@ -70,12 +70,12 @@ def test_a_stall_is_open_in_each_episode_until_the_callback_also_after_its_recor
     assert [(len(each.spans), len(each.open)) for each in found] == [(1, 0), (0, 1), (0, 0)]
 
 
-def test_a_stall_of_a_group_that_became_empty_meanwhile_is_no_reason_against_an_earlier_lower_bound():
+def test_a_stall_of_a_group_that_became_empty_does_not_contradict_an_earlier_lower_bound():
     late = replace(span(1.0, until=AT + 60_000), idle_since=AT - 2_000)
     assert verdict(reported(), late).wrong == ()
 
 
-def test_a_member_that_was_removed_without_noticing_gives_no_lower_bound():
+def test_a_member_unaware_of_its_removal_gives_no_lower_bound():
     for stale, unsure, wrong in ((True, True, ()), (False, False, (LOWER,))):
         (episode,) = episodes([reported()], [span(0.5)], (), "g")
         episode.stale = stale
@@ -98,7 +98,7 @@ def test_partition_seconds_with_both_bounds_are_judged():
     assert verdict(reported(stalled_s=9.0), span(2.0)).wrong == ()
 
 
-def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the_partition():
+def test_a_span_belongs_to_the_first_episode_that_ends_after_the_assigning_record():
     events = [reported(1, AT), reported(2, AT + 1_000), reported(3, AT + 2_000)]
     found = episodes(
         events, [span(5.0, until=AT + 1_500, given=AT + 900), span(1.0, until=AT + 1_100, given=AT)], (), "g"
@@ -107,13 +107,13 @@ def test_a_span_is_of_the_first_episode_that_ends_after_the_record_that_gave_the
     assert found[1].longest.longest_s == 5.0
 
 
-def test_a_span_is_of_the_event_of_its_record_also_if_another_one_is_a_millisecond_before():
+def test_a_span_belongs_to_the_event_of_its_record_also_if_another_is_a_millisecond_earlier():
     first, second = span(1.0, until=AT + 100, given=AT), span(2.0, until=AT + 100, given=AT + 1)
     found = episodes([reported(18, AT), reported(18, AT + 1)], [first, second], (), "g")
     assert [each.spans for each in found] == [[first], [second]]
 
 
-def test_what_an_unreported_generation_gave_is_no_part_of_the_next_episode():
+def test_partitions_of_an_unreported_generation_are_no_part_of_the_next_episode():
     spans = [span(5.0, until=AT + 600, given=AT + 500), span(1.0, until=AT + 1_100, given=AT + 1_000)]
     events = [reported(1, AT), reported(3, AT + 1_000)]
     assert [len(each.spans) for each in episodes(events, spans, (), "g")] == [0, 2]
@@ -135,7 +135,7 @@ def test_what_an_unreported_generation_gave_is_no_part_of_the_next_episode():
         ([], "revoked", "unknown"),
     ],
 )
-def test_the_kind_of_change_follows_from_what_was_done(acts, reason, kind):
+def test_the_kind_of_change_follows_from_the_actions(acts, reason, kind):
     acts = [{"do": do, "at": at, "group": "g"} for do, at in acts]
     (episode,) = episodes([reported()], [span(reason=reason)], acts, "g")
     assert episode.kind == kind
@@ -150,7 +150,7 @@ def test_a_broker_fault_determines_the_kind_of_change():
 
 
 class Group:
-    """A history as far as facts need one."""
+    """A history with the parts that facts need."""
 
     type = "classic"
 
@@ -169,12 +169,12 @@ def test_facts_are_missed_invented_and_reported_twice():
     assert [case[2] for case in found.twice] == [2]
 
 
-def test_an_event_of_a_record_that_the_judge_may_have_read_too_late_is_not_judged():
+def test_events_of_records_that_the_judge_possibly_read_too_late_are_not_judged():
     found = coverage({"g": Group()}, [reported(7, 70), reported(8, 80)], (), [(65, 75, {"0:1"})])
     assert [[case[2] for case in cases] for cases in (found.unread, found.invented)] == [[7], [8]]
 
 
-def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
+def test_events_of_records_a_millisecond_apart_are_matched_separately():
     """Static members that return together: each record has the same generation."""
     first, second = (replace(reported(18, at), id=f"at {at}") for at in (10, 11))
     group = Group(*(Fact("replaced", 18, at, f"0:{at}") for at in (10, 11)))
@@ -186,14 +186,14 @@ def test_events_of_records_a_millisecond_apart_are_each_of_its_own_record():
     assert [case[2] for case in found.twice] == [18]
 
 
-def test_events_of_records_of_one_millisecond_are_each_of_a_record():
+def test_events_of_records_of_the_same_millisecond_are_matched_separately():
     group = Group(*(Fact("replaced", 18, 10, f"0:{offset}") for offset in (1, 2)))
     found = coverage({"g": group}, [replace(reported(18, 10), id=name) for name in "ab"], ())
     assert (found.reported, found.twice) == (2, [])
 
 
 @pytest.mark.parametrize(("survivors", "excused"), [({"0:1"}, 0), (set(), 1), (None, 1)])
-def test_a_fact_is_excused_only_if_its_record_was_compacted_away_while_the_observer_was_not_there(survivors, excused):
+def test_a_fact_is_excused_only_if_its_record_was_compacted_while_the_observer_was_down(survivors, excused):
     group = Group(Fact("generation", 1, 10, "0:1"))
     found = coverage({"g": group}, [], [(5, 15, survivors)])
     assert (len(found.compacted), len(found.missed)) == (excused, 1 - excused)
@@ -215,19 +215,19 @@ def test_an_aborted_generation_is_reported_by_its_number():
 
 
 @pytest.mark.parametrize("kind", ["aborted", "generation"])
-def test_what_the_judge_could_not_read_may_be_reported_or_not(kind):
+def test_facts_that_the_judge_could_not_read_are_optional(kind):
     group = Group(Fact("hidden", 2, 10, "0:1"))
     assert vars(coverage({"g": group}, [], ())) == vars(Coverage())
     found = coverage({"g": group}, [replace(reported(2, 5), kind=kind)], ())
     assert (found.expected, found.reported, found.invented) == (1, 1, [])
 
 
-def test_of_one_id_the_highest_revision_is_kept_and_of_equal_ones_the_first():
+def test_the_highest_revision_of_an_id_is_kept_and_the_first_of_equal_ones():
     first, better, same = reported(upper=9.0), reported(upper=5.0, revision=1), reported(upper=7.0, revision=1)
     assert kept([first, better, same]) == [better]
 
 
-def test_the_fields_of_an_event():
+def test_the_fields_of_an_event_are_read():
     row = {
         "kind": "generation", "event_id": "e", "group": "g", "generation": 4, "timestamp_ms": 5, "closes_episode": True,
         "stall": {"basis": "bound", "lower_seconds": 0.5, "seconds": 2.0, "partition_seconds": 3.0},
@@ -256,7 +256,7 @@ def test_the_brokers_log_has_the_time_and_reason_of_a_rebalances_start():
     assert cause_of("something new") is None
 
 
-def test_the_trigger_is_compared_where_causes_are_mixed():
+def test_triggers_are_compared_for_mixed_causes():
     mixed = reported(causes=("member_gone", "member_joined"), trigger="member_gone")
     log = [(AT - 500, 0, "Adding new member x"), (AT - 100, 0, "explicit `LeaveGroup` request")]
     found = episodes([mixed], [], (), "g")

@@ -16,7 +16,7 @@ def found(metrics):
     return values(metrics.text())
 
 
-def test_what_was_never_measured_is_absent():
+def test_metrics_without_a_measurement_are_absent():
     shown = families(observer().text())
     assert "rebalance_agent_tail_lag_records" not in shown
     assert "rebalance_agent_last_poll_timestamp_seconds" not in shown
@@ -101,7 +101,7 @@ def test_a_process_without_a_cluster_is_shown_as_not_configured():
 
 
 @pytest.mark.parametrize("role", [ExporterRole.OBSERVER, ExporterRole.SIDECAR])
-def test_the_page_pleases_promtool_and_has_no_creation_times(role):
+def test_the_page_passes_promtool_and_has_no_creation_times(role):
     metrics = AgentMetrics(role, Readiness(["kafka"]), configured=True)
     text = metrics.text()
     assert promtool_says(text) == ""
@@ -109,7 +109,7 @@ def test_the_page_pleases_promtool_and_has_no_creation_times(role):
     assert any(key[:2] == ("rebalance_agent_build_info", __version__) and key[3] == role for key in values(text))
 
 
-def test_each_role_that_takes_posts_counts_those_that_it_refuses_and_only_an_observer_reads_records():
+def test_each_role_that_accepts_posts_counts_refused_ones_and_only_an_observer_reads_records():
     sidecar, watching = AgentMetrics(ExporterRole.SIDECAR, Readiness(), configured=True), observer()
     for role in (sidecar, watching):
         role.request_rejected(429)

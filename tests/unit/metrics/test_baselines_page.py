@@ -30,7 +30,7 @@ class BaselinesSetup:
         }
 
 
-def test_groups_that_are_reported_have_what_is_normal_now():
+def test_reported_groups_have_their_current_baseline():
     setup = BaselinesSetup("g", "unknown")
     setup.known.put(baseline("g", (0, 0.5, 1.5, 9.0)))
     setup.known.put(baseline("not ours", (0, 0.5, 1.5, 9.0)))
@@ -50,7 +50,7 @@ def test_the_baseline_changes_at_the_hour_and_is_absent_if_unknown():
     assert setup.samples() == {("g", "p50"): 4.0}
 
 
-def test_it_follows_groups_that_come_and_go_and_new_baselines():
+def test_the_page_follows_created_and_deleted_groups_and_new_baselines():
     setup = BaselinesSetup("a")
     setup.known.put(baseline("a", (0, 1.0)))
     setup.known.put(baseline("b", (0, 2.0)))
@@ -63,17 +63,17 @@ def test_it_follows_groups_that_come_and_go_and_new_baselines():
     assert setup.page.text() == b""
 
 
-def test_without_any_baseline_there_is_not_even_a_header():
+def test_without_any_baseline_the_page_is_empty():
     assert BaselinesSetup("g").page.text() == b""
 
 
-def test_a_named_cluster_is_a_label():
+def test_the_cluster_name_is_a_label():
     setup = BaselinesSetup("g", text=TextFormat("east"))
     setup.known.put(baseline("g", (0, 0.5)))
     assert f'{NAME}{{cluster="east",consumergroup="g",percentile="p50"}} 0.5\n'.encode() in setup.page.text()
 
 
-def test_scrapes_from_several_threads_agree_while_baselines_come():
+def test_concurrent_scrapes_agree_while_baselines_arrive():
     setup, wrong = BaselinesSetup("g"), []
     setup.known.put(baseline("g", (0, 1.0)))
 

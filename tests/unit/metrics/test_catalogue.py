@@ -10,7 +10,7 @@ PREFIXES = {
     ExporterRole.AGENT: "rebalance_agent_",
 }
 CLIENTS = "kafka_rebalance_member_client_"
-"""What a gateway exports of the clients behind it."""
+"""Metrics that a gateway exports about the clients behind it."""
 
 
 def test_every_name_exists_once():
@@ -26,7 +26,7 @@ def test_a_metrics_name_contains_its_role_and_type():
         assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO), metric.name
 
 
-def test_only_the_sidecar_speaks_of_members_own_view_and_the_gateway_of_their_clients():
+def test_only_a_sidecar_has_metrics_of_members_and_only_a_gateway_of_their_clients():
     for metric in CATALOGUE:
         if metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]):
             role = ExporterRole.GATEWAY if metric.name.startswith(CLIENTS) else ExporterRole.SIDECAR
@@ -39,7 +39,7 @@ def test_the_unit_is_in_the_name():
             assert metric.name.removesuffix("_total").endswith(metric.unit), metric.name
 
 
-def test_buckets_belong_to_histograms_and_rise():
+def test_only_histograms_have_buckets_in_ascending_order():
     for metric in CATALOGUE:
         assert bool(metric.buckets) == (metric.kind is MetricType.HISTOGRAM), metric.name
         assert list(metric.buckets) == sorted(set(metric.buckets)), metric.name
@@ -53,7 +53,7 @@ def test_labels_are_bounded_by_kind():
         assert all(values for values in metric.values.values()), metric.name
 
 
-def test_help_is_one_sentence_line():
+def test_help_is_one_sentence_in_one_line():
     for metric in CATALOGUE:
         assert metric.help.endswith("."), metric.name
         assert "\n" not in metric.help, metric.name

@@ -17,7 +17,7 @@ def assigned(clients, name, **partitions):
     return client
 
 
-def test_a_partition_goes_from_the_consumer_that_had_it_to_the_one_that_reports_it():
+def test_a_partition_moves_to_the_consumer_that_reports_it():
     clients = ClientsSeen()
     a, b = assigned(clients, "a", t=(0, 1), u=(0,)), assigned(clients, "b", t=(1, 2))
     assert [{topic: tuple(numbers) for topic, numbers in each.owned.items()} for each in (a, b)] == [
@@ -26,7 +26,7 @@ def test_a_partition_goes_from_the_consumer_that_had_it_to_the_one_that_reports_
     ]
 
 
-def test_consumers_of_other_topics_are_left_as_they_are():
+def test_consumers_of_other_topics_are_unchanged():
     """Thousands may report to one sidecar."""
     clients = ClientsSeen()
     other = assigned(clients, "a", u=(0,))

@@ -53,13 +53,13 @@ def test_openmetrics_is_chosen_if_accept_names_it_with_no_lower_weight(accept, d
     assert choose_dialect(accept) is dialect
 
 
-def test_gzip_is_found_among_others():
+def test_gzip_is_found_among_other_encodings():
     assert accepts_gzip("br, GZIP;q=0.1")
     assert not accepts_gzip("gzip;q=0.0, br")
 
 
 def parsed(text):
-    """Families by name, after the strict parser of OpenMetrics (it wants units, suffixes and the end to be right)."""
+    """Families by name, from OpenMetrics' strict parser, which checks units, suffixes and the end."""
     found = list(text_string_to_metric_families(text.decode() + OPENMETRICS.end.decode()))
     assert len(found) == len({family.name for family in found})
     return {family.name: family for family in found}
@@ -109,7 +109,7 @@ def test_a_roles_whole_page_is_one_openmetrics_text(parts):
     assert len(parsed(b"".join(part(OPENMETRICS) for part in parts))) > 10
 
 
-def test_kinds_are_openmetrics_own_and_families_go_without_suffix():
+def test_types_are_openmetrics_own_and_family_names_have_no_suffix():
     found = parsed(GroupsPage(lambda: [full_view()], FakeClock(NOW)).text(OPENMETRICS))
     kinds = {name: family.type for name, family in found.items()}
     assert kinds["kafka_rebalance_group"] == "info"
@@ -119,14 +119,14 @@ def test_kinds_are_openmetrics_own_and_families_go_without_suffix():
     assert {family.unit for family in found.values()} == {""}
 
 
-def test_quotes_in_help_are_escaped_there_only():
+def test_quotes_in_help_are_escaped_only_in_openmetrics():
     metric = Metric("x_total", MetricType.COUNTER, ExporterRole.AGENT, 'say "x"\n\\')
     text = TextFormat()
     assert text.header(metric, OPENMETRICS) == b'# HELP x say \\"x\\"\\n\\\\\n# TYPE x counter\n'
     assert text.header(metric) == b'# HELP x_total say "x"\\n\\\\\n# TYPE x_total counter\n'
 
 
-def test_a_scrape_in_either_format_renders_nothing_anew(monkeypatch):
+def test_a_scrape_in_either_format_renders_no_group_again(monkeypatch):
     page = GroupsPage(lambda: [exemplified()], FakeClock(NOW))
     page.refresh()
     monkeypatch.setattr("rebalance_agent.metrics.export.groups_page.group_samples", None)

@@ -34,7 +34,7 @@ def test_a_group_name_with_special_characters_is_one_label_value(group):
     assert promtool_says(text) == ""
 
 
-def test_what_is_no_utf8_becomes_a_visible_escape():
+def test_text_without_a_utf8_form_becomes_a_visible_escape():
     text = page(rows.GENERATION, Sample(("a\udc80b",), 3))
     assert values(text) == {("kafka_rebalance_generation", r"a\udc80b"): 3}
     assert promtool_says(text) == ""
@@ -60,14 +60,14 @@ def test_a_group_name_with_special_characters_is_one_label_value_of_each_histogr
 
 
 @pytest.mark.parametrize("cluster", ["", "c"])
-def test_the_text_of_a_group_is_that_of_samples_with_its_label(cluster):
+def test_the_text_of_a_group_equals_that_of_samples_with_its_label(cluster):
     text = TextFormat(cluster)
     for metric, labels, value in ((rows.GENERATION, (), 3), (rows.STALL, ("bound",), StallHistogram())):
         of_group = text.of_group("g")(metric, [(labels, value)])
         assert of_group == text.samples(metric, [Sample(("g", *labels), value)])
 
 
-def test_the_clusters_name_leads_every_label_set():
+def test_the_cluster_name_is_the_first_label():
     bare = Metric("x_total", MetricType.COUNTER, ExporterRole.AGENT, "X.")
     assert page(bare, Sample((), 1), cluster='a"b').endswith(b'\nx_total{cluster="a\\"b"} 1\n')
     assert b'{cluster="c",consumergroup="g"} 1' in page(rows.GENERATION, Sample(("g",), 1), cluster="c")

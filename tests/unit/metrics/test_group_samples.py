@@ -30,7 +30,7 @@ def bare(**changes):
     return replace(view, **changes)
 
 
-def test_counters_are_born_at_zero_with_every_label_value():
+def test_counters_of_a_new_group_begin_at_zero_with_every_label_value():
     view = bare()
     assert samples(view, rows.COMPLETED) == {(trigger,): 0 for trigger in Trigger}
     assert samples(view, rows.STALL) == {(Basis.BOUND,): StallHistogram(EMPTY_COUNTS, 0.0)}
@@ -41,7 +41,7 @@ def test_counters_are_born_at_zero_with_every_label_value():
     assert samples(reported, rows.FAILED) == {("aborted",): 0, ("assign_error",): 0}
 
 
-def test_what_is_not_known_is_absent():
+def test_unknown_values_are_absent():
     by_metric = group_samples(bare(), SeriesLimits()).by_metric
     shown = {metric for metric, each in by_metric.items() if each}
     assert not shown & {
@@ -59,10 +59,10 @@ def test_what_is_not_known_is_absent():
         rows.TOPIC_SPREAD,
         rows.METADATA_BYTES,
     }
-    assert running(bare()) == {rows.IN_PROGRESS: 0}  # without members, and nothing of an earlier time
+    assert running(bare()) == {rows.IN_PROGRESS: 0}  # without members or earlier values
 
 
-def test_polls_claim_no_rebalances():
+def test_polled_groups_have_no_rebalance_series():
     view = full_view(source=Source.ADMIN, counters=Counters(polled_changes=4))
     by_metric = group_samples(view, SeriesLimits()).by_metric
     counters = {metric for metric, each in by_metric.items() if metric.kind is MetricType.COUNTER and each}
@@ -72,7 +72,7 @@ def test_polls_claim_no_rebalances():
     assert rows.PARTITION_SECONDS not in running(view)
 
 
-def test_a_poll_that_shows_a_rebalance_does_not_show_since_when():
+def test_a_polled_rebalance_has_no_start_time():
     view = bare(source=Source.ADMIN, state=GroupState.STABLE)
     assert running(view) == {rows.IN_PROGRESS: 0}
     for state in (GroupState.PREPARING_REBALANCE, GroupState.RECONCILING):
@@ -85,12 +85,12 @@ def test_polled_groups_show_the_stalls_that_their_members_report():
     assert samples(view, rows.STALL) == {(Basis.EXACT,): histogram}
 
 
-def test_records_know_of_no_polled_changes():
+def test_groups_with_records_have_no_polled_changes():
     assert samples(bare(), rows.POLLED_CHANGES) == {}
 
 
 @pytest.mark.parametrize("group_type", GroupType)
-def test_the_state_is_one_of_those_that_the_type_can_have(group_type):
+def test_the_state_is_one_of_the_group_types(group_type):
     states = samples(bare(group_type=group_type, state=GroupState.STABLE), rows.STATE)
     assert states == {(state,): int(state is GroupState.STABLE) for state in STATES[group_type]}
 
@@ -99,14 +99,14 @@ def test_info_has_group_type_assignor_protocol_and_source():
     assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
 
 
-def test_skew_is_shown_by_every_weight_that_is_known():
+def test_skew_is_shown_for_every_known_weight():
     assert samples(bare(), rows.SKEW) == {}
     followed = bare(skew_ratio=1.5, lag_skew_ratio=2.0, rate_skew_ratio=1.0)
     assert samples(followed, rows.SKEW) == {("partitions",): 1.5, ("lag",): 2.0, ("rate",): 1.0}
     assert samples(bare(rate_skew_ratio=3.0), rows.SKEW) == {("rate",): 3.0}
 
 
-def test_copartition_breaks_are_shown_where_a_group_is_declared_even_if_there_are_none():
+def test_copartition_breaks_of_declared_groups_are_shown_even_if_zero():
     assert samples(bare(), rows.COPARTITION_BREAKS) == {}
     assert samples(bare(copartition_breaks=0), rows.COPARTITION_BREAKS) == {(): 0}
 
@@ -130,7 +130,7 @@ def owning(**assigned):
     return MemberLoad("m", None, "c", "h", {topic: tuple(range(count)) for topic, count in assigned.items()})
 
 
-def test_topics_have_members_and_partitions_of_their_own_where_a_setting_asks_for_them():
+def test_topics_have_members_and_partitions_if_a_setting_enables_them():
     unknown = MemberLoad("m", None, "c", "h", None)
     view = bare(members=(owning(orders=3, audit=1), owning(orders=2), owning(audit=1, secret=9), owning(), unknown))
     assert samples(view, rows.TOPIC_MEMBERS) == samples(view, rows.TOPIC_PARTITIONS) == {}
@@ -152,7 +152,7 @@ def load(client_id, host, partitions):
     return MemberLoad(f"{client_id}-x", None, client_id, host, assigned)
 
 
-def test_members_with_equal_labels_fold_into_their_maximum_and_number():
+def test_members_with_equal_labels_are_merged_into_maximum_and_number():
     view = bare(members=(load("c", "/h", 2), load("c", "h", 5), load("d", "h", 1)))
     assert samples(view, rows.OWNER_PARTITIONS) == {("c", "h"): 5, ("d", "h"): 1}
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1}
@@ -167,7 +167,7 @@ def test_members_with_unknown_partitions_are_only_counted():
     assert samples(view, rows.OWNER_MEMBERS, folding) == {("c", "h"): 2, (FOLDED, ""): 2}
 
 
-def test_members_beyond_the_bound_fold_and_none_is_lost():
+def test_members_beyond_the_bound_are_merged():
     view = bare(members=tuple(load(f"c{number:02}", "h", number) for number in range(10)))
     limits = SeriesLimits(max_member_series=3)
     assert samples(view, rows.OWNER_PARTITIONS, limits) == {
@@ -181,7 +181,7 @@ def test_members_beyond_the_bound_fold_and_none_is_lost():
     assert group_samples(view, SeriesLimits()).folded == 0
 
 
-def test_both_halves_of_the_slo_advance_while_a_rebalance_runs():
+def test_both_counters_of_the_slo_advance_during_a_rebalance():
     before, after = (running(full_view(), NOW + ms) for ms in (1_000, 3_000))
     assert before[rows.IN_PROGRESS] == 2.5
     for metric in (rows.STALLED_PARTITION_SECONDS, rows.PARTITION_SECONDS):
@@ -195,7 +195,7 @@ def test_a_group_with_unknown_partitions_has_no_slo_series():
     assert running(full_view(partitions=None)).keys() == shown
 
 
-def test_the_age_of_an_empty_group_grows_with_time_and_its_counters_with_its_partitions():
+def test_the_age_of_an_empty_group_grows_with_time_and_its_counters_by_its_partitions():
     unowned = UnownedTime(NOW, {UnownedReason.UNASSIGNED: 3.0}, UnownedPartitions(UnownedReason.EMPTY, 6))
     view = full_view(members=(), running=None, empty=EmptyGroup(NOW - 60_000, 2, 6), unowned=unowned)
     assert running(view)[rows.EMPTY_SECONDS] == 60
@@ -225,7 +225,7 @@ def test_the_slowest_member_of_a_rebalance_is_shown_for_an_hour_also_if_another_
 
 
 @pytest.mark.parametrize("group_type", GroupType)
-def test_a_group_keeps_within_its_budget_of_series(group_type):
+def test_a_group_has_at_most_its_maximum_of_series(group_type):
     spread = tuple((f"t{number}", 0.5) for number in range(100))
     view = full_view(group_type=group_type, topic_spread=spread)
     if group_type is not GroupType.CLASSIC:

@@ -46,7 +46,7 @@ def test_a_group_is_rendered_again_only_when_its_version_rises(clock, rendered):
     assert rendered == ["a", "b", "b"]
 
 
-def test_refresh_leaves_nothing_to_render_for_the_scrape(clock, rendered):
+def test_after_a_refresh_a_scrape_renders_nothing(clock, rendered):
     page = GroupsPage(lambda: [full_view("a")], clock)
     page.refresh()
     rendered.clear()
@@ -70,7 +70,7 @@ def test_groups_that_change_all_the_time_keep_no_others_from_being_written(clock
     assert rendered == ["a", "b", "c", "z"]
 
 
-def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch):
+def test_unchanged_views_are_not_checked_again(clock, monkeypatch):
     looked = []
     views = (full_view("a"), full_view("b"))
     page = GroupsPage(lambda: views, clock)
@@ -83,7 +83,7 @@ def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch
     assert looked == ["c"]
 
 
-def test_what_a_scrape_left_is_written_although_the_views_are_the_same(clock, monkeypatch):
+def test_groups_postponed_by_a_scrape_are_rendered_although_the_views_are_unchanged(clock, monkeypatch):
     monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 1)
     views = (full_view("a"), full_view("b"))
     page = GroupsPage(lambda: views, clock)
@@ -91,7 +91,7 @@ def test_what_a_scrape_left_is_written_although_the_views_are_the_same(clock, mo
     assert generations(page) == {"a": 2, "b": 2}
 
 
-def test_a_scrape_writes_some_groups_and_leaves_the_rest_to_the_refresh(clock, rendered, monkeypatch):
+def test_a_scrape_renders_some_groups_and_leaves_the_rest_to_the_refresh(clock, rendered, monkeypatch):
     monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 2)
     page = GroupsPage(lambda: [full_view(name) for name in "abc"], clock)
     assert generations(page) == {"a": 2, "b": 2}
@@ -100,7 +100,7 @@ def test_a_scrape_writes_some_groups_and_leaves_the_rest_to_the_refresh(clock, r
     assert generations(page) == {"a": 2, "b": 2, "c": 2}
 
 
-def test_a_scrape_does_not_wait_while_others_write(clock, monkeypatch):
+def test_a_scrape_does_not_wait_for_a_rendering_thread(clock, monkeypatch):
     page = GroupsPage(lambda: [full_view("a"), full_view("b")], clock)
     scraped = []
 
@@ -113,7 +113,7 @@ def test_a_scrape_does_not_wait_while_others_write(clock, monkeypatch):
     assert scraped == [set(), {"a"}]
 
 
-def test_a_group_that_goes_takes_its_series_along(clock):
+def test_a_removed_group_has_no_series(clock):
     views = [full_view("a"), full_view("b")]
     page = GroupsPage(lambda: views, clock)
     page.text()
@@ -122,7 +122,7 @@ def test_a_group_that_goes_takes_its_series_along(clock):
     assert b'"a"' not in page.text()
 
 
-def test_a_group_that_comes_back_is_written_although_its_view_is_the_old_one(clock, monkeypatch):
+def test_a_returning_group_is_rendered_although_its_view_is_unchanged(clock, monkeypatch):
     monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 1)
     a, b, c, d = (full_view(name) for name in "abcd")
     views = (a, b)
@@ -171,7 +171,7 @@ def test_the_page_is_empty_without_groups(clock):
     assert GroupsPage(list, clock).text() == b""
 
 
-def test_folded_counts_all_groups(clock):
+def test_the_number_of_merged_members_covers_all_groups(clock):
     page = GroupsPage(lambda: [full_view("a"), full_view("b")], clock, SeriesLimits(max_member_series=1))
     page.text()
     assert page.folded == 2
@@ -206,7 +206,7 @@ def late(page):
 
 @pytest.fixture
 def reporting():
-    """A group that has counted something in each of these series."""
+    """A group with a count in each of these series."""
     view = full_view("g")
     counters = replace(
         view.counters,
@@ -228,7 +228,7 @@ def test_counters_that_begin_with_reports_are_0_in_the_first_scrape_that_has_the
     assert sorted(late(page).values()) == [0.4, 1, 2, 3.5]
 
 
-def test_the_others_have_their_values_in_that_scrape(clock, reporting):
+def test_other_series_have_their_values_in_that_scrape(clock, reporting):
     views = [silent(reporting)]
     page = GroupsPage(lambda: tuple(views), clock)
     page.text()
@@ -238,7 +238,7 @@ def test_the_others_have_their_values_in_that_scrape(clock, reporting):
     assert before == after
 
 
-def test_they_stay_0_until_a_scrape_has_them_however_often_they_are_written(clock, reporting):
+def test_new_series_stay_0_until_a_scrape_has_them(clock, reporting):
     views = [silent(reporting)]
     page = GroupsPage(lambda: tuple(views), clock)
     page.text()
@@ -248,7 +248,7 @@ def test_they_stay_0_until_a_scrape_has_them_however_often_they_are_written(cloc
     assert set(late(page).values()) == {0}
 
 
-def test_a_group_that_was_never_scraped_has_all_its_values_at_once(clock, reporting):
+def test_a_group_never_scraped_before_has_all_its_values_at_once(clock, reporting):
     views = [silent(reporting)]
     page = GroupsPage(lambda: tuple(views), clock)
     page.refresh()
@@ -257,7 +257,7 @@ def test_a_group_that_was_never_scraped_has_all_its_values_at_once(clock, report
     assert sorted(late(page).values()) == [0.4, 1, 2, 3.5]
 
 
-def test_a_group_of_which_nothing_is_new_is_not_written_again(clock, rendered, reporting):
+def test_an_unchanged_group_is_not_rendered_again(clock, rendered, reporting):
     page = GroupsPage(lambda: (reporting,), clock)
     page.text()
     page.text()

@@ -16,7 +16,7 @@ LAG = GroupLag(99, 6.5, 12.0, TOPICS, StuckPartition("orders", 3, 61.0), CatchUp
 
 
 def series(page):
-    """Name and labels but ``consumergroup`` -> value."""
+    """Name and labels without ``consumergroup`` -> value."""
     return {
         (sample.name, sample.labels.get("topic")): sample.value
         for family in families(page.text()).values()
@@ -55,13 +55,13 @@ def test_topics_beyond_the_bound_are_summed_up_and_counted():
     assert sum(value for (name, _), value in found.items() if "topic_lag_offsets" in name) == LAG.offsets
 
 
-def test_topics_that_may_not_become_labels_are_summed_up():
+def test_topics_without_permission_as_labels_are_summed_up():
     found = series(LagPage(lambda: {"g": LAG}, 5, lambda topic: topic != "payments"))
     assert ("kafka_rebalance_topic_lag_offsets", "payments") not in found
     assert found["kafka_rebalance_topic_lag_offsets", "_folded"] == 70
 
 
-def test_what_is_unknown_is_absent():
+def test_an_unknown_lag_is_absent():
     found = series(LagPage(lambda: {"g": GroupLag(5, None, None, (TopicLag("t", 5, None),))}, 5))
     assert found == {
         ("kafka_rebalance_group_lag_offsets", None): 5,
@@ -74,7 +74,7 @@ def test_what_is_unknown_is_absent():
     assert LagPage(dict, 5).text() == b""
 
 
-def test_it_is_written_once_for_each_measurement():
+def test_the_page_is_rendered_once_for_each_measurement():
     lags = [{"b": LAG, "a": LAG}]
     page = LagPage(lambda: lags[0], 5, text=TextFormat("prod"))
     page.refresh()

@@ -85,7 +85,7 @@ COUNTED = {
 
 
 def test_the_first_value_of_every_total_is_scraped_after_a_zero():
-    """A sidecar lives as long as its pod: its first rebalance is often the only one."""
+    """A sidecar lives as long as its pod, so its first rebalance is often the only one."""
     sidecar = Sidecar()
     sidecar.take(member_event(), *FIRST_REBALANCE)
     first = values(sidecar.metrics.text())
@@ -94,7 +94,7 @@ def test_the_first_value_of_every_total_is_scraped_after_a_zero():
     assert {labels: sidecar.scraped(*labels) for labels in COUNTED} == COUNTED
 
 
-def test_what_a_shutdown_counts_was_scraped_at_zero_since_the_start():
+def test_counters_of_a_shutdown_are_scraped_at_zero_from_the_start():
     sidecar = Sidecar()
     sidecar.take(member_event())
     start = values(sidecar.metrics.text())
@@ -104,7 +104,7 @@ def test_what_a_shutdown_counts_was_scraped_at_zero_since_the_start():
         assert sidecar.scraped(*labels) > 0
 
 
-def test_a_series_that_was_removed_begins_again_at_zero():
+def test_a_removed_series_restarts_at_zero():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event())
     assert sidecar.value("assigned_total", "orders", "consumer-1") == 3
@@ -124,13 +124,13 @@ def test_a_lost_callback_begins_a_stall_too():
     assert sidecar.value("stall_seconds_sum", "orders") == 0.5
 
 
-def test_giving_up_nothing_is_no_stall():
+def test_a_revocation_without_partitions_is_no_stall():
     sidecar = Sidecar()
     sidecar.take(member_event(Callback.REVOKED, 1, partitions={}), member_event(sequence=2))
     assert sidecar.value("stall_seconds_count", "orders") == 0
 
 
-def test_owned_partitions_follow_eager_and_incremental_callbacks():
+def test_owned_partitions_follow_eager_and_cooperative_callbacks():
     sidecar = Sidecar()
     sidecar.take(member_event(sequence=1), member_event(Callback.REVOKED, 2, partitions={"payments": (2,)}))
     assert sidecar.value("partitions", "orders", "consumer-1") == 2
@@ -147,7 +147,7 @@ def test_a_repeated_post_counts_once():
     assert sidecar.value("assign_seconds_count", "orders", "weighted-sticky") == 1
 
 
-def test_a_killed_process_does_not_keep_what_its_successor_owns():
+def test_a_killed_process_does_not_keep_partitions_of_its_successor():
     sidecar = Sidecar()
     sidecar.take(member_event(process="p1"), member_event(process="p2"))
     assert sidecar.value("partitions", "orders", "consumer-1") == 3
@@ -163,7 +163,7 @@ def test_consumers_with_equal_labels_add_up():
     assert sidecar.value("generation", "orders", "consumer-1") == 5
 
 
-def test_the_leaders_assign_calls_are_timed_judged_and_their_failures_counted():
+def test_the_leaders_assign_calls_are_timed_measured_and_their_failures_counted():
     sidecar = Sidecar()
     sidecar.take(assign_event(1, quality=quality(1.5)), assign_event(2, error="ValueError: boom"))
     assert sidecar.value("assign_seconds_sum", "orders", "weighted-sticky") == 0.04
@@ -193,7 +193,7 @@ def test_members_whose_user_data_did_not_decode_are_counted_in_each_call():
     assert sidecar.metrics.text() == b""
 
 
-def test_a_client_that_leaves_takes_its_gauges_along_and_not_its_totals():
+def test_a_leaving_client_has_no_gauges_but_keeps_its_totals():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event(sequence=1), member_event(Callback.LEFT, 2, partitions={}))
     assert sidecar.value("partitions", "orders", "consumer-1") is None
@@ -235,7 +235,7 @@ def test_a_heartbeat_of_an_unknown_process_adds_no_consumer():
     assert sidecar.metrics.text() == b""
 
 
-def test_records_that_are_consumed_once_more_are_counted_from_zero():
+def test_reprocessed_records_are_counted_from_zero():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event(sequence=1))
     assert sidecar.value("reprocessed_records_total", "orders", "consumer-1") is None
@@ -255,7 +255,7 @@ def test_waits_for_the_coordinator_are_measured():
     assert sidecar.value("sync_seconds_sum", "orders") == 0.25
 
 
-def test_rejected_commits_are_counted_from_zero_where_a_gateway_sees_them():
+def test_rejected_commits_seen_by_a_gateway_are_counted_from_zero():
     sidecar = Sidecar()
     sidecar.take(member_event(sequence=1))
     assert sidecar.value("rejected_commits_total", "orders", "consumer-1") is None
@@ -265,7 +265,7 @@ def test_rejected_commits_are_counted_from_zero_where_a_gateway_sees_them():
     assert sidecar.value("rejected_commits_total", "orders", "consumer-1") == 2
 
 
-def test_of_what_a_gateway_saw_no_callback_is_timed():
+def test_events_of_a_gateway_have_no_callback_times():
     sidecar = Sidecar()
     fields = {"evidence": Evidence.GATEWAY, "stop_seconds": 2.5, "rejected_commits": 3}
     sidecar.take(member_event(Callback.REVOKED, 1, **fields))
@@ -293,7 +293,7 @@ def test_a_generation_that_the_client_does_not_show_is_absent():
     assert sidecar.value("partitions", "orders", "consumer-1") == 3
 
 
-def test_client_ids_beyond_the_bound_fold():
+def test_client_ids_beyond_the_bound_are_merged():
     sidecar = Sidecar(max_client_ids=2)
     sidecar.take(*(member_event(process=f"p{n}", client_id=f"c{n}", partitions={"t": (n,)}) for n in range(5)))
     assert sidecar.value("partitions", "orders", "c1") == 1
@@ -302,14 +302,14 @@ def test_client_ids_beyond_the_bound_fold():
     assert sidecar.metrics.folded == 3
 
 
-def test_groups_beyond_the_bound_fold():
+def test_groups_beyond_the_bound_are_merged():
     sidecar = Sidecar(max_client_ids=2)
     sidecar.take(*(member_event(process=f"p{n}", group=f"g{n}") for n in range(5)))
     assert sidecar.value("assigned_total", FOLDED, FOLDED) == 9
     assert sidecar.value("callback_seconds_count", FOLDED, "assigned") == 3
 
 
-def test_assignors_beyond_the_bound_fold():
+def test_assignors_beyond_the_bound_are_merged():
     sidecar = Sidecar(max_assignors=2)
     sidecar.take(*(assign_event(n, assignor=f"a{n}") for n in range(1, 6)))
     assert sidecar.value("assign_seconds_count", "orders", "a2") == 1

@@ -1,4 +1,4 @@
-"""The bytes of /metrics: of one group, of all, and under names that are made to fill the page."""
+"""The size of /metrics in bytes: of one group, of all groups, and with names chosen to fill the page."""
 
 import itertools
 from dataclasses import replace
@@ -20,14 +20,14 @@ from support.observer.views import NOW, assign_event, full_view, member_event
 
 LONG = 32_000
 DAMAGED = '"' * 300
-"""Of all characters, quotes (and backslashes, line ends) grow most in a label: to twice their bytes."""
+"""Quotes, like backslashes and line ends, grow most of all characters in a label: to twice their bytes."""
 
 GROUP_BYTES_MAX = 410_000
 SIDECAR_BYTES_MAX = 11_500_000
 HEADERS_BYTES = 30_000
 
 
-pytestmark = pytest.mark.no_cover  # long pages of the same lines: the other tests of metrics count them
+pytestmark = pytest.mark.no_cover  # long pages from lines that other tests of metrics cover
 
 
 def page(views, **limits):
@@ -38,7 +38,7 @@ def page(views, **limits):
 
 
 def greedy_view(number=0):
-    """A group with the longest names wherever it may have some, and more members than have series of their own."""
+    """A group with the longest allowed names, and more members than have their own series."""
     name = f"{number:05}{DAMAGED}"
     members = tuple(
         MemberLoad(f"m{each}", None, f"c{each}{DAMAGED}", f"h{each}{DAMAGED}", {f"t{each}{DAMAGED}": (0,)}, 1.0)
@@ -63,12 +63,12 @@ def test_long_names_of_groups_make_no_large_page(number):
     assert found.shortened == number
 
 
-def test_series_of_names_with_the_same_beginning_stay_apart():
+def test_series_of_names_with_the_same_prefix_are_distinguished():
     text = page(full_view(f"{'x' * LONG}{each}") for each in range(20)).text()
     assert len([key for key in values(text) if key[0] == "kafka_rebalance_generation"]) == 20
 
 
-def test_names_that_are_shortened_are_counted_once_each():
+def test_each_shortened_name_is_counted_once():
     view = full_view(
         "orders", awaited=(AwaitedMember("c" * 250, "h", 1.0, NOW),), topic_spread=(("t" * 249, 0.5), ("u" * 300, 0.5))
     )
@@ -78,7 +78,7 @@ def test_names_that_are_shortened_are_counted_once_each():
 
 
 @pytest.mark.parametrize("dialect", Dialect)
-def test_one_group_cannot_have_more_bytes_than_this(dialect):
+def test_a_group_has_at_most_this_many_bytes(dialect):
     text = page([greedy_view()]).text(dialect)
     assert GROUP_BYTES_MAX * 0.9 < len(text) - HEADERS_BYTES < GROUP_BYTES_MAX
 
@@ -92,7 +92,7 @@ def test_the_page_cannot_have_more_bytes_than_its_limit(dialect):
     assert shown in (None, 20 - found.left_out)
 
 
-def test_what_fills_the_page_is_left_out_and_not_the_others():
+def test_groups_that_fill_the_page_are_omitted_and_not_the_others():
     usual = [full_view(f"usual-{each}") for each in range(60)]
     text = page([*map(greedy_view, range(5)), *usual], page_bytes_max=1_500_000)
     assert text.left_out == 3
@@ -100,7 +100,7 @@ def test_what_fills_the_page_is_left_out_and_not_the_others():
     assert {view.group for view in usual} <= shown
 
 
-def test_a_group_that_is_left_out_comes_back_when_there_is_room():
+def test_an_omitted_group_is_shown_when_there_is_room():
     views = [tuple(map(greedy_view, range(5)))]
     found = GroupsPage(lambda: views[0], FakeClock(NOW), SeriesLimits(page_bytes_max=1_000_000))
     found.refresh()
@@ -123,11 +123,11 @@ def test_a_group_that_shrinks_is_shown_again_at_once():
     assert found.text().count(b"kafka_rebalance_generation{") == 2
 
 
-def test_what_an_observer_counts_itself_is_small():
+def test_an_observers_own_metrics_are_small():
     assert len(observer_agent()) + len(observer_phases()) < HEADERS_BYTES
 
 
-def test_a_sidecar_cannot_have_more_bytes_than_this():
+def test_a_sidecar_has_at_most_this_many_bytes():
     metrics = MemberMetrics(FakeClock(NOW))
     sequences = itertools.count(1)
     waits = {"stop_seconds": 1.0, "join_seconds": 1.0, "sync_seconds": 1.0, "reprocessed_records": 1}

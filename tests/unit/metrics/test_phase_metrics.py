@@ -21,7 +21,7 @@ def _sums(metrics):
     }
 
 
-def test_phases_of_every_generation_are_counted_from_zero_on():
+def test_phases_of_every_generation_are_counted_from_zero():
     metrics = PhaseMetrics()
     assert _sums(metrics) == NOTHING
     metrics.on_event(generation_event(phases=JOINED, closes_episode=False))

@@ -11,17 +11,17 @@ def size(name):
     return len(name.encode("utf-8", "surrogatepass"))
 
 
-def test_the_longest_name_of_a_topic_stays_as_it_is():
+def test_the_longest_topic_name_is_unchanged():
     assert short_name("t" * 249) == "t" * 249
     assert short_name("t" * 250) != "t" * 250
 
 
-def test_the_form_is_the_same_in_every_process():
+def test_the_short_form_is_the_same_in_every_process():
     assert short_name("x" * 32_000) == "x" * 249 + "…" + "01d02a60b400e72f59616ca477eeea57"
 
 
 @given(names)
-def test_every_name_is_bounded_and_begins_as_it_did(name):
+def test_every_short_name_is_bounded_and_keeps_its_prefix(name):
     short = short_name(name)
     assert size(short) <= SHORT_NAME_BYTES_MAX
     assert is_long(name) == (short != name) == (size(name) > NAME_BYTES_MAX)
@@ -32,12 +32,12 @@ def test_every_name_is_bounded_and_begins_as_it_did(name):
 
 
 @given(names)
-def test_no_name_that_stays_is_the_short_form_of_another(name):
+def test_no_unchanged_name_is_the_short_form_of_another(name):
     short = short_name(name)
     assert short == name or short_name(short) != short
 
 
 @given(names, st.integers(0, 40_000), st.characters())
-def test_names_that_differ_anywhere_stay_different(name, place, character):
+def test_different_names_have_different_short_forms(name, place, character):
     other = name[:place] + character + name[place:]
     assert short_name(name) != short_name(other)

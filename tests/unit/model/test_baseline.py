@@ -30,7 +30,7 @@ def read(**changes):
     return baseline_from_json(json.dumps({**WHOLE, **changes}).encode())
 
 
-def test_a_baseline_is_read_with_the_percentiles_that_are_known():
+def test_a_baseline_is_read_with_known_percentiles():
     scope = BaselineScope.HOUR_OF_DAY
     hours = (HourBaseline(12, scope, 40, 0.5), HourBaseline(13, scope, 40, 0.5, 2.0, 2.5))
     assert read() == GroupBaseline("c", "g", 1_000, hours)
@@ -63,13 +63,13 @@ def test_the_hour_of_the_week_is_the_calendars(epoch_ms):
         ({"hours": [{**HOUR, "scope": "month"}]}, "hours[0].scope"),
     ],
 )
-def test_what_is_wrong_is_named(changes, field):
+def test_wrong_fields_of_a_baseline_are_named(changes, field):
     with pytest.raises(InvalidInputError) as caught:
         read(**changes)
     assert caught.value.field == field
 
 
 @pytest.mark.parametrize("value", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 1_000, b" " * (BASELINE_BYTES_MAX + 1)])
-def test_what_is_no_object_of_ours_is_refused(value):
+def test_other_objects_are_refused(value):
     with pytest.raises(InvalidInputError):
         baseline_from_json(value)

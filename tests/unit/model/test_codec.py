@@ -46,11 +46,11 @@ ASSIGN = AssignEvent(
 
 
 @pytest.mark.parametrize("event", [REVOKED, ASSIGN], ids=["member", "assign"])
-def test_an_event_survives_the_way_through_json(event):
+def test_an_event_is_decoded_from_json_unchanged(event):
     assert event_from_json(json.loads(json_line(event))) == event
 
 
-def test_several_takers_of_one_event_share_one_line_and_never_get_anothers():
+def test_encoders_of_one_event_share_its_line_and_never_get_anothers():
     event = generation_event()
     line = json_line(event)
     assert json_line(event) is line
@@ -59,7 +59,7 @@ def test_several_takers_of_one_event_share_one_line_and_never_get_anothers():
     assert json_line(event) == line
 
 
-def test_the_wire_form_is_readable_and_leaves_out_what_is_unknown():
+def test_the_json_is_readable_and_omits_unknown_values():
     data = event_to_json(REVOKED)
     assert data["kind"] == "member"
     assert data["schema_version"] == SCHEMA_VERSION
@@ -68,7 +68,7 @@ def test_the_wire_form_is_readable_and_leaves_out_what_is_unknown():
     assert "error" not in data
 
 
-def test_equal_events_are_equal_bytes_whatever_the_order_of_their_maps():
+def test_equal_events_have_equal_bytes_for_any_order_of_their_maps():
     one = dataclasses.replace(ASSIGN, user_data_errors={"a": "x", "b": "y"})
     other = dataclasses.replace(ASSIGN, user_data_errors={"b": "y", "a": "x"})
     assert json_line(one) == json_line(other)
@@ -123,7 +123,7 @@ def test_a_missing_field_is_refused_by_name(missing):
 
 
 @pytest.mark.parametrize("data", [None, 3, "x", [], {}])
-def test_what_is_not_an_event_is_refused(data):
+def test_other_input_than_events_is_refused(data):
     with pytest.raises(InvalidInputError):
         event_from_json(data)
 
@@ -135,7 +135,7 @@ def test_fields_that_a_newer_release_added_are_ignored(version):
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("-inf"), 10**400], ids=["nan", "-inf", "10**400"])
-def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused(number):
+def test_nan_and_infinity_are_refused(number):
     data = json.loads(json.dumps({**event_to_json(ASSIGN), "duration_seconds": number}))
     with pytest.raises(InvalidInputError, match="duration_seconds"):
         event_from_json(data)
@@ -143,7 +143,7 @@ def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused(number):
 
 @pytest.mark.parametrize("text", ["not base64", "YQ", "YQ==\u00e4", "\ud800"])
 def test_bytes_that_are_no_base64_are_refused_by_their_path(text):
-    """One that is not even ASCII is another error of Python's, and once ended the pipeline's stream."""
+    """Python raises another exception for non-ASCII text, which once ended the pipeline's stream."""
     generation = event_to_json(generation_event())
     member = {"member_id": "m", "client_id": "c", "host": "h", "topics": [], "owned": {}, "assigned": {}}
     with pytest.raises(InvalidInputError, match="user_data: must be base64"):
@@ -156,13 +156,13 @@ def test_every_kind_has_a_codec():
             event_from_json({"kind": kind.KIND, "schema_version": SCHEMA_VERSION})
 
 
-def test_a_place_with_a_name_of_no_bounds_is_refused():
+def test_a_place_with_a_too_long_name_is_refused():
     data = {**event_to_json(REVOKED), "where": {"pod": "p" * (WHERE_MAX + 1)}}
     with pytest.raises(InvalidInputError, match=r"where\.pod"):
         event_from_json(data)
 
 
-def test_a_rollout_comes_back_as_it_went():
+def test_a_rollout_is_decoded_unchanged():
     rollout = RolloutEvent(
         event_id="1" * 32,
         cluster_id="c",

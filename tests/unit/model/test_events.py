@@ -6,7 +6,7 @@ from rebalance_agent.model.group_event import event_id, process_event_id
 CLASSIC = GroupType.CLASSIC
 
 
-def test_the_same_fact_has_the_same_id_from_each_observer():
+def test_the_same_fact_has_the_same_id_from_every_observer():
     assert event_id("generation", "c", "g", CLASSIC, 3, 1000) == event_id("generation", "c", "g", CLASSIC, 3, 1000)
     assert process_event_id("member", "p", 7) == process_event_id("member", "p", 7)
 
@@ -24,7 +24,7 @@ def test_the_parts_of_a_split_event_have_ids_of_their_own():
     assert len(ids) == 5
 
 
-def test_names_that_run_together_do_not_collide():
+def test_concatenated_names_do_not_collide():
     assert event_id("generation", "ab", "c", CLASSIC, 1, 1) != event_id("generation", "a", "bc", CLASSIC, 1, 1)
 
 

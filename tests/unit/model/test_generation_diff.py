@@ -26,7 +26,7 @@ def test_joins_leaves_and_moves():
     assert diff.moved == diff.taken == diff.given == {("t", 1), ("t", 2)}
 
 
-def test_what_is_only_taken_or_only_given_has_not_moved():
+def test_partitions_only_assigned_or_only_revoked_have_not_moved():
     diff = diff_generations(group(member("a", (0, 1))), group(member("a", (1, 2))))
     assert (diff.taken, diff.given, diff.moved) == ({("t", 0)}, {("t", 2)}, frozenset())
 
@@ -39,13 +39,13 @@ def test_a_restarted_static_member_is_the_same_one():
     assert identity(old) == identity(new) == "A"
 
 
-def test_the_order_of_topics_is_no_new_subscription():
+def test_another_order_of_topics_is_no_new_subscription():
     diff = diff_generations(group(member("a", topics=("t", "u"))), group(member("a", topics=("u", "t"))))
     assert diff.resubscribed == ()
     assert diff_generations(group(member("a")), group(member("a", topics=("u",)))).resubscribed
 
 
-def test_an_assignor_changes_only_between_two_that_are_known():
+def test_an_assignor_changes_only_between_two_known_ones():
     assert diff_generations(group(member("a")), group(member("a"), protocol="sticky")).assignor_changed
     assert not diff_generations(group(), group(member("a"))).assignor_changed
     assert not diff_generations(group(member("a")), group(member("a"))).assignor_changed
@@ -55,5 +55,5 @@ def test_members_without_partitions_are_no_noop():
     assert not diff_generations(group(member("a")), group(member("a"))).noop
 
 
-def test_owners_of_no_group_are_none():
+def test_without_a_group_there_are_no_owners():
     assert owners(None) == {}

@@ -1,4 +1,4 @@
-"""The name of a member is made in one place, in one order."""
+"""One module derives the names of members, in one order of preference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(rebalance_agent.__file__).parent
         ("rebalance-agent-seat-0-1", "pod", "pod"),
     ],
 )
-def test_a_member_goes_by_its_pod_else_its_instance_id_else_its_client_id(instance_id, pod, name):
+def test_a_member_is_named_by_pod_then_instance_id_then_client_id(instance_id, pod, name):
     assert member_name("client", instance_id, pod=pod) == name
 
 

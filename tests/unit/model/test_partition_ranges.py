@@ -21,7 +21,7 @@ partitions = st.dictionaries(st.sampled_from(["t", "u", "v"]), numbers)
 
 
 @given(numbers)
-def test_they_are_a_sequence_of_their_numbers(found):
+def test_ranges_are_a_sequence_of_their_numbers(found):
     ranges = PartitionRanges(to_ranges(found))
     assert ranges == found
     assert tuple(ranges) == found
@@ -39,23 +39,23 @@ def test_sums_and_differences_are_those_of_sets(some, others):
     assert pairs(minus(one, other)) == pairs(some) - pairs(others)
     assert count_partitions(minus(one, other)) == len(pairs(some) - pairs(others))
     for ranges in plus(one, other).values():
-        assert ranges.text == to_ranges(tuple(ranges)), "ranges that touch are one"
+        assert ranges.text == to_ranges(tuple(ranges)), "adjacent ranges are merged"
 
 
 @given(partitions, st.dictionaries(st.sampled_from(["t", "u"]), st.integers(0, 70)))
-def test_claims_beyond_the_size_of_a_topic_are_left_out(claimed, sizes):
+def test_claims_beyond_the_size_of_a_topic_are_removed(claimed, sizes):
     expected = {(topic, number) for topic, number in pairs(claimed) if number < sizes.get(topic, 0)}
     assert within(claimed, lambda topic: sizes.get(topic, 0)) == expected
     assert within(as_ranges(claimed), lambda topic: sizes.get(topic, 0)) == expected
 
 
 @pytest.mark.parametrize("text", ["1,", "3-1", "5,4", "0-1000000", "x", "-1", "1 ,2"])
-def test_other_texts_are_refused(text):
+def test_invalid_ranges_are_refused(text):
     with pytest.raises(DecodeError):
         PartitionRanges(text)
 
 
-def test_an_event_is_read_without_making_the_numbers_that_it_claims():
+def test_an_event_is_decoded_without_expanding_its_ranges():
     data = {**event_to_json(REVOKED), "partitions": {"t": "0-99999"}}
     event_from_json(data)
     tracemalloc.start()

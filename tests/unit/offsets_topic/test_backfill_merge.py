@@ -3,7 +3,7 @@ from __future__ import annotations
 from rebalance_agent.offsets_topic.backfill_merge import BackfillMerge
 
 
-def test_only_the_last_record_of_a_group_comes_out_at_the_end():
+def test_a_backfill_returns_only_the_last_record_of_a_group_at_its_end():
     backfill = BackfillMerge({0: 3})
     for offset, group in enumerate(("a", "b", "a")):
         backfill.add(0, offset, group, (group, offset))
@@ -12,7 +12,7 @@ def test_only_the_last_record_of_a_group_comes_out_at_the_end():
     assert backfill.done
 
 
-def test_a_group_that_the_tail_saw_is_left_out_whether_it_was_read_before_or_after():
+def test_a_group_seen_by_the_tail_is_omitted():
     backfill = BackfillMerge({0: 10})
     backfill.add(0, 1, "before", 1)
     backfill.seen_live(0, "before")
@@ -22,7 +22,7 @@ def test_a_group_that_the_tail_saw_is_left_out_whether_it_was_read_before_or_aft
     assert backfill.reached(0, 10) == [3]
 
 
-def test_the_same_name_in_another_partition_is_another_matter():
+def test_groups_with_the_same_name_in_another_partition_are_separate():
     backfill = BackfillMerge({0: 1, 1: 1})
     backfill.seen_live(1, "a")
     backfill.add(0, 0, "a", "old")
@@ -50,7 +50,7 @@ def test_empty_partitions_and_those_read_from_their_beginning_are_done_at_once()
     assert BackfillMerge({0: 0, 1: 5}).pending == {1}
 
 
-def test_what_comes_after_a_partition_is_done_changes_nothing():
+def test_records_after_the_end_of_a_partition_change_nothing():
     backfill = BackfillMerge({0: 1})
     backfill.reached(0, 1)
     backfill.add(0, 0, "a", "late")

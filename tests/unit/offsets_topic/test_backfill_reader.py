@@ -8,7 +8,7 @@ from support.observer.fakes import fake_context
 
 
 class Reader(topic_reader.TopicReader):
-    """A real client of no broker; each of ``read_to`` is where one more read leads."""
+    """A real client without a broker; ``read_to``: the position after each read."""
 
     read_to = ()
 
@@ -22,7 +22,7 @@ class Reader(topic_reader.TopicReader):
         return 2
 
     def begin(self, offsets):
-        assert self._known, "librdkafka would look for the topic half a second later"
+        assert self._known, "otherwise librdkafka would request the topic half a second later"
         super().begin(offsets)
 
     def read(self, _most, _timeout):
@@ -30,7 +30,7 @@ class Reader(topic_reader.TopicReader):
         return []
 
 
-def test_a_partition_that_is_complete_can_be_read_again_while_others_are_not(monkeypatch):
+def test_a_complete_partition_can_be_read_again_while_others_are_incomplete(monkeypatch):
     monkeypatch.setattr(old_records, "TopicReader", Reader)
     monkeypatch.setattr(Reader, "read_to", ({0: 5}, {1: 2}, {0: 8, 1: 9}))
     context = fake_context()

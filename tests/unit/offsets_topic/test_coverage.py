@@ -8,7 +8,7 @@ from support.tracker.tracking import T0, record
 
 
 class RecordedGroups:
-    """A coverage, and which groups its tracker has still to speak of."""
+    """A coverage, and the groups that its tracker has not yet reported."""
 
     def __init__(self):
         self.unsettled = set()
@@ -30,7 +30,7 @@ class RecordedGroups:
         return self.coverage.covered({0: self.offset if position is None else position})[0]
 
 
-def test_where_nothing_is_going_on_all_is_covered():
+def test_without_unsettled_rebalances_everything_is_covered():
     groups = RecordedGroups()
     groups.record("a", 1, unsettled=False)
     assert groups.covered() == 1
@@ -48,7 +48,7 @@ def test_coverage_ends_before_the_oldest_record_of_an_unsettled_rebalance():
     assert groups.covered() == 3
 
 
-def test_a_group_that_never_rests_lets_go_of_what_was_reported():
+def test_a_permanently_rebalancing_group_releases_reported_records():
     groups = RecordedGroups()
     groups.record("a", 1)
     groups.record("a", 10)
@@ -64,13 +64,13 @@ def test_coverage_never_ends_within_a_reported_rebalance():
     groups.record("b", 2)
     groups.record("a", 3)
     groups.reported("a", 3)
-    # b holds back at 1, which a's rebalance goes across.
+    # b holds coverage back at 1, in the middle of a's rebalance.
     assert groups.covered() == 0
     groups.reported("b", 2)
     assert groups.covered() == 3
 
 
-def test_what_begins_before_that_middle_moves_it_on_to_the_front():
+def test_a_rebalance_that_began_earlier_moves_coverage_to_its_start():
     groups = RecordedGroups()
     for group, at in (("c", 1), ("a", 2), ("c", 3), ("b", 4), ("a", 5)):
         groups.record(group, at)
@@ -79,7 +79,7 @@ def test_what_begins_before_that_middle_moves_it_on_to_the_front():
     assert groups.covered() == 0
 
 
-def test_records_of_one_moment_are_never_parted():
+def test_records_with_one_timestamp_are_never_separated():
     groups = RecordedGroups()
     groups.record("a", 1, unsettled=False)
     groups.record("a", 1, unsettled=False)
@@ -87,27 +87,27 @@ def test_records_of_one_moment_are_never_parted():
     assert groups.covered(2) == 2
 
 
-def test_a_partition_that_went_holds_nothing_back():
+def test_a_lost_partition_holds_nothing_back():
     groups = RecordedGroups()
     groups.record("a", 1)
     groups.coverage.drop({1})
     assert groups.covered() == 1
 
 
-def test_each_partition_is_covered_for_itself():
+def test_each_partition_is_covered_separately():
     groups = RecordedGroups()
     groups.record("a", 1)
     groups.record("b", 2, partition=1, unsettled=False)
     assert groups.coverage.covered({0: 1, 1: 2}) == {0: 0, 1: 2}
 
 
-def test_what_a_backfill_reads_was_reported_long_ago():
+def test_records_of_a_backfill_count_as_reported():
     groups = RecordedGroups()
     groups.record("a", 1, live=False)
     assert groups.covered() == 1
 
 
-def test_very_many_records_of_a_rebalance_are_let_go_together():
+def test_very_many_records_of_a_rebalance_are_released_together():
     groups = RecordedGroups()
     for at in range(HELD_MAX + 5):
         groups.record("a", at)

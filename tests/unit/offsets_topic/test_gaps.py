@@ -30,7 +30,7 @@ def test_a_missing_offset_is_a_gap_before_all_later_records_of_its_partition():
     assert _seen(gaps, *_records(1, 8, 9)) == [-1, -1]
 
 
-def test_records_that_are_gone_from_the_first_one_on_are_a_gap_too():
+def test_missing_records_at_the_beginning_are_also_a_gap():
     gaps = OffsetGaps()
     gaps.begin({0: 5, 1: BEGINNING})
     assert _seen(gaps, *_records(0, 6), *_records(1, 0)) == [6, -1]
@@ -46,7 +46,7 @@ def test_a_partition_that_was_lost_is_removed():
 
 
 @pytest.mark.parametrize("most", [1, 2, 9])
-def test_a_gap_is_before_what_follows_it_however_much_is_read_at_once(most):
+def test_a_gap_precedes_the_next_record_in_batches_of_any_size(most):
     context = fake_context()
     emitter = ObservationEmitter(context, GroupRecords(context), on_records=None)
     emitter.replay.begin(0, 5, 9)

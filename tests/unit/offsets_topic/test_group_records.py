@@ -22,7 +22,7 @@ EMPTY_GROUP = b"\0\3" + _text("consumer") + (7).to_bytes(4, "big") + b"\xff\xff"
 COMMIT_KEY = b"\0\1" + _text("g") + _text("t") + bytes(4)
 
 
-def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
+def test_commits_and_unknown_kinds_are_skipped_without_decoding():
     context = fake_context()
     records = [
         FakeRecord(COMMIT_KEY, b"not even a value"),
@@ -41,7 +41,7 @@ def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
     assert size == sum(len(record.key_bytes or b"") + len(record.value_bytes or b"") for record in records)
 
 
-def test_cached_keys_are_judged_and_counted_like_new_ones():
+def test_cached_keys_are_classified_and_counted_like_new_ones():
     context = fake_context(shows=NameFilter(".*", "secret"))
     records = GroupRecords(context)
     messages = [FakeRecord(_group_key(name), b"") for name in ("shown", "secret")] + [FakeRecord(b"\0\2\xff\0", b"")]
@@ -51,17 +51,17 @@ def test_cached_keys_are_judged_and_counted_like_new_ones():
 
 
 @pytest.mark.parametrize("version", [-1, 0, 1, 2, 9, 256, 257])
-def test_only_the_keys_of_commits_are_passed_over_uncounted(version):
+def test_only_keys_of_commits_are_skipped_uncounted(version):
     context = fake_context()
     GroupRecords(context).of_groups([FakeRecord(version.to_bytes(2, "big", signed=True), b"")])
-    # A group's kind without a group is malformed, and nobody knows the others.
+    # A key of a group's kind without a group is malformed; the other kinds are unknown.
     assert (context.meters.of("decode_error"), context.meters.of("unknown_record")) == {
         2: ([(2,)], []),
         **dict.fromkeys((0, 1), ([], [])),
     }.get(version, ([], [("key_version", 1)]))
 
 
-def test_groups_that_are_not_shown_are_never_decoded():
+def test_hidden_groups_are_never_decoded():
     context = fake_context(shows=NameFilter(".*", "secret"))
     assert GroupRecords(context).of_groups([FakeRecord(_group_key("secret"), b"\0")]) == []
     assert context.meters.of("decode_error") == []
@@ -82,7 +82,7 @@ def test_a_deleted_group_is_a_record_without_value():
     assert (record.value, record.live) == (None, False)
 
 
-def test_malformed_keys_and_values_and_future_versions_are_counted_and_nothing_more():
+def test_malformed_keys_and_values_and_future_versions_are_only_counted():
     context = fake_context()
     records = GroupRecords(context)
     assert records.of_groups([FakeRecord(b"\0\2\xff\0", b"")]) == []

@@ -1,4 +1,4 @@
-"""The time for records before groups are described."""
+"""The head start of records before groups are described."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Forbidden:
         raise AccessDeniedError("no")
 
 
-def test_a_tail_is_late_when_not_all_is_known_after_its_head_start():
+def test_a_tail_is_late_if_it_is_incomplete_after_its_head_start():
     context = fake_context()
     tail = OffsetsTail(context, lambda _reason: None)
     assert not tail.late

@@ -22,7 +22,7 @@ def _partitions(*numbers):
     return [TopicPartition("__consumer_offsets", number) for number in numbers]
 
 
-def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
+def test_a_single_observer_has_all_partitions_once_their_number_is_known():
     everything = Ownership()
     assert everything.partitions() is None
     everything.on_partition_count(3)
@@ -30,13 +30,13 @@ def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
     assert everything.owns("any")
 
 
-def test_a_replica_has_nothing_before_it_is_reported():
+def test_a_replica_owns_nothing_before_its_assignment():
     shared = _shared()
     assert shared.partitions() is None
     assert not any(map(shared.owns, NAMES))
 
 
-def test_it_speaks_for_the_groups_of_its_partitions():
+def test_a_replica_reports_only_groups_of_its_partitions():
     shared, client, health = _shared(), Calls(), Calls()
     shared = _shared(health)
     shared._assigned(client, _partitions(1, 3))
@@ -49,14 +49,14 @@ def test_it_speaks_for_the_groups_of_its_partitions():
     assert shared.partitions() == {1}
 
 
-def test_what_it_is_assigned_is_never_fetched():
+def test_assigned_partitions_are_never_fetched_by_the_group_consumer():
     shared, client = _shared(), Calls()
     shared._assigned(client, _partitions(2))
     assert [name for name, *_ in client.made] == ["incremental_assign", "pause"]
 
 
 def _sharing(answers):
-    """A replica with partitions 1 and 3; ``answers`` to whether there are snapshots, and what was asked."""
+    """A replica with partitions 1 and 3; ``answers``: whether snapshots are written; and the recorded requests."""
     asked, answers = [], iter(answers)
 
     def stored(numbers):
@@ -68,16 +68,16 @@ def _sharing(answers):
     return shared, asked
 
 
-def test_what_goes_to_another_replica_goes_with_a_snapshot():
+def test_partitions_are_revoked_with_a_snapshot():
     shared, asked = _sharing([False, False, True])
     client = Calls()
     shared._revoked(client, _partitions(3))
-    assert asked == [([3], {1, 3})] * 3  # it goes on owning it meanwhile
+    assert asked == [([3], {1, 3})] * 3  # it still owns the partition
     assert shared.partitions() == {1}
     assert [name for name, *_ in client.made] == ["incremental_unassign"]
 
 
-def test_a_snapshot_that_does_not_come_is_not_waited_for_for_ever(monkeypatch):
+def test_the_wait_for_a_snapshot_has_a_timeout(monkeypatch):
     monkeypatch.setattr(ownership, "HANDOVER_LOOK_S", 0.001)
     monkeypatch.setattr(ownership, "HANDOVER_S", 0.01)
     shared, asked = _sharing([False] * 10)
@@ -102,7 +102,7 @@ def test_more_replicas_than_partitions_leave_one_in_reserve_and_ready():
     assert not any(map(shared.owns, NAMES))
 
 
-def test_without_the_right_to_read_there_is_nothing_to_share():
+def test_without_the_right_to_read_replicas_share_nothing():
     shared = _shared()
     shared.topic_denied(yes=True)
     assert all(map(shared.owns, NAMES))
@@ -110,12 +110,12 @@ def test_without_the_right_to_read_there_is_nothing_to_share():
     assert not any(map(shared.owns, NAMES))
 
 
-def test_a_missing_right_is_reported_with_the_command_that_gives_it():
+def test_a_missing_right_is_reported_with_the_command_that_grants_it():
     with pytest.raises(AccessDeniedError, match=r"kafka-acls.sh .* --group rebalance-agent"):
         _shared()._check(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
 
 
-def test_a_broker_that_is_away_is_waited_for_and_an_end_is_an_end():
+def test_an_unreachable_broker_is_awaited_until_the_process_ends():
     _shared()._check(KafkaError(KafkaError._TRANSPORT))
     with pytest.raises(ClusterError):
         _shared()._check(KafkaError(KafkaError._FATAL, "fenced", True))

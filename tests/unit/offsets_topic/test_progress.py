@@ -5,12 +5,12 @@ from rebalance_agent.offsets_topic.progress import STUCK_S, ReadingProgress
 
 
 def looks(*looks):
-    """What each look finds; a look: (seconds, positions, ends)."""
+    """The result of each check; a check: (seconds, positions, ends)."""
     progress = ReadingProgress()
     return [progress.stuck(positions, ends, now) for now, positions, ends in looks]
 
 
-def test_a_partition_in_which_records_follow_and_are_not_read_is_stuck():
+def test_a_partition_with_unread_new_records_is_stuck():
     ends = {0: 9, 1: 9}
     assert looks((0, {0: 5, 1: 9}, ends), (STUCK_S - 1, {0: 5, 1: 9}, ends), (STUCK_S, {0: 5, 1: 9}, ends)) == [
         [],
@@ -19,20 +19,20 @@ def test_a_partition_in_which_records_follow_and_are_not_read_is_stuck():
     ]
 
 
-def test_a_partition_that_is_read_slowly_is_not():
+def test_a_slowly_read_partition_is_not_stuck():
     assert looks(*((at, {0: at}, {0: 1_000}) for at in range(0, 200, 20))) == [[]] * 10
 
 
-def test_one_at_its_end_is_not_stuck_and_the_time_begins_with_the_next_record():
+def test_a_partition_at_its_end_is_not_stuck_and_its_time_starts_with_the_next_record():
     ends = ({0: 5}, {0: 6}, {0: 7}, {0: 8})
     assert looks(*((at, {0: 5}, end) for at, end in zip((0, 100, 129, 130), ends, strict=True))) == [[], [], [], [0]]
 
 
-def test_what_another_replica_reads_is_not_stuck():
+def test_a_partition_of_another_replica_is_not_stuck():
     assert looks((0, {0: 5}, {0: 9, 1: 9}), (100, {0: 9}, {0: 9, 1: 9})) == [[], []]
 
 
-def test_time_without_answers_does_not_count():
+def test_time_without_responses_does_not_count():
     progress = ReadingProgress()
     assert progress.stuck({0: 5}, {0: 9}, 0) == []
     progress.reset()
@@ -41,7 +41,7 @@ def test_time_without_answers_does_not_count():
 
 
 @given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 3)), max_size=30))
-def test_what_makes_progress_in_time_is_never_stuck(steps):
+def test_a_partition_with_progress_in_time_is_never_stuck(steps):
     progress, now, position = ReadingProgress(), 0.0, 0
     for seconds, read in steps:
         now += seconds

@@ -8,7 +8,7 @@ def _records(partition, *offsets):
     return [StoredRecord(partition, offset, 1, b"k", b"v") for offset in offsets]
 
 
-def test_what_was_there_when_it_began_is_old_and_what_came_later_is_not():
+def test_records_before_the_start_are_old_and_later_ones_are_not():
     replay = Replay()
     replay.begin(0, 5, 8)
     old, new = _records(0, 7, 8)
@@ -17,7 +17,7 @@ def test_what_was_there_when_it_began_is_old_and_what_came_later_is_not():
     assert not replay.is_old(_records(1, 7)[0])
 
 
-def test_it_is_through_by_position_even_if_the_last_records_are_gone():
+def test_a_replay_ends_by_position_even_if_the_last_records_are_missing():
     replay = Replay()
     replay.begin(0, 5, 8)
     replay.finish({0: 7})
@@ -26,7 +26,7 @@ def test_it_is_through_by_position_even_if_the_last_records_are_gone():
     assert not replay
 
 
-def test_nothing_is_read_again_where_nothing_came_since():
+def test_without_new_records_nothing_is_replayed():
     replay = Replay()
     replay.begin(0, 8, 8)
     assert not replay

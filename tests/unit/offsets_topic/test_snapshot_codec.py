@@ -35,7 +35,7 @@ def _marker(offsets, position, series=SERIES):
 
 
 def _snapshot(offsets, position, *, partition=0, series=SERIES):
-    """What a writer sends of a whole snapshot: offsets by key."""
+    """The records of a complete snapshot; ``offsets`` by key."""
     for key, offset in offsets.items():
         record = _record(key, offset)
         yield record_key(OWNER, partition, key), record_value(series, offset, record.timestamp_ms, record.value())
@@ -53,7 +53,7 @@ def _records(assembly, partition=0):
     return assembly.records(partition, assembly.marker(partition))
 
 
-def test_what_was_written_is_read_in_the_order_of_the_offsets_topic():
+def test_a_written_snapshot_is_read_in_the_order_of_the_offsets_topic():
     records = _records(_assembled(_snapshot({b"a": 9, b"b": 2}, 10)))
     assert [(each.key(), each.offset(), each.timestamp(), each.value(), each.partition()) for each in records] == [
         (b"b", 2, (1, 502), b"value of b", 0),
@@ -66,19 +66,19 @@ def test_a_topic_without_a_marker_has_no_snapshot():
     assert _assembled(records).marker(0) is None
 
 
-def test_others_and_other_partitions_are_passed_over():
+def test_other_records_and_partitions_are_skipped():
     other = [(record_key(b"somebody", 0, b"x"), b""), (record_key(OWNER, 1, b"x"), b""), (b"", b""), (b"\x01", None)]
     assembly = _assembled([*other, *_snapshot({b"a": 1}, 2), *other])
     assert [each.key() for each in _records(assembly)] == [b"a"]
 
 
-def test_a_newer_snapshot_that_was_not_finished_changes_nothing():
+def test_an_unfinished_newer_snapshot_changes_nothing():
     begun = [(record_key(OWNER, 0, b"a"), record_value(SERIES, 5, 1, b"newer")), (record_key(OWNER, 0, b"b"), None)]
     records = _records(_assembled([*_snapshot({b"a": 1, b"b": 2}, 3), *begun]))
     assert [(each.key(), each.offset()) for each in records] == [(b"a", 1), (b"b", 2)]
 
 
-def test_a_finished_one_takes_its_place():
+def test_a_finished_newer_snapshot_replaces_it():
     later = [
         (record_key(OWNER, 0, b"b"), None),
         (record_key(OWNER, 0, b"c"), record_value(SERIES, 4, 504, b"value of c")),
@@ -89,7 +89,7 @@ def test_a_finished_one_takes_its_place():
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_a_record_that_is_missing_shows(missing):
+def test_a_missing_record_is_detected(missing):
     messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
     del messages[missing]
     with pytest.raises(InvalidInputError, match="1 records are not the 2"):
@@ -105,13 +105,13 @@ def test_a_record_that_is_missing_shows(missing):
         record_value(SERIES, 0, 501, b"value of a"),
     ],
 )
-def test_one_whose_value_time_or_offset_was_altered_shows(altered):
+def test_an_altered_value_time_or_offset_is_detected(altered):
     first, *rest = _snapshot({b"a": 1, b"b": 2}, 3)
     with pytest.raises(InvalidInputError, match="of its marker"):
         _records(_assembled([(first[0], altered), *rest]))
 
 
-def test_so_do_bytes_that_went_from_a_key_into_its_value():
+def test_bytes_moved_from_a_key_to_its_value_are_detected():
     whole = [(record_key(OWNER, 0, b"a"), record_value(SERIES, 1, 501, b"bc"))]
     moved = [(record_key(OWNER, 0, b"ab"), record_value(SERIES, 1, 501, b"c"))]
     digest = Digest([StoredRecord(0, 1, 501, b"a", b"bc")])
@@ -122,7 +122,7 @@ def test_so_do_bytes_that_went_from_a_key_into_its_value():
 
 
 @given(st.integers(0, 1), st.integers(0, 10_000), st.integers(1, 255))
-def test_no_byte_of_a_record_can_be_another_one(number, place, flipped):
+def test_any_altered_byte_of_a_record_is_detected(number, place, flipped):
     messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
     key, value = messages[number]
     damaged = bytearray(value)
@@ -132,14 +132,14 @@ def test_no_byte_of_a_record_can_be_another_one(number, place, flipped):
         _records(_assembled(messages))
 
 
-def test_so_does_one_of_a_paused_writer_that_came_too_late():
+def test_a_late_record_of_a_paused_writer_is_detected():
     stale = (record_key(OWNER, 0, b"a"), record_value(SERIES, 0, 1, b"older"))
     messages = [*_snapshot({b"a": 1}, 3), stale, (marker_key(OWNER, 0), marker_value(_marker({b"a": 1}, 9)))]
     with pytest.raises(InvalidInputError, match="of its marker"):
         _records(_assembled(messages))
 
 
-def test_what_an_older_series_left_is_no_part_of_it_and_is_named():
+def test_remaining_records_of_an_older_series_are_ignored_and_listed():
     assembly = _assembled([*_snapshot({b"a": 1, b"old": 2}, 3, series=6), *_snapshot({b"a": 5}, 6)])
     assert [each.key() for each in _records(assembly)] == [b"a"]
     assert assembly.keys(0) == {b"a", b"old"}
@@ -151,7 +151,7 @@ def test_another_version_writes_under_the_same_keys(monkeypatch):
     assert (record_key(OWNER, 0, b"a"), marker_key(OWNER, 0)) == keys
 
 
-def test_what_another_version_wrote_is_named_and_not_used():
+def test_records_of_another_version_are_listed_and_not_used():
     key, value = next(_snapshot({b"a": 1}, 2))
     old = replace(_marker({b"a": 1}, 2), version=VERSION - 1)
     assembly = _assembled([(key, bytes([VERSION - 1]) + value[1:]), (marker_key(OWNER, 0), marker_value(old))])
@@ -206,7 +206,7 @@ def test_a_malformed_marker_is_an_error_until_a_good_one_comes(value):
 
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.none() | st.binary(max_size=60))))
-def test_nothing_that_is_in_the_topic_can_raise_from_reading_it(messages):
+def test_no_content_of_the_topic_raises_an_exception(messages):
     _assembled(messages)
 
 
@@ -221,7 +221,7 @@ RECORDS = st.builds(
 
 
 @given(st.lists(RECORDS))
-def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(records):
+def test_the_digest_depends_on_the_records_and_not_on_their_order(records):
     digest, last = Digest(), {}
     for record in records:
         digest.put(record)
@@ -236,13 +236,13 @@ def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(records):
 
 
 @given(RECORDS, RECORDS)
-def test_two_records_sum_up_alike_only_if_they_are_alike_or_both_gone(one, other):
+def test_two_records_have_equal_sums_only_if_equal_or_both_deleted(one, other):
     alike = one == other or one.value() is None is other.value()
     assert (Digest([one]).text == Digest([other]).text) == alike
 
 
 def test_overwritten_records_take_no_space():
-    """Or a topic that was not compacted lately could not be read at all."""
+    """Otherwise a topic without recent compaction could not be read at all."""
     once, often = ([*_snapshot({b"a": 1, b"b": 2}, 10)] * times for times in (2, 50))
     assert _assembled(often).size_bytes == _assembled(once).size_bytes > 0
     gone = [(record_key(OWNER, 0, key), None) for key in (b"a", b"b")]
@@ -250,6 +250,6 @@ def test_overwritten_records_take_no_space():
     assert _assembled([*often, *gone, marker]).size_bytes == len(b"a" + b"b")
 
 
-def test_keys_without_values_take_space():
+def test_keys_without_values_count_towards_the_size():
     short = [(record_key(OWNER, 0, bytes(100) + bytes([number])), b"") for number in range(10)]
     assert _assembled(short).size_bytes == 10 * 101

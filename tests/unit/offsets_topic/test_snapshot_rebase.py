@@ -25,7 +25,7 @@ def _bases(wanted=(), pending=()):
     return store, old, SnapshotRebase(store, old)
 
 
-def test_what_is_missing_is_read_up_to_where_the_tail_is():
+def test_missing_records_are_read_up_to_the_tails_position():
     _, old, bases = _bases(wanted={0, 2})
     bases.look({0: 5, 1: 6, 2: 7})
     assert old.of("expect") == [({0: 5, 2: 7},)]
@@ -37,7 +37,7 @@ def test_records_that_were_read_already_are_not_requested_again():
     assert old.of("expect") == [({},)]
 
 
-def test_what_was_read_begins_the_snapshot():
+def test_the_snapshot_begins_with_the_records_read():
     store, old, bases = _bases()
     old.found = {3: ["a record"]}
     bases.read()
@@ -50,7 +50,7 @@ def test_an_empty_partition_has_nothing_to_read():
     assert store.of("begin") == [(0, (), None)]
 
 
-def test_what_goes_is_read_no_longer():
+def test_a_lost_partition_is_no_longer_read():
     _, old, bases = _bases(pending={1})
     bases.drop({0})
     bases.close()

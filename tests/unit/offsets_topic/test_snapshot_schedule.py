@@ -28,14 +28,14 @@ class Keeping:
         return [positions for (positions,) in self.store.of("cover")]
 
 
-def test_what_is_settled_is_covered_at_once_and_then_every_few_seconds():
+def test_settled_records_are_covered_at_once_and_then_every_few_seconds():
     keeping = Keeping()
     assert keeping.reached(5) == [{0: 5}]
     assert keeping.reached(6, 1) == [{0: 5}]
     assert keeping.reached(9, EVERY_S) == [{0: 5}, {0: 9}]
 
 
-def test_it_waits_until_all_events_that_were_queued_by_then_are_reported():
+def test_a_snapshot_waits_until_all_queued_events_are_published():
     keeping = Keeping(progress=Published(queued=3, completed=2))
     assert keeping.reached(5) == []
     keeping.progress.queued, keeping.progress.completed = 9, 2
@@ -44,7 +44,7 @@ def test_it_waits_until_all_events_that_were_queued_by_then_are_reported():
     assert keeping.reached(9) == [{0: 5}]
 
 
-def test_what_is_not_settled_is_not_covered():
+def test_unsettled_records_are_not_covered():
     keeping = Keeping()
     keeping.unsettled.add("g")
     observation = record(1, 1)
@@ -63,21 +63,21 @@ def test_groups_of_other_replicas_do_not_delay_the_snapshot():
     assert keeping.reached(5) == [{0: 5}]
 
 
-def test_a_partition_that_has_become_whole_does_not_wait_its_turn():
+def test_a_newly_complete_partition_is_covered_at_once():
     keeping = Keeping()
     keeping.reached(5)
     keeping.keeper.on_observation(Backfilled(0, frozenset({1})))
     assert keeping.reached(6, 1) == [{0: 5}, {0: 6}]
 
 
-def test_acknowledgements_are_taken_in_between():
+def test_acknowledgements_are_processed_in_between():
     keeping = Keeping()
     keeping.reached(5)
     keeping.reached(6, 1)
     assert len(keeping.store.of("serve")) == 2
 
 
-def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was():
+def test_at_the_end_everything_reached_is_covered_independent_of_the_interval():
     keeping = Keeping(progress=Published())
     keeping.reached(5)
     keeping.reached(6, 1)
@@ -85,7 +85,7 @@ def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was()
     assert keeping.store.of("cover")[-1] == ({0: 6},)
 
 
-def test_at_the_end_nothing_is_covered_whose_events_were_never_reported():
+def test_at_the_end_records_with_unpublished_events_are_not_covered():
     keeping = Keeping(progress=Published(queued=3, completed=2))
     keeping.reached(5)
     keeping.progress.queued = 4

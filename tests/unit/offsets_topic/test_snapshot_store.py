@@ -67,7 +67,7 @@ def logs():
 
 def test_a_partition_is_stored_when_kafka_has_acknowledged_its_snapshot():
     stored = Stored()
-    assert stored.store.stored([0])  # not ours: nothing to wait for
+    assert stored.store.stored([0])  # not our partition: no wait
     stored.begin()
     assert not stored.store.stored([0])
     stored.store.reached({0: 0})
@@ -80,7 +80,7 @@ def test_a_partition_is_stored_when_kafka_has_acknowledged_its_snapshot():
     assert successor.store.stored([0])
 
 
-def test_what_was_covered_is_read_back_by_the_next_one():
+def test_the_next_observer_reads_the_covered_records():
     stored = Stored()
     assert stored.begin(_record(1, b"old")) is None
     stored.store.see(_record(5, b"a"))
@@ -91,7 +91,7 @@ def test_what_was_covered_is_read_back_by_the_next_one():
     assert [(each.key(), each.offset()) for each in found.records] == [(b"old", 1), (b"a", 5)]
 
 
-def test_it_is_reported_when_and_of_how_much():
+def test_time_and_size_of_a_snapshot_are_reported():
     stored = Stored()
     stored.begin()
     stored.store.see(_record(5))
@@ -101,7 +101,7 @@ def test_it_is_reported_when_and_of_how_much():
     assert size_bytes > 0
 
 
-def test_nothing_is_written_where_nothing_changed():
+def test_unchanged_partitions_are_not_written():
     stored = Stored()
     stored.begin()
     stored.cover(6)
@@ -110,7 +110,7 @@ def test_nothing_is_written_where_nothing_changed():
     assert len(stored.topic) == written
 
 
-def test_where_nothing_comes_for_long_the_snapshot_does_not_grow_old():
+def test_the_snapshot_of_an_idle_partition_is_refreshed():
     stored = Stored()
     stored.begin(_record(3))
     stored.cover(6)
@@ -126,7 +126,7 @@ def test_where_nothing_comes_for_long_the_snapshot_does_not_grow_old():
     assert len(stored.topic) == 2 + 3
 
 
-def test_a_marker_that_was_lost_is_written_again():
+def test_a_lost_marker_is_written_again():
     stored = Stored()
     stored.begin()
     stored.producer.fails = 1
@@ -137,7 +137,7 @@ def test_a_marker_that_was_lost_is_written_again():
     assert Stored(stored.topic).begin().position == 6
 
 
-def test_a_record_that_was_lost_is_written_again_before_anybody_builds_on_the_rest():
+def test_a_lost_record_is_written_again_before_the_snapshot_is_used():
     stored = Stored()
     stored.begin()
     stored.store.see(_record(5))
@@ -166,7 +166,7 @@ def test_snapshots_of_dropped_partitions_are_not_written():
     assert stored.topic == []
 
 
-def test_a_partition_that_is_not_known_as_a_whole_is_not_covered():
+def test_an_incomplete_partition_is_not_covered():
     stored = Stored()
     stored.store.load(NOBODY)
     stored.store.see(_record(5))
@@ -174,7 +174,7 @@ def test_a_partition_that_is_not_known_as_a_whole_is_not_covered():
     assert stored.topic == []
 
 
-def test_what_an_unusable_snapshot_left_is_deleted():
+def test_records_of_an_unusable_snapshot_are_deleted():
     stored = Stored()
     stored.begin(_record(1, b"old"), _record(2, b"kept"))
     stored.cover(3)
@@ -196,7 +196,7 @@ def _as_an_older_version_wrote(topic):
     return [*((key, bytes([VERSION - 1]) + value[1:]) for key, value in records), (key, marker_value(older))]
 
 
-def test_what_an_older_version_left_is_written_over_and_the_rest_of_it_deleted():
+def test_records_of_an_older_version_are_overwritten_or_deleted():
     stored = Stored()
     stored.begin(_record(1, b"old"), _record(2, b"kept"))
     stored.cover(3)
@@ -209,7 +209,7 @@ def test_what_an_older_version_left_is_written_over_and_the_rest_of_it_deleted()
     assert [each.key() for each in Stored(again.topic).begin().records] == [b"kept"]
 
 
-def test_records_that_wait_for_their_events_have_a_bound(logs):
+def test_records_waiting_for_their_events_are_bounded(logs):
     stored = Stored()
     stored.begin()
     stored.cover(1)
@@ -231,7 +231,7 @@ def test_a_partition_that_became_too_large_is_reported_even_while_nothing_can_be
     assert [log["event"] for log in logs if log["log_level"] == "warning"] == ["snapshot_not_written", "snapshot_ended"]
 
 
-def test_records_without_a_value_have_a_bound_too(monkeypatch):
+def test_records_without_a_value_are_bounded(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
@@ -240,7 +240,7 @@ def test_records_without_a_value_have_a_bound_too(monkeypatch):
     assert stored.problems() == ["too_large"]
 
 
-def test_what_was_deleted_while_nothing_can_be_written_has_a_bound(monkeypatch):
+def test_deletions_pending_while_nothing_can_be_written_are_bounded(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
@@ -253,7 +253,7 @@ def test_what_was_deleted_while_nothing_can_be_written_has_a_bound(monkeypatch):
     assert "too_large" in stored.problems()
 
 
-def test_a_partition_that_was_too_large_begins_anew_with_its_next_owner(monkeypatch):
+def test_a_too_large_partition_starts_again_with_its_next_owner(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
@@ -270,7 +270,7 @@ LONGEST_WAIT_MS = 61_000
 
 
 def _end(stored):
-    """Its producer can go on no more: that is reported once, wherever it is asked next."""
+    """Its producer has failed fatally: the next call of any method reports it, once."""
     reported = [FATAL]
 
     def ask(_timeout):
@@ -281,7 +281,7 @@ def _end(stored):
     stored.producer.poll = stored.producer.flush = ask
 
 
-def test_a_producer_that_can_go_on_no_more_is_replaced_and_what_it_held_is_written_again():
+def test_a_failed_producer_is_replaced_and_its_pending_records_are_written_again():
     stored = Stored()
     stored.begin(_record(1, b"old"))
     stored.producer.topic = []
@@ -295,7 +295,7 @@ def test_a_producer_that_can_go_on_no_more_is_replaced_and_what_it_held_is_writt
     assert (found.position, [each.key() for each in found.records]) == (6, [b"old"])
 
 
-def test_producers_that_may_not_write_are_replaced_less_and_less_often():
+def test_producers_without_the_right_to_write_are_replaced_at_growing_intervals():
     stored = Stored()
     stored.begin()
     for _ in range(600):
@@ -317,7 +317,7 @@ def test_after_an_acknowledged_record_a_producer_is_replaced_at_once_again():
     assert len(stored.made) == 20
 
 
-def test_nothing_is_sent_while_there_is_no_producer_and_nothing_is_forgotten():
+def test_without_a_producer_nothing_is_sent_and_nothing_is_lost():
     stored = Stored()
     stored.begin()
     _end(stored)
@@ -333,7 +333,7 @@ def test_nothing_is_sent_while_there_is_no_producer_and_nothing_is_forgotten():
     assert [each.offset() for each in Stored(stored.topic).begin().records] == [2]
 
 
-def test_a_producer_that_cannot_be_made_is_tried_again_later():
+def test_the_creation_of_a_producer_is_retried_later():
     stored = Stored()
     stored.begin()
     _end(stored)
@@ -359,7 +359,7 @@ def test_librdkafkas_own_log_is_disabled():
     assert settings["logger"].disabled
 
 
-def test_a_full_queue_is_waited_for():
+def test_a_full_queue_is_awaited():
     stored = Stored()
     stored.begin()
     stored.store.see(_record(5))
@@ -377,7 +377,7 @@ def test_a_full_queue_is_waited_for():
 
 
 class Without(FakeCluster):
-    """No topic, and perhaps no right to make one."""
+    """No topic, and optionally no right to create one."""
 
     def __init__(self, refused=None):
         self.created, self._refused = [], refused
@@ -392,14 +392,14 @@ class Without(FakeCluster):
         return True
 
 
-def test_the_topic_is_made_with_as_many_partitions_as_the_offsets_topic_has():
+def test_the_topic_is_created_with_the_partition_count_of_the_offsets_topic():
     cluster = Without()
     Stored(cluster=cluster).begin()
     assert cluster.created == [("state", 4, TOPIC_CONFIG)]
     assert TOPIC_CONFIG["cleanup.policy"] == "compact"
 
 
-def test_where_it_may_not_be_created_the_command_is_printed_and_all_else_works(logs):
+def test_without_the_right_to_create_the_topic_the_command_is_printed_and_everything_else_works(logs):
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.begin(_record(1))
     stored.cover(2)
@@ -408,7 +408,7 @@ def test_where_it_may_not_be_created_the_command_is_printed_and_all_else_works(l
     assert "--config cleanup.policy=compact" in reported["command"]
 
 
-def test_where_there_is_no_topic_nothing_is_kept(monkeypatch):
+def test_without_a_topic_nothing_is_kept(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.store.load(NOBODY)
@@ -429,7 +429,7 @@ def test_where_there_is_no_topic_nothing_is_kept(monkeypatch):
     assert stored.problems() == []
 
 
-def test_a_topic_that_came_later_covers_only_what_begins_after_it():
+def test_a_topic_created_later_covers_only_later_records():
     cluster = Without(ClusterError("denied"))
     stored = Stored(cluster=cluster)
     stored.store.load(NOBODY)
@@ -444,7 +444,7 @@ def test_a_topic_that_came_later_covers_only_what_begins_after_it():
     assert Stored(stored.topic).begin().position == 4
 
 
-def test_load_asks_the_cluster_again_if_it_did_not_answer():
+def test_load_repeats_a_request_without_a_response():
     cluster = FakeCluster()
 
     def away():
@@ -460,7 +460,7 @@ def test_load_asks_the_cluster_again_if_it_did_not_answer():
     assert Stored(stored.topic).begin().position == 2
 
 
-def test_a_topic_that_is_made_later_is_taken_up_by_itself(logs):
+def test_a_topic_created_later_is_used_automatically(logs):
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.begin(_record(1))
     assert stored.store.missing([0]) == frozenset()
@@ -474,19 +474,19 @@ def test_a_topic_that_is_made_later_is_taken_up_by_itself(logs):
     assert [each.key() for each in Stored(stored.topic).begin().records] == [b"old", b"news"]
 
 
-def test_what_is_read_anew_is_covered_only_from_its_end_on():
+def test_a_partition_read_again_is_covered_only_from_its_end():
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.begin()
     stored.store.on_topics({"state": 1})
     stored.store.missing([0])
     stored.store.begin(0, [_record(7)], None)
-    stored.cover(5, reached=8)  # a group's rebalance is still held open, from before the partition was read anew
+    stored.cover(5, reached=8)  # a group's rebalance from before the partition was read again is still unsettled
     assert stored.topic == []
     stored.cover(8)
     assert Stored(stored.topic).begin().position == 8
 
 
-def test_a_partition_that_was_too_large_begins_anew_once_all_that_waited_is_covered(monkeypatch):
+def test_a_too_large_partition_starts_again_once_its_pending_records_are_covered(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
@@ -503,7 +503,7 @@ def test_a_partition_that_was_too_large_begins_anew_once_all_that_waited_is_cove
     assert Stored(stored.topic).begin().position == 4
 
 
-def test_partitions_are_not_read_anew_all_the_time(monkeypatch):
+def test_partitions_are_read_again_at_most_at_an_interval(monkeypatch):
     monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
@@ -516,7 +516,7 @@ def test_partitions_are_not_read_anew_all_the_time(monkeypatch):
     assert stored.store.missing([0]) == {0}
 
 
-def test_while_nothing_can_be_written_nothing_is_read_for_it():
+def test_while_nothing_can_be_written_no_partition_is_read_again():
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.begin()
     stored.store.on_topics({"state": 1})
@@ -526,7 +526,7 @@ def test_while_nothing_can_be_written_nothing_is_read_for_it():
     assert stored.store.missing([0]) == frozenset()
 
 
-def test_a_topic_whose_id_is_not_reported_has_no_snapshots_for_now():
+def test_a_topic_without_a_known_id_has_no_snapshots_yet():
     cluster = FakeCluster()
     stored = Stored(cluster=cluster)
     stored.begin(_record(1))
@@ -540,7 +540,7 @@ def test_a_topic_whose_id_is_not_reported_has_no_snapshots_for_now():
         Stored(stored.topic, cluster).store.load(NOBODY)
 
 
-def test_a_topic_that_was_deleted_and_made_anew_is_another_one():
+def test_a_recreated_topic_is_another_one():
     cluster = FakeCluster()
     old, new = Stored(cluster=cluster), Stored(cluster=cluster)
     old.store.load(NOBODY)

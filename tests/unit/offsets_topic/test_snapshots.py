@@ -1,4 +1,4 @@
-"""The snapshots that can be used."""
+"""The conditions under which snapshots are used."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.observer.snapshots import FakeCluster
         (0, 9, False),
     ],
 )
-def test_a_snapshot_that_may_miss_tombstones_is_not_built_on(monkeypatch, age_ms, end, used):
+def test_a_snapshot_that_may_lack_tombstones_is_not_used(monkeypatch, age_ms, end, used):
     context = fake_context(FakeCluster())
     marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
     assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())
@@ -42,7 +42,7 @@ def test_a_snapshot_that_may_miss_tombstones_is_not_built_on(monkeypatch, age_ms
 
 
 class Short:
-    """A cluster whose offsets topic keeps tombstones for a second, unless it refuses to say so."""
+    """A cluster whose offsets topic keeps tombstones for a second, or that refuses to describe the topic."""
 
     def __init__(self, refused=False):
         self.refused = refused
@@ -57,7 +57,7 @@ class Short:
 @pytest.mark.parametrize(
     ("refused", "age_ms", "used"), [(False, 1_000, True), (False, 1_001, False), (True, 1_001, True)]
 )
-def test_tombstones_stay_for_the_time_in_the_topics_setting(monkeypatch, refused, age_ms, used):
+def test_the_retention_of_tombstones_is_read_from_the_topics_config(monkeypatch, refused, age_ms, used):
     context = fake_context(Short(refused))
     marker = SimpleNamespace(made_from="here", position=10, written_ms=context.clock.now_ms() - age_ms, series=1)
     assembly = SimpleNamespace(keys=lambda _: frozenset(), marker=lambda _: marker, records=lambda *_: ())
@@ -66,7 +66,7 @@ def test_tombstones_stay_for_the_time_in_the_topics_setting(monkeypatch, refused
     assert (0 in reader.load({0: (5, 20)}, "here")) is used
 
 
-def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instead(monkeypatch, caplog):
+def test_a_snapshot_of_an_older_version_is_counted_and_its_replacement_logged(monkeypatch, caplog):
     context = fake_context(FakeCluster())
     older = Marker(VERSION - 1, 1, 10, 0, Digest().text, context.clock.now_ms(), "here")
     assembly = SnapshotAssembly(b"owner", [0])
@@ -80,7 +80,7 @@ def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instea
     assert f"has version {VERSION - 1}, not {VERSION}; the offsets topic is read instead" in line
 
 
-def test_keys_of_partitions_that_wait_to_begin_are_kept_while_others_are_loaded(monkeypatch):
+def test_keys_of_waiting_partitions_are_kept_while_others_are_loaded(monkeypatch):
     assembly = SimpleNamespace(keys=lambda partition: frozenset({b"%d" % partition}), marker=lambda _: None)
     reader = SnapshotReader(fake_context(FakeCluster()), "state", b"owner")
     monkeypatch.setattr(reader, "_read", lambda _partitions: assembly)
@@ -99,11 +99,11 @@ def _failing(error):
     return read
 
 
-def test_brokers_that_do_not_answer_are_asked_again_before_the_snapshot_is_given_up(monkeypatch):
+def test_requests_to_unreachable_brokers_are_repeated_before_the_snapshot_is_given_up(monkeypatch):
     context = fake_context(FakeCluster())
     reader = SnapshotReader(context, "state", b"owner")
     monkeypatch.setattr(reader, "_read", _failing(ClusterError("restarting")))
-    for _ in range(2):  # the next time that brokers are gone they have as long again
+    for _ in range(2):  # at the next outage the full timeout applies again
         for _ in range(2):
             with pytest.raises(ClusterError, match="restarting"):
                 reader.load({0: (0, 9)}, "here")
@@ -121,7 +121,7 @@ def test_without_the_right_to_read_snapshots_loading_returns_none_at_once(monkey
 
 
 class _SilentReader:
-    """The topic's leader went after it had said where the topic ends."""
+    """The topic's leader fails after it has returned the end offset."""
 
     topic = "state"
 

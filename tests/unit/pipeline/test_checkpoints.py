@@ -1,4 +1,4 @@
-"""Two clusters with events in the same tables have topics of equal name, and separate offsets."""
+"""Two clusters with events in the same tables have topics with the same name, and separate offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def of(cluster_id, monkeypatch):
     return checkpoint_of(TABLES, {}, "rebalance-events")
 
 
-def test_each_cluster_has_its_own(monkeypatch):
+def test_each_cluster_has_its_own_checkpoint(monkeypatch):
     found = {of(name, monkeypatch) for name in ("bwHjK5GfTQijoU_nyFb1ug", "xwHjK5GfTQijoU_nyFb1u-")}
     assert found == {
         "s3a://bucket/tables/_checkpoints/ingest-bwHjK5GfTQijoU_nyFb1ug-rebalance-events",
@@ -26,7 +26,7 @@ def test_each_cluster_has_its_own(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "a:b", "a b*", ""])
-def test_whatever_a_cluster_calls_itself_is_one_folder(name, monkeypatch):
+def test_every_cluster_id_becomes_one_folder_name(name, monkeypatch):
     path = of(name, monkeypatch)
     assert path.startswith("s3a://bucket/tables/_checkpoints/ingest-")
     assert not set(path.removeprefix("s3a://bucket/tables/_checkpoints/")) & set("/:.* ")

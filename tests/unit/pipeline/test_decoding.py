@@ -41,14 +41,14 @@ def test_each_record_is_a_row_of_one_of_the_tables():
 
 
 @pytest.mark.parametrize("change", [{"schema_version": SCHEMA_VERSION + 1}, {"kind": "newer"}, {"members": 7}])
-def test_what_is_rejected_is_kept_whole_so_that_a_later_release_can_read_it(change):
+def test_rejected_records_are_kept_completely_for_later_releases(change):
     large = json.dumps(json.loads(LINE) | change | {"more": "x" * KEPT_BYTES_MAX}).encode()
     (row,) = rows(large)
     assert row["reason"]
     assert row["value"] == large
 
 
-def test_of_what_is_too_large_the_beginning_is_kept(monkeypatch):
+def test_the_beginning_of_too_large_records_is_kept(monkeypatch):
     monkeypatch.setattr(event_rows, "EVENT_BYTES_MAX", len(LINE) - 1)
     monkeypatch.setattr(event_rows, "KEPT_BYTES_MAX", 10)
     (row,) = rows(LINE)

@@ -18,7 +18,7 @@ LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_published_event_is_a_row_of_its_own_words(line):
+def test_a_published_event_is_a_row_with_its_fields(line):
     row, data = event_row(line), json.loads(line)
     assert isinstance(row, EventRow)
     assert row.body.encode() == line
@@ -56,25 +56,25 @@ ODD = {
 
 
 @pytest.mark.parametrize("line", ODD.values(), ids=ODD)
-def test_the_body_is_written_anew_from_what_was_decoded(line):
+def test_the_body_is_encoded_again_from_the_decoded_event(line):
     assert line != LINE
     row = event_row(line)
     assert isinstance(row, EventRow)
     assert row == event_row(LINE)
 
 
-def test_the_body_of_a_name_without_a_utf_8_form_is_still_that_name():
+def test_the_body_keeps_a_name_without_a_utf_8_form():
     line = LINE.replace(b'"group":"', b'"group":"\\ud800')
     assert json.loads(event_row(line).body) == json.loads(line)
 
 
 @given(st.binary(max_size=200))
-def test_bytes_that_are_no_event_are_a_reason(value):
+def test_bytes_that_are_no_event_have_a_reason(value):
     assert isinstance(event_row(value), Reason)
 
 
 @given(st.sampled_from(LINES), st.data())
-def test_a_damaged_event_is_a_row_or_a_reason_and_both_can_be_stored(line, data):
+def test_a_damaged_event_is_a_storable_row_or_reason(line, data):
     place = data.draw(st.integers(0, len(line) - 1))
     found = event_row(line[:place] + bytes([data.draw(st.integers(0, 255))]) + line[place + 1 :])
     assert isinstance(found, EventRow | Reason)
@@ -116,17 +116,17 @@ def test_an_invalid_event_has_a_reason(value, reason):
     assert len(str(found)) < 600
 
 
-def test_what_is_too_large_is_not_looked_into(monkeypatch):
+def test_too_large_records_are_not_decoded(monkeypatch):
     monkeypatch.setattr(event_rows, "EVENT_BYTES_MAX", len(LINES[0]) - 1)
     assert event_row(LINES[0]).code == "too_large"
 
 
-def test_a_name_without_a_utf_8_form_gets_one():
+def test_a_name_without_a_utf_8_form_is_escaped():
     row = event_row(LINES[0].replace(b'"group":"', b'"group":"\\ud800'))
     assert isinstance(row, EventRow)
     assert row.group.startswith("\\ud800")
 
 
-def test_a_rejected_record_has_one_id_at_one_place():
+def test_the_id_of_a_rejected_record_follows_from_its_position():
     assert rejected_id(b"v", "t", 0, 1) == rejected_id(b"v", "t", 0, 1)
     assert len({rejected_id(b"v", "t", 0, 1), rejected_id(b"v", "t", 0, 2), rejected_id(b"w", "t", 0, 1)}) == 3

@@ -1,4 +1,4 @@
-"""Lines of files: each once, whatever their pieces, and of too long ones only the beginning."""
+"""Lines of files are read once for any sizes of pieces; only the beginning of too long lines is kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(path):
 
 
 def expected(content):
-    """What a reader of the whole file in memory finds."""
+    """The lines that a reader of the whole file finds."""
     values = [line.removesuffix(b"\r") for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     return [value[:11] for value in values if value.strip(b" ")]
 
@@ -36,7 +36,7 @@ def expected(content):
 @given(
     content=st.lists(st.sampled_from([b"\n", b"\r\n", b" ", b"ab", b"0123456789", b"x" * 40, b"\xff"])).map(b"".join)
 )
-def test_each_line_is_read_once_whatever_the_pieces(tmp_path_factory, ending, content):
+def test_each_line_is_read_once_for_any_pieces(tmp_path_factory, ending, content):
     path = tmp_path_factory.getbasetemp() / f"events.ndjson{ending}"
     path.write_bytes(WRITERS[ending](content))
     with pytest.MonkeyPatch.context() as patch:
@@ -57,7 +57,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path, ending):
 
 
 @pytest.mark.usefixtures("small")
-def test_only_what_is_not_compressed_is_read_in_pieces():
+def test_only_uncompressed_files_are_read_in_pieces():
     assert [piece.begin for piece in pieces_of("/a.ndjson.1", 15, "f")] == [0, 7, 14]
     assert list(pieces_of("/a.ndjson.gz", 15, "f")) == [FilePiece("/a.ndjson.gz", 0, None, "f")]
     assert list(pieces_of("/a.ndjson", 0, "f")) == [FilePiece("/a.ndjson", 0, None, "f")]

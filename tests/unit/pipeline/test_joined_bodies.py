@@ -19,7 +19,7 @@ def bodies(*parts):
     return [json_line(part).decode() for part in parts]
 
 
-def test_the_parts_of_an_event_are_the_event():
+def test_joined_parts_equal_the_event():
     assert joined_body(bodies(A, B)) == json_line(WHOLE).decode()
 
 
@@ -31,7 +31,7 @@ def test_the_parts_of_an_event_are_the_event():
         "partitions of which no part speaks": (A, replace(B, members=())),
     }.values(),
 )
-def test_parts_that_do_not_belong_together_are_no_event(parts):
+def test_parts_of_different_events_are_no_event(parts):
     assert joined_body(bodies(*parts)) is None
 
 

@@ -37,7 +37,7 @@ def reported(rows):
 
 
 @pytest.mark.parametrize("impossible", [0, -1, 2**62])
-def test_a_record_of_an_impossible_time_is_rejected_and_the_others_count(impossible):
+def test_a_record_with_an_impossible_time_is_rejected_and_others_count(impossible):
     whole = reported(ROWS)
     assert all(row["reason"] is None for row in whole)
     newest = max(row["timestamp"] for row in ROWS)

@@ -30,7 +30,7 @@ ROLLOUT = RolloutEvent(
 
 
 @pytest.mark.parametrize("event", [GENERATION, ABORTED, ROLLOUT])
-def test_what_is_published_is_within_them(event):
+def test_published_events_are_within_the_limits(event):
     require_bounds(event)
 
 
@@ -102,11 +102,11 @@ def test_what_is_published_is_within_them(event):
         (replace(ROLLOUT, stalled_partition_seconds=-1.0), "stalled_partition_seconds"),
     ],
 )
-def test_what_no_column_can_hold_or_contradicts_itself_is_refused_by_its_name(event, field):
+def test_numbers_that_no_column_can_hold_or_that_are_inconsistent_are_refused_by_name(event, field):
     with pytest.raises(InvalidInputError) as refused:
         require_bounds(event)
     assert refused.value.field == field
 
 
-def test_a_part_need_not_have_what_only_all_parts_have():
+def test_a_part_need_not_satisfy_conditions_of_the_whole_event():
     require_bounds(replace(GENERATION, members=(), parts=2))

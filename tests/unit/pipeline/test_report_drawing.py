@@ -17,7 +17,7 @@ from rebalance_agent.ui.words import escaped, percent, rounded_duration, shorten
 
 
 @given(st.floats(1e-6, 1e9), st.integers(2, 8), st.booleans())
-def test_ticks_are_even_begin_at_nothing_and_reach_the_most(most, wanted, seconds):
+def test_ticks_are_equidistant_from_zero_to_the_maximum(most, wanted, seconds):
     ticks = nice_ticks(most, wanted, seconds=seconds)
     assert ticks[0] == 0
     assert ticks[-1] >= most * (1 - 1e-6)
@@ -26,13 +26,13 @@ def test_ticks_are_even_begin_at_nothing_and_reach_the_most(most, wanted, second
     assert all(two - one == pytest.approx(ticks[1]) for one, two in itertools.pairwise(ticks))
 
 
-def test_ticks_of_time_are_round_as_clocks_are():
+def test_ticks_of_durations_are_round_times():
     assert nice_ticks(200, seconds=True) == [0, 60, 120, 180, 240]
     assert nice_ticks(7_000, seconds=True)[1] == 1_800
     assert nice_ticks(0) == [0, 1]
 
 
-def test_a_scale_keeps_to_its_ends():
+def test_a_scale_is_clamped_to_its_ends():
     scale = Scale(0, 10, 100, 0)
     assert [scale(each) for each in (-5, 0, 5, 10, 99)] == [100, 100, 50, 0, 0]
     assert Scale(1, 1, 0, 9)(1) == 0
@@ -51,11 +51,11 @@ def test_a_scale_keeps_to_its_ends():
         (400_000, "4.6 d"),
     ],
 )
-def test_a_length_of_time_is_given_in_the_unit_that_fits(seconds, words):
+def test_a_duration_has_a_suitable_unit(seconds, words):
     assert rounded_duration(seconds).replace("\u00a0", " ") == words
 
 
-def test_lengths_at_one_axis_have_one_unit():
+def test_durations_of_one_axis_have_one_unit():
     assert [rounded_duration(each, 14_400).replace("\u00a0", " ") for each in (0, 3_600, 14_400)] == [
         "0",
         "1.0 h",
@@ -63,14 +63,14 @@ def test_lengths_at_one_axis_have_one_unit():
     ]
 
 
-def test_a_percentage_that_is_not_100_does_not_look_like_it():
+def test_a_percentage_below_100_is_not_rounded_to_100():
     assert percent(1.0).startswith("100.0")
     assert percent(0.99996).startswith("99.996")
     assert percent(0.5, 0).startswith("50")
 
 
 @given(st.text())
-def test_what_is_escaped_has_no_markup(text):
+def test_escaped_text_has_no_markup(text):
     shown = escaped(text)
     assert not set(shown) & set("<>\"'")
     assert shown.isprintable() or not text.isprintable()
@@ -81,22 +81,22 @@ def test_a_long_name_is_cut():
     assert shortened("short") == "short"
 
 
-def test_labels_that_would_touch_are_left_out():
+def test_overlapping_labels_are_omitted():
     canvas = Canvas(100, 20)
     canvas.x_labels([(10, "1 Jun"), (20, "2 Jun"), (70, "3 Jun"), (99, "4 Jun")], 10)
     reported = "".join(canvas.parts)
     assert "3 Jun" in reported
     assert "2 Jun" not in reported
-    assert "4 Jun" not in reported, "it would stick out"
+    assert "4 Jun" not in reported, "it would extend beyond the chart"
 
 
-def test_a_column_that_is_too_high_is_cut_off_and_marked():
+def test_a_too_high_column_is_cut_off_and_marked():
     low, high = Stack("a", [("k", 1.0, "")]), Stack("b", [("k", 500.0, "")])
     assert 'class="cut"' in stacks([low, high], ("t", "d"), cap=4.0)
     assert 'class="cut"' not in stacks([low, high], ("t", "d"))
 
 
-def test_a_cell_that_is_not_there_is_not_drawn_and_nothing_is_the_palest():
+def test_a_missing_cell_is_not_drawn_and_zero_has_the_palest_colour():
     reported = heat_map(
         [("a", [(-1, "gone"), (0, "idle"), (9, "busy")])], ["", "", ""], ("t", "d"), size=(99, 60), left=30
     )
@@ -123,14 +123,14 @@ SINCE = dt.datetime(2026, 6, 3, 10, 30, tzinfo=dt.UTC)
         (365, 168, dt.datetime(2026, 6, 1, tzinfo=dt.UTC)),
     ],
 )
-def test_time_is_divided_as_calendars_are(days, hours, since):
+def test_periods_follow_the_calendar(days, hours, since):
     begins, ends, length_s = periods(SINCE, SINCE + dt.timedelta(days))
     assert (begins, length_s) == (since, hours * 3_600)
     assert ends - dt.timedelta(seconds=length_s) <= SINCE + dt.timedelta(days) < ends
 
 
 @given(st.integers(31_536_000, 7_258_118_400), st.integers(0, 40_000_000_000))
-def test_there_are_few_periods_however_long_the_time(epoch_s, seconds):
+def test_the_number_of_periods_is_bounded(epoch_s, seconds):
     first = dt.datetime.fromtimestamp(epoch_s, dt.UTC)
     last = min(first + dt.timedelta(seconds=seconds), dt.datetime(2300, 1, 1, tzinfo=dt.UTC))
     since, until, length_s = periods(first, last)
@@ -139,12 +139,12 @@ def test_there_are_few_periods_however_long_the_time(epoch_s, seconds):
     assert (until - since).total_seconds() / length_s <= PERIODS_MAX + 2
 
 
-def test_members_go_by_what_people_call_them():
+def test_members_have_readable_names():
     rows = [MemberRow("id-1", "client", 3, "instance"), MemberRow("id-2", "client", 4, "instance", "pod")]
     assert owned_by_name([rows]) == [{"instance": 3, "pod": 4}]
 
 
-def test_members_of_one_name_are_distinguished_by_their_ids():
+def test_members_with_equal_names_are_distinguished_by_their_ids():
     both = [MemberRow("consumer-aaaaaa", "consumer", 3), MemberRow("consumer-bbbbbb", "consumer", 4)]
     named = owned_by_name([both, both[:1]])
     assert named == [{"consumer …aaaaaa": 3, "consumer …bbbbbb": 4}, {"consumer …aaaaaa": 3}]

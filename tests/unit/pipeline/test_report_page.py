@@ -120,7 +120,7 @@ def evil_report():
     )
 
 
-def test_every_picture_is_there():
+def test_every_chart_is_present():
     text = page(synthetic())
     markup = Markup(text)
     for title in PICTURES:
@@ -136,13 +136,13 @@ def test_advice_is_not_cut_off():
     assert sentence.strip() in page(dataclasses.replace(report, groups=(row,)))
 
 
-def test_nothing_is_asked_of_a_network():
+def test_the_page_requests_nothing_from_a_network():
     text = page(synthetic())
     assert not [each for each in Markup(text).links if not each.startswith("#")]
     assert not re.findall(r"(?:url\(|@import|https?://)", text)
 
 
-def test_names_are_shown_and_never_markup():
+def test_names_are_shown_and_never_become_markup():
     text = page(evil_report())
     markup = Markup(text)
     assert markup.seen.count("script") == 1
@@ -161,7 +161,7 @@ def test_only_the_pages_own_script_may_run():
     assert re.findall("script-src [^;]*", policy) == [f"script-src 'sha256-{digest}'"]
 
 
-def test_a_report_of_almost_nothing_is_a_page_too():
+def test_a_report_with_little_data_is_a_valid_page():
     row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
     bare = ReportData(SINCE, SINCE + dt.timedelta(1), 3600, (row,), details=(ReportGroup(("c", "g")),))
     text = page(bare)
@@ -262,7 +262,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
     assert text.count('class="group"') == DETAILS_MAX
 
 
-def test_more_groups_than_a_page_can_bear_are_refused():
+def test_too_many_groups_for_a_page_are_refused():
     row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
     many = tuple(dataclasses.replace(row, group=str(number)) for number in range(GROUPS_MAX + 1))
     with pytest.raises(ValueError, match="at most"):

@@ -17,7 +17,7 @@ def test_keys_are_columns_that_every_row_has(table):
     assert len(set(table.schema.names)) == len(table.schema.names)
 
 
-def test_what_is_decoded_of_an_event_are_columns_of_its_table():
+def test_decoded_fields_of_an_event_are_columns_of_its_table():
     own = set(EventRow._fields)
     assert own <= set(EVENTS.schema.names)
     assert set(EVENTS.schema.names) - own == {"origin", "ingested_at", "day", "topic", "partition", "offset"}

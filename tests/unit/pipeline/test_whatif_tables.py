@@ -36,13 +36,13 @@ def bodies(events):
     return [json_line(event).decode() for event in events]
 
 
-def test_a_piece_comes_to_what_the_room_advice_says():
+def test_the_result_of_a_part_equals_that_of_the_advice_package():
     study = study_of("c", "g", piece(bodies(HISTORY)))
     history = history_of(HISTORY)
     assert read_studies(stored(study)) == Study(what_if(history), fidelity(history))
 
 
-def test_a_generation_whose_parts_are_fine_and_whose_whole_is_not_refuses_its_group_and_ends_nothing():
+def test_a_generation_with_valid_parts_and_an_invalid_whole_refuses_only_its_group():
     last = HISTORY[-1]
     everything = f"0-{PARTITION_MAX - 1}"
     parts = []
@@ -52,14 +52,14 @@ def test_a_generation_whose_parts_are_fine_and_whose_whole_is_not_refuses_its_gr
         parts.append(json.dumps(data))
     some = study_of("c", "g", piece(bodies(HISTORY)))
     study = study_of("c", "g", piece([*bodies(HISTORY)[:-1], joined_body(parts)]))
-    # Whatever the other pieces of the group say.
+    # Independent of the other parts of the group.
     for reported in ([study], [some, study], [study, some]):
         found = read_studies(stored(*reported)).whatif
         assert {(each.refused or "").partition(":")[0] for each in found.outcomes} == {"too large"}
         assert "cannot be read" in recommend(found).sentence
 
 
-def test_a_strategy_that_the_worker_does_not_have_is_refused_in_its_place():
+def test_a_strategy_missing_in_the_worker_is_refused_there():
     known = {"range": RebalanceProtocol.EAGER, "theirs": RebalanceProtocol.EAGER, "sticky": RebalanceProtocol.EAGER}
     outcomes = study_of("c", "g", piece(bodies(HISTORY)), known).whatif.outcomes
     assert [(each.strategy, each.refused) for each in outcomes] == [

@@ -25,7 +25,7 @@ def message(group="g", cluster_id="c", p50=0.5, **more):
     return FakeRecord(f"{cluster_id}:{group}".encode(), json.dumps({**whole, "hours": [hour], **more}).encode())
 
 
-def test_each_hour_has_its_own_numbers_and_hours_without_any_have_none():
+def test_each_hour_has_its_own_numbers_or_none():
     known = Baselines()
     known.put(baseline("g", (0, 0.5, 2.0, 3.0), (1, 0.25, 1.0), (167, 7.0)))
     at = [known.at("g", MONDAY + hour * HOUR_MS) for hour in (0, 1, 2, 167, 168)]
@@ -52,7 +52,7 @@ def test_a_baseline_computed_weeks_ago_is_not_reported():
     assert known.at("g", latest) is None
 
 
-def test_there_is_a_bound_on_groups_and_those_that_are_known_stay_current(monkeypatch, caplog):
+def test_the_number_of_groups_is_bounded_and_known_ones_are_updated(monkeypatch, caplog):
     monkeypatch.setattr(module, "BASELINES_MAX", 2)
     known = Baselines()
     reader = BaselinesReader(fake_context(), "topic", "c", known)
@@ -64,14 +64,14 @@ def test_there_is_a_bound_on_groups_and_those_that_are_known_stay_current(monkey
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-def test_another_clusters_baselines_are_passed_over():
+def test_baselines_of_other_clusters_are_ignored():
     known = Baselines()
     reader = BaselinesReader(fake_context(), "topic", "c", known)
     reader.take(message(cluster_id="other"))
     assert known.version == 0
 
 
-def test_a_tombstone_takes_the_groups_baseline_away():
+def test_a_tombstone_removes_the_groups_baseline():
     known = Baselines()
     reader = BaselinesReader(fake_context(), "topic", "c", known)
     reader.take(message())
@@ -83,7 +83,7 @@ def test_a_tombstone_takes_the_groups_baseline_away():
 
 
 @pytest.mark.parametrize("value", [b"", b"{}", b"not json", message(hours=[{}]).value_bytes])
-def test_what_is_no_baseline_is_counted_and_changes_nothing(value):
+def test_invalid_baselines_are_counted_and_change_nothing(value):
     context, known = fake_context(), Baselines()
     reader = BaselinesReader(context, "topic", "c", known)
     reader.take(message())
@@ -93,7 +93,7 @@ def test_what_is_no_baseline_is_counted_and_changes_nothing(value):
 
 
 class FakeReader:
-    """A topic whose partitions a test decides at each look; it has one record after each beginning."""
+    """A topic whose partitions the test sets for each request; each partition has one record."""
 
     def __init__(self, counts):
         self.counts = iter(counts)
@@ -122,7 +122,7 @@ class FakeReader:
 
 
 def followed(monkeypatch, counts, context, known):
-    """The reader, called once a minute."""
+    """A reader that is called once a minute."""
     topic = FakeReader(counts)
     monkeypatch.setattr(module, "TopicReader", topic)
     reader = BaselinesReader(context, "topic", "c", known)
@@ -132,7 +132,7 @@ def followed(monkeypatch, counts, context, known):
     return topic
 
 
-def test_the_topic_is_awaited_read_from_its_beginning_and_followed_when_it_grows(monkeypatch):
+def test_the_topic_is_awaited_read_from_its_beginning_and_its_new_partitions_are_followed(monkeypatch):
     context, known = fake_context(), Baselines()
     topic = followed(monkeypatch, [0, 1, 1, 3], context, known)
     assert [begun for begun in topic.begun if begun] == [[0], [1, 2]]
@@ -140,7 +140,7 @@ def test_the_topic_is_awaited_read_from_its_beginning_and_followed_when_it_grows
     assert ("ready", "baselines") in context.health.made
 
 
-def test_without_its_topic_nothing_is_known_and_no_client_is_kept(monkeypatch):
+def test_without_the_topic_no_client_is_kept(monkeypatch):
     context, known = fake_context(), Baselines()
     known.put(baseline())
     topic = followed(monkeypatch, [0], context, known)

@@ -11,7 +11,7 @@ WANTED = frozenset({("t", 0), ("t", 1)})
 
 
 class Bench:
-    """Commits that follow one group, beside one partition of the offsets topic."""
+    """Commits of one followed group, from one partition of the offsets topic."""
 
     def __init__(self):
         self.log, self.meters, self.seen = OffsetsPartition(), Calls(), 0
@@ -52,7 +52,7 @@ def test_plain_commits_and_tombstones_are_used_without_a_request(bench):
     assert not bench.doubtful()
 
 
-def test_a_commit_of_an_open_transaction_is_not_used_and_stays_doubtful(bench):
+def test_a_commit_of_an_open_transaction_is_not_used_and_stays_uncertain(bench):
     bench.log.commit(0, 10)
     bench.log.commit(0, 99, "tx")
     bench.read()
@@ -66,7 +66,7 @@ def test_a_commit_of_an_open_transaction_is_not_used_and_stays_doubtful(bench):
     assert bench.doubtful()
 
 
-def test_a_commit_behind_which_some_transaction_ended_is_asked_for(bench):
+def test_a_commit_before_the_end_of_a_transaction_is_requested(bench):
     bench.log.something_else()
     bench.log.commit(0, 10, "tx")
     bench.log.finish("tx", commit=False)
@@ -80,7 +80,7 @@ def test_a_commit_behind_which_some_transaction_ended_is_asked_for(bench):
     assert not bench.doubtful()
 
 
-def test_a_commit_before_anothers_open_transaction_is_plain(bench):
+def test_a_commit_before_an_open_transaction_of_another_producer_is_used(bench):
     bench.log.commit(0, 10)
     bench.log.commit(1, 99, "tx")
     bench.read()
@@ -104,7 +104,7 @@ def test_no_commit_is_used_if_an_end_is_unknown(bench):
     assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
 
 
-def test_a_piece_that_was_not_read_is_a_doubt(bench):
+def test_unread_records_make_commits_uncertain(bench):
     bench.log.commit(0, 10)
     bench.read()
     bench.commits.on_records([], {0: 500})
@@ -113,7 +113,7 @@ def test_a_piece_that_was_not_read_is_a_doubt(bench):
     assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
 
 
-def test_waiting_ends_when_the_tail_has_read_so_far(bench):
+def test_the_wait_ends_when_the_tail_has_reached_the_position(bench):
     assert not bench.commits.wait_read({0: 1}, 0)
     reader = threading.Thread(target=bench.read)
     bench.log.commit(0, 10)
@@ -136,7 +136,7 @@ def test_other_groups_and_partitions_are_not_kept(bench):
     assert bench.commits.offsets("other") == {}
 
 
-def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
+def test_new_groups_and_partitions_are_uncertain_and_removed_ones_leave_no_data(bench):
     commits = bench.commits
     commits.fetched(GROUP, {("t", 0): 5, ("t", 1): 6})
     commits.follow({GROUP: frozenset({("t", 0)})})
@@ -147,7 +147,7 @@ def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
     assert (commits.offsets(GROUP), commits.doubtful(9)) == ({}, [])
 
 
-def test_groups_with_the_oldest_request_come_first():
+def test_groups_with_the_oldest_request_are_first():
     commits = CommittedOffsets(lambda _group: True, Calls())
     commits.follow(dict.fromkeys("abc", WANTED))
     assert [commits.doubtful(2) for _ in range(3)] == [["a", "b"], ["c", "a"], ["b", "c"]]
@@ -169,7 +169,7 @@ def test_malformed_records_are_counted_and_change_nothing(bench):
     assert bench.meters.of("decode_error") == [(1,), (1,)]
 
 
-def test_values_of_a_later_version_are_asked_for(bench):
+def test_commits_of_a_later_version_are_requested(bench):
     bench.log.records.append(Shown(0, commit_key(0), b"\0\x63" + bytes(40)))
     bench.log.end = 1
     bench.read()
@@ -178,5 +178,5 @@ def test_values_of_a_later_version_are_asked_for(bench):
     assert bench.meters.of("unknown_record") == [("value_version",)]
 
 
-def test_names_are_remembered_within_bounds():
+def test_cached_names_are_bounded():
     assert module.KEYS_MAX <= 100_000

@@ -23,7 +23,7 @@ TOPIC = "__consumer_offsets"
 
 
 class FakeCluster:
-    """Ends of partitions and of the offsets topic, and what groups committed; counts what it is asked."""
+    """End offsets of partitions and of the offsets topic, and commits of groups; counts its requests."""
 
     def __init__(self):
         self.log_end = self.stable = 0
@@ -70,7 +70,7 @@ class Bench:
         self.loads.commits.on_records([record], {0: self.cluster.log_end})
 
     def fetched(self):
-        """The groups whose commits were asked for since the last time."""
+        """The groups whose commits were requested since the last call."""
         groups = [name for what, names in self.cluster.asked if what == "committed" for name in names]
         self.cluster.asked.clear()
         return groups
@@ -105,14 +105,14 @@ def test_a_group_that_never_committed_has_a_rate_and_no_lag(bench):
     assert bench.poll() == {"g": GroupLoads(None, {("t", 0): 0, ("t", 1): 0})}
 
 
-def test_a_partition_without_a_commit_has_the_least_lag_it_can_have(bench):
+def test_a_partition_without_a_commit_has_its_minimum_lag(bench):
     bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100, ("t", 1): 50}, {"g": {("t", 0): 90}}
     bench.poll()
     bench.cluster.growth = {("t", 0): 100, ("t", 1): 57}
     assert bench.poll()["g"].lag == {("t", 0): 10, ("t", 1): 7}
 
 
-def test_commits_are_fetched_at_each_poll_while_the_topic_is_not_read(bench):
+def test_commits_are_fetched_at_each_poll_without_the_offsets_topic(bench):
     bench.poll()
     bench.tailing = False
     bench.poll()
@@ -125,7 +125,7 @@ def test_commits_are_fetched_at_each_poll_while_the_topic_is_not_read(bench):
     assert bench.fetched() == ["g"]
 
 
-def test_only_groups_with_members_that_share_nothing_are_followed(bench):
+def test_only_groups_with_members_and_exclusive_partitions_are_followed(bench):
     bench.views = [
         view("g1", {"t": (0,)}, {"t": (1,), "u": (2,)}),
         view("g2"),
@@ -136,19 +136,19 @@ def test_only_groups_with_members_that_share_nothing_are_followed(bench):
     assert ("ends", {("t", 0), ("t", 1), ("u", 2)}) in bench.cluster.asked
 
 
-def test_what_does_not_exist_is_not_asked_about(bench):
+def test_nonexistent_partitions_are_not_requested(bench):
     bench.views = [view("g", {"t": (9, 10), "gone": (0,), "no/name": (0,)})]
     bench.poll()
     assert ("ends", {("t", 9)}) in bench.cluster.asked
 
 
-def test_where_no_end_is_known_there_are_no_loads(bench):
+def test_without_end_offsets_there_are_no_loads(bench):
     bench.cluster.offsets = {"g": {("t", 0): 90}}
     bench.poll()
     assert bench.poll() == {"g": GroupLoads(None, None)}
 
 
-def test_groups_beyond_the_bound_are_left_out_whole_counted_and_reported_once(bench, monkeypatch, caplog):
+def test_groups_beyond_the_bound_are_omitted_counted_and_reported_once(bench, monkeypatch, caplog):
     monkeypatch.setattr(module, "FOLLOWED_MAX", 3)
     bench.views = [view("g2", {"t": (0, 1)}), view("g1", {"u": (0, 1)}), view("g3", {"t": (0,)})]
     with caplog.at_level(logging.WARNING):
@@ -160,7 +160,7 @@ def test_groups_beyond_the_bound_are_left_out_whole_counted_and_reported_once(be
     assert bench.context.meters.of("loads_left_out")[-1] == (0,)
 
 
-def test_no_more_groups_are_asked_about_in_a_period_than_the_bound(bench, monkeypatch):
+def test_requests_for_groups_per_period_are_bounded(bench, monkeypatch):
     monkeypatch.setattr(module, "FETCHES_MAX", 2)
     bench.views = [view(f"g{number}", {"t": (0,)}) for number in range(3)]
     bench.poll()
@@ -168,7 +168,7 @@ def test_no_more_groups_are_asked_about_in_a_period_than_the_bound(bench, monkey
     assert bench.fetched() == ["g0", "g1", "g2"]
 
 
-def test_a_coordinator_that_says_no_is_reported_and_keeps_no_rate_back(bench):
+def test_a_coordinators_refusal_is_reported_and_does_not_delay_rates(bench):
     bench.cluster.growth = {("t", 0): 100}
     bench.poll()
     bench.cluster.offsets = {"g": ClusterError("not mine")}
@@ -177,7 +177,7 @@ def test_a_coordinator_that_says_no_is_reported_and_keeps_no_rate_back(bench):
     assert bench.context.health.made[-1] == ("unready", "loads", "not mine")
 
 
-def test_a_group_that_goes_is_reported_as_followed_no_longer(bench):
+def test_a_removed_group_is_reported_as_no_longer_followed(bench):
     bench.poll()
     bench.views = []
     assert bench.poll() == {}
@@ -230,7 +230,7 @@ def test_a_group_that_is_empty_keeps_the_partitions_that_it_committed_and_its_la
     assert (lag(bench).offsets, lag(bench).has_owned, lag(bench).appended_per_second) == (70, False, 4.0)
 
 
-def test_an_observer_that_starts_later_asks_an_empty_group_for_its_offsets_once(bench):
+def test_an_observer_started_later_requests_the_offsets_of_an_empty_group_once(bench):
     bench.views = [view("g", group_type=GroupType.CLASSIC)]
     bench.cluster.growth = {("t", 0): 100, ("gone", 0): 5}
     bench.cluster.offsets = {"g": {("t", 0): 90, ("gone", 0): 1}}
@@ -241,7 +241,7 @@ def test_an_observer_that_starts_later_asks_an_empty_group_for_its_offsets_once(
     assert bench.fetched() == []
 
 
-def test_an_empty_group_without_commits_is_asked_again_only_now_and_then(bench):
+def test_offsets_of_an_empty_group_without_commits_are_requested_rarely(bench):
     bench.views = [view("g")]
     bench.poll()
     bench.poll()
@@ -251,7 +251,7 @@ def test_an_empty_group_without_commits_is_asked_again_only_now_and_then(bench):
     assert bench.fetched() == ["g"]
 
 
-def test_offsets_of_a_topic_that_no_member_subscribes_to_any_more_do_not_count(bench):
+def test_offsets_of_a_topic_without_subscribers_do_not_count(bench):
     bench.cluster.growth = {("t", 0): 100, ("u", 0): 100}
     bench.cluster.offsets = {"g": {("t", 0): 90, ("u", 0): 1}}
     bench.views = [view("g", {"t": (0,), "u": (0,)})]
@@ -260,12 +260,12 @@ def test_offsets_of_a_topic_that_no_member_subscribes_to_any_more_do_not_count(b
     one = MemberLoad("m", None, "c", "h", {"t": (1,)}, topics=("t",))
     bench.views = [full_view("g", members=(one,))]
     bench.poll()
-    # Partition 0 of t has no owner now, and is read by nobody: it counts.
+    # Partition 0 of t has no owner, so no member reads it: it counts.
     assert [topic.topic for topic in lag(bench).topics] == ["t"]
     assert lag(bench).offsets == 10
 
 
-def test_after_a_measurement_that_failed_no_lag_is_shown(bench):
+def test_after_a_failed_measurement_no_lag_is_shown(bench):
     bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 90}}
     bench.poll()
     assert lag(bench)
@@ -277,7 +277,7 @@ def test_after_a_measurement_that_failed_no_lag_is_shown(bench):
     assert bench.context.health.made[-1] == ("unready", "loads", "no broker")
 
 
-def test_while_brokers_fail_only_a_lag_is_shown_whose_commits_are_certain(bench):
+def test_during_an_outage_only_a_lag_with_certain_commits_is_shown(bench):
     bench.views = [view("g"), view("g2", {"t": (1,)})]
     bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
     bench.cluster.offsets = {"g": {("t", 0): 90}, "g2": {("t", 1): 40}}
@@ -329,7 +329,7 @@ def test_with_a_redundant_strategy_a_partition_that_keeps_one_owner_has_not_move
     assert catching_up(bench) == CatchUp()
 
 
-def test_while_old_records_are_read_owners_are_unknown_unless_they_were_polled(bench):
+def test_during_the_backfill_owners_are_unknown_unless_polled(bench):
     bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
     bench.tailing = False
     for source, moved in ((Source.RECORDS, 0), (Source.ADMIN, 1)):
@@ -347,7 +347,7 @@ def test_members_without_a_known_assignment_are_no_change_of_owners(bench):
     assert catching_up(bench) == CatchUp()
 
 
-def test_commits_that_are_uncertain_add_no_time_until_the_next_ones_that_are(bench):
+def test_uncertain_commits_add_no_time_until_the_next_certain_ones(bench):
     bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100}, {"g": {("t", 0): 9}}
     for assigned in (({"t": (0,)}, {}), ({}, {"t": (0,)})):
         bench.views = [view("g", *assigned)]
@@ -361,7 +361,7 @@ def test_commits_that_are_uncertain_add_no_time_until_the_next_ones_that_are(ben
     assert catching_up(bench) == CatchUp(0, 1, 0.0, 0.0)
 
 
-def test_no_more_distinct_partitions_are_asked_about_than_the_bound(bench, monkeypatch):
+def test_the_number_of_distinct_requested_partitions_is_bounded(bench, monkeypatch):
     monkeypatch.setattr(module, "ENDS_MAX", 2)
     bench.views = [view("g1", {"t": (0, 1)}), view("g2", {"t": (0, 1)}), view("g3", {"u": (0,)})]
     assert list(bench.poll()) == ["g1", "g2"]

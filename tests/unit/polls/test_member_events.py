@@ -53,16 +53,16 @@ def test_what_a_gateway_did_about_a_seat_becomes_an_observation():
     assert (observation.event, malformed) == (SEAT, 0)
 
 
-def test_without_the_header_the_event_itself_says_its_kind():
+def test_without_the_header_the_kind_is_read_from_the_event():
     assert len(_taken(json_line(REVOKED))[0]) == 1
     assert _taken(json_line(GONE)) == ([], 0)
 
 
-def test_other_kinds_are_reported_by_their_header_and_not_parsed():
+def test_other_kinds_are_recognised_by_their_header_and_not_parsed():
     assert _taken(b"this would be malformed", headers=[("x", b"y"), (KIND_HEADER, b"generation")]) == ([], 0)
 
 
-def test_other_clusters_and_hidden_groups_are_passed_over():
+def test_events_of_other_clusters_and_hidden_groups_are_skipped():
     other = {**event_to_json(REVOKED), "cluster_id": "elsewhere"}
     assert _taken(json.dumps(other).encode()) == ([], 0)
     nowhere = {**event_to_json(REVOKED), "cluster_id": ""}
@@ -89,7 +89,7 @@ def test_other_clusters_and_hidden_groups_are_passed_over():
         json.dumps({**event_to_json(REVOKED), "callback": "danced"}).encode(),
     ],
 )
-def test_anything_else_is_counted_as_malformed_and_nothing_more(value):
+def test_other_records_are_only_counted_as_malformed(value):
     assert _taken(value) == ([], 1)
 
 
@@ -99,14 +99,14 @@ def test_partitions_are_counted_before_they_are_expanded():
         parse_report(json.dumps(claims).encode())
 
 
-def test_what_no_member_can_own_is_malformed():
+def test_impossible_partitions_are_malformed():
     data = {**event_to_json(REVOKED), "partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}
     with pytest.raises(InvalidInputError, match="partitions in all"):
         parse_report(json.dumps(data).encode())
 
 
 class _NewTopic:
-    """A reader of a topic that is not there when it is first looked for; ends the reading when it was read."""
+    """A reader of a topic that does not exist at the first request; ends once the topic was read."""
 
     def __init__(self, stop):
         self.stop, self.looks, self.positions = stop, 0, {}
@@ -129,7 +129,7 @@ class _NewTopic:
         return []
 
 
-def test_a_topic_that_is_made_after_the_start_is_read_from_its_beginning_without_a_look_at_all_topics(monkeypatch):
+def test_a_topic_created_after_the_start_is_read_from_its_beginning_without_listing_all_topics(monkeypatch):
     stop = threading.Event()
     reader = _NewTopic(stop)
     monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
@@ -140,7 +140,7 @@ def test_a_topic_that_is_made_after_the_start_is_read_from_its_beginning_without
 
 
 class _SilentOnce:
-    """A cluster that does not answer the first time that it is asked where a time begins."""
+    """A cluster that does not respond to the first request for offsets of a time."""
 
     def __init__(self):
         self.asked = []
@@ -167,7 +167,7 @@ class _Topic(_NewTopic):
             del self.positions[partition]
 
 
-def test_what_is_to_be_read_again_is_asked_for_until_brokers_answer(monkeypatch):
+def test_offsets_of_events_to_read_again_are_requested_until_brokers_respond(monkeypatch):
     stop, cluster = threading.Event(), _SilentOnce()
     reader = _Topic(stop)
     monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
@@ -182,8 +182,8 @@ def test_what_is_to_be_read_again_is_asked_for_until_brokers_answer(monkeypatch)
     assert members._past_until == {0: 10, 1: 10}
 
 
-def test_of_what_is_to_be_read_again_twice_the_earlier_counts(monkeypatch):
-    """A replica is given other partitions before it went back for the first ones."""
+def test_the_earlier_of_two_times_to_read_again_counts(monkeypatch):
+    """A replica gets further partitions before it has read events of the first ones again."""
     stop, cluster = threading.Event(), _SilentOnce()
     monkeypatch.setattr(module, "TopicReader", lambda *_: _Topic(stop))
     context = fake_context(cluster=cluster)

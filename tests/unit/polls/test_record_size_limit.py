@@ -27,5 +27,5 @@ def test_the_limit_is_reported():
 
 
 @pytest.mark.parametrize("answer", [None, "", "much", AccessDeniedError("no"), ClusterError("away")])
-def test_without_an_answer_nothing_is_claimed(answer):
+def test_without_a_response_the_limit_is_unknown(answer):
     assert reported(answer) == []

@@ -59,14 +59,14 @@ def bench():
     return Bench()
 
 
-def test_a_group_that_its_coordinator_does_not_know_again_and_again_is_gone(bench):
+def test_a_group_repeatedly_unknown_to_its_coordinator_is_gone(bench):
     assert bench.rounds(TIMES) == []
     assert bench.rounds() == [GroupVanished(bench.context.clock.now_ms(), "g", bench.views[0].version)]
     bench.views = []
     assert bench.rounds(2) == []
 
 
-def test_it_is_reported_again_while_the_group_changes_meanwhile(bench):
+def test_a_vanished_group_is_reported_again_if_its_view_changed(bench):
     bench.rounds(TIMES + 1)
     bench.views = [replace(bench.views[0], version=8)]
     assert [each.version for each in bench.rounds()] == [8]
@@ -83,18 +83,18 @@ def test_groups_without_records_or_without_a_request_for_their_type_are_not_desc
     assert bench.cluster.asked == []
 
 
-def test_a_group_that_is_listed_is_not_asked_about_and_one_that_is_hidden_is_only_asked_about(bench):
+def test_a_listed_group_is_not_described_and_a_hidden_one_is_only_described(bench):
     bench.vanished.on_groups(["g"])
     bench.rounds()
     assert bench.cluster.asked == []
     bench.vanished.on_groups([])
-    bench.cluster.absent = set()  # it may not be described, or is there all the same
+    bench.cluster.absent = set()  # the group is hidden by missing rights, or exists
     assert bench.rounds(2 * TIMES) == []
     assert bench.cluster.asked == [("g",)] * 2 * TIMES
 
 
 @pytest.mark.parametrize("interrupted", ["listed", "described", "created again"])
-def test_only_consecutive_answers_count_and_a_new_group_starts_again(bench, interrupted):
+def test_only_consecutive_responses_count_and_a_new_group_starts_again(bench, interrupted):
     bench.rounds(TIMES)
     if interrupted == "listed":
         bench.vanished.on_groups(["g"])
@@ -120,7 +120,7 @@ def test_no_group_has_vanished_before_the_topic_was_read_to_its_end(bench, reach
     assert len(bench.rounds()) == 1
 
 
-def test_nothing_is_asked_before_groups_were_listed_and_partitions_counted(bench):
+def test_nothing_is_requested_before_groups_and_partitions_are_known(bench):
     fresh = VanishedGroups(bench.context, lambda: bench.views, lambda: bench.reached)
     fresh()
     fresh.on_groups([])
@@ -131,7 +131,7 @@ def test_nothing_is_asked_before_groups_were_listed_and_partitions_counted(bench
     assert bench.cluster.asked == [("g",)]
 
 
-def test_of_very_many_some_are_asked_about_at_a_time_and_all_in_turn(bench):
+def test_very_many_groups_are_described_in_batches_in_turn(bench):
     names = [f"g{number:03}" for number in range(2 * ASKED_MAX + 50)]
     bench.views = [full_view(name) for name in names]
     bench.cluster.absent = set(names)
@@ -141,7 +141,7 @@ def test_of_very_many_some_are_asked_about_at_a_time_and_all_in_turn(bench):
     assert bench.cluster.asked[2][50:] == tuple(names[:50])
 
 
-def test_brokers_that_are_away_are_asked_next_time_and_a_refusal_is_accepted_for_an_hour(bench):
+def test_requests_to_unreachable_brokers_are_repeated_at_the_next_poll_and_a_refusal_counts_for_an_hour(bench):
     bench.cluster.error = ClusterError("away")
     bench.rounds(2)
     assert len(bench.cluster.asked) == 2

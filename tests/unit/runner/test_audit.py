@@ -13,14 +13,14 @@ VERSIONS = [("numpy", "1.0"), ("numpy", "2.0"), ("pyyaml", "5.3")]
 NOTHING_KNOWN = dict.fromkeys(VERSIONS, ())
 
 
-def test_every_version_is_asked_for_whatever_system_it_is_for():
+def test_versions_for_every_system_are_requested():
     files = [text.splitlines() for text in requirements([*VERSIONS, *VERSIONS])]
     assert sorted(line for lines in files for line in lines) == ["numpy==1.0", "numpy==2.0", "pyyaml==5.3"]
     for lines in files:
         assert len({line.partition("==")[0] for line in lines}) == len(lines), "pip-audit refuses two versions in one"
 
 
-def test_what_pip_audit_passed_over_has_no_answer():
+def test_versions_skipped_by_pip_audit_have_no_answer():
     report = {
         "dependencies": [
             {"name": "numpy", "skip_reason": "Dependency not found on PyPI and could not be audited: numpy (1.0)"},
@@ -44,7 +44,7 @@ def test_what_pip_audit_passed_over_has_no_answer():
     )
 
 
-def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
+def test_the_audit_passes_only_if_each_version_has_no_known_vulnerability():
     assert verdict(VERSIONS, Answers(NOTHING_KNOWN)) == (0, ["audit: nothing is known against 3 versions"])
 
 
@@ -62,7 +62,7 @@ def test_a_database_without_an_answer_for_one_version_is_a_failure():
     assert lines[1] == "  pip-audit: ERROR: no such host"
 
 
-def test_what_is_known_is_reported_even_where_others_have_no_answer():
+def test_known_vulnerabilities_are_reported_even_if_others_have_no_answer():
     code, lines = verdict(VERSIONS, Answers({("pyyaml", "5.3"): ("PYSEC-1, fixed in 5.4",)}))
     assert code == VULNERABLE
     assert lines[0] == "pyyaml 5.3: PYSEC-1, fixed in 5.4"
@@ -71,8 +71,8 @@ def test_what_is_known_is_reported_even_where_others_have_no_answer():
 
 
 @pytest.mark.parametrize("written", [True, False])
-def test_no_report_is_no_answer(monkeypatch, written):
-    """pip-audit ends well though it passed over all of them, and with 1 whether something is found or it failed."""
+def test_an_audit_without_a_report_fails(monkeypatch, written):
+    """pip-audit exits with 0 although it skipped all versions, and with 1 for both findings and failures."""
 
     def run(command, **_options):
         (report,) = (each.partition("=")[2] for each in command if each.startswith("--output="))

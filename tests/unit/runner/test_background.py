@@ -10,7 +10,7 @@ import pytest
 from support.observer.observing import PATIENCE_S, eventually
 from support.runner.background import NICENESS, in_background
 
-# Says who it is and whom it started, and neither ends by itself.
+# Prints its process id and that of its child; neither ends by itself.
 WITH_A_CHILD = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
@@ -32,7 +32,7 @@ def awaited(path):
 
 @pytest.fixture
 def named():
-    """The processes that a file names, once it is there; those that are not ended as they should be do not stay."""
+    """The processes listed in a file, once it exists; remaining ones are killed after the test."""
     found = []
 
     def processes(path):
@@ -47,7 +47,7 @@ def named():
                 each.kill()
 
 
-def test_the_body_runs_beside_it_and_its_end_ends_all(tmp_path, named):
+def test_background_work_runs_during_the_body_and_ends_with_it(tmp_path, named):
     with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
         one, child = named(tmp_path / "pids")
         assert one.is_running()
@@ -56,7 +56,7 @@ def test_the_body_runs_beside_it_and_its_end_ends_all(tmp_path, named):
     assert (len(gone), alive) == (2, [])
 
 
-def test_it_has_the_priority_of_tests_that_compute(tmp_path, named):
+def test_background_work_has_low_priority(tmp_path, named):
     with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
         assert [each.nice() for each in named(tmp_path / "pids")] == [NICENESS, NICENESS]
 
@@ -66,13 +66,13 @@ def test_each_caller_gets_the_result():
         assert (failed.wait(PATIENCE_S), done.wait(PATIENCE_S)) == (3, 0)
 
 
-def test_what_is_done_by_then_is_left_alone(tmp_path):
+def test_finished_work_is_not_ended_again(tmp_path):
     done = tmp_path / "done"
     with in_background([python("import sys; open(sys.argv[1], 'w').write('done')", done)], os.environ):
         assert awaited(done) == "done"
 
 
-def test_a_body_that_fails_ends_it_as_well(tmp_path, named):
+def test_a_failing_body_also_ends_background_work(tmp_path, named):
     def fails():
         with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
             raise KeyError(*named(tmp_path / "pids"))

@@ -17,7 +17,7 @@ def question(name, kind=TYPE_A):
 
 
 def asked(query):
-    """Number, name error and count of answers, as the reply's header has them; and the reply."""
+    """Id, name error and number of answers in the reply's header; and the reply."""
     reply = answer(query, lambda name, namespace: {("observer", "monitoring"): "10.96.0.7"}.get((name, namespace)))
     number, flags, questions, answers, *_ = struct.unpack_from("!6H", reply)
     assert flags & 0x8000
@@ -32,15 +32,15 @@ def test_a_service_has_its_address():
     assert socket.inet_ntoa(reply[-4:]) == "10.96.0.7"
 
 
-def test_a_service_has_no_address_of_another_kind():
+def test_a_service_has_no_record_of_another_type():
     assert asked(question(SERVICE, TYPE_AAAA))[:3] == (77, 0, 0)
 
 
 @pytest.mark.parametrize("name", ["other.monitoring.svc.cluster.local", "observer.monitoring", "example.com"])
-def test_of_any_other_name_there_is_nothing(name):
+def test_any_other_name_does_not_exist(name):
     assert asked(question(name))[:3] == (77, 3, 0)
 
 
 @pytest.mark.parametrize("length", range(len(question(SERVICE))))
-def test_what_is_cut_off_is_no_question(length):
+def test_a_truncated_query_is_ignored(length):
     assert answer(question(SERVICE)[:length], lambda _name, _namespace: "10.96.0.7") is None

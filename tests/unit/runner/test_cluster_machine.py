@@ -49,12 +49,12 @@ def hierarchies(request, tmp_path):
     return [hierarchy(tmp_path / name) for name in ("cpu,cpuacct", "memory")]
 
 
-def test_its_cgroups_come_and_go_and_those_of_another_kubelet_stay(tmp_path, hierarchies):
+def test_the_nodes_cgroups_are_created_and_removed_and_those_of_another_kubelet_stay(tmp_path, hierarchies):
     others = [each / "kubepods" / "pod1" for each in hierarchies]
     for each in others:
         each.mkdir(parents=True)
     cgroups.make(tmp_path)
-    cgroups.make(tmp_path)  # after a run that was killed
+    cgroups.make(tmp_path)  # after a killed run
     for each in hierarchies:
         (each / cgroups.NAME / "kubepods" / "pod1").mkdir(parents=True)
     cgroups.remove(tmp_path)

@@ -10,7 +10,7 @@ from support.cluster import needs
 
 @pytest.fixture
 def on_path(tmp_path, monkeypatch):
-    """A folder that is all of PATH, on Linux and as root; puts scripts into it."""
+    """A folder that is the only one of PATH, on Linux as root; returns a function that adds scripts."""
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -25,20 +25,20 @@ def on_path(tmp_path, monkeypatch):
     return put
 
 
-def test_a_root_that_may_make_no_namespaces_gets_an_error(on_path):
+def test_root_without_the_right_to_create_namespaces_gets_an_error(on_path):
     on_path("unshare", status=1)
     assert "namespaces" in needs.missing()
     assert "apt-get" not in needs.missing()
 
 
-def test_what_is_not_there_is_named_with_the_command_to_get_it(on_path, monkeypatch):
+def test_missing_programs_are_named_with_the_install_command(on_path, monkeypatch):
     on_path("unshare")
     monkeypatch.setattr(needs, "PACKAGES", {"/nowhere/sbin/a-runtime": "a-package"})
     assert needs.missing().endswith("apt-get install --no-install-recommends a-package")
 
 
 @pytest.mark.parametrize("folder", ["bin", "sbin"])
-def test_a_program_in_another_place_is_not_replaced(on_path, monkeypatch, folder):
+def test_a_program_in_another_folder_is_not_replaced(on_path, monkeypatch, folder):
     on_path("unshare")
     on_path("a-runtime")
     monkeypatch.setattr(needs, "PACKAGES", {f"/nowhere/{folder}/a-runtime": "a-package"})

@@ -28,7 +28,7 @@ def wait_for(path):
     sys.exit("nobody came")
 
 """
-# A runner of two jobs that say who they are, and never end by themselves.
+# A runner of two jobs that print their process ids and never end by themselves.
 RUNNER = """
 from rebalance_agent.clock import SystemClock
 from support.runner.jobs import Job, Lane, run_jobs
@@ -61,22 +61,22 @@ def test_jobs_run_at_the_same_time(tmp_path):
     assert statuses(job("a", meet, *places), job("b", meet, *reversed(places)), at_once=2) == [0, 0]
 
 
-def test_no_more_of_them_than_may(tmp_path):
-    alone = "here = Path(sys.argv[1]); here.mkdir(); time.sleep(0.1); here.rmdir()"  # fails if somebody is here
+def test_at_most_the_allowed_number_of_jobs_run_at_the_same_time(tmp_path):
+    alone = "here = Path(sys.argv[1]); here.mkdir(); time.sleep(0.1); here.rmdir()"  # fails if another job is running
     assert statuses(*(job(name, alone, tmp_path / "here") for name in "abc"), at_once=1) == [0, 0, 0]
 
 
-def test_a_job_that_takes_a_whole_lane_has_it_for_itself_and_is_not_overtaken(tmp_path):
+def test_a_job_of_a_whole_lane_runs_alone_in_it_and_is_not_overtaken(tmp_path):
     first, whole = tmp_path / "first", tmp_path / "whole"
     two = Lane(2)
     slow = job("a", "time.sleep(0.2); Path(sys.argv[1]).touch()", first, lane=two)
-    after = "sys.exit(not Path(sys.argv[1]).exists())"  # good if that has ended
+    after = "sys.exit(not Path(sys.argv[1]).exists())"  # succeeds if the other job has ended
     alone = job("b", f"time.sleep(0.2); Path(sys.argv[2]).touch(); {after}", first, whole, lane=two)
     last = job("c", after, whole, lane=two)
     assert statuses_of(slow, replace(alone, slots=2), last) == [0, 0, 0]
 
 
-def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
+def test_a_full_lane_does_not_delay_other_lanes(tmp_path):
     last = tmp_path / "last"
     other = Lane(1, niceness=1)
     waits = job("a", "wait_for(sys.argv[1])", last, lane=ONE)
@@ -91,13 +91,13 @@ def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
 def test_a_job_runs_at_the_priority_of_its_lane():
     own = os.nice(0)
     lower = min(own + 7, LOWEST_PRIORITY)
-    # The priority is lowered as soon as the process is there, which may be a moment after it began.
+    # The priority is lowered when the process exists, which may be shortly after its start.
     code = "[time.sleep(0.1) for _ in range(100) if os.nice(0) != int(sys.argv[1])]; sys.exit(os.nice(0))"
     jobs = job("a", code, lower, lane=Lane(1, niceness=7)), job("b", "sys.exit(os.nice(0))", lane=ONE)
     assert statuses_of(*jobs) == [lower, own]
 
 
-def test_the_processor_time_of_a_job_is_that_of_all_that_it_started():
+def test_the_processor_time_of_a_job_includes_its_child_processes():
     burn = "import time\nwhile time.process_time() < 0.5: pass"
     idle = job("idle", "time.sleep(0.5)")
     busy = job("busy", f"subprocess.run([sys.executable, '-c', {burn!r}], check=True)")
@@ -106,7 +106,7 @@ def test_the_processor_time_of_a_job_is_that_of_all_that_it_started():
     assert waited.cpu < 0.5 <= waited.ended - waited.began
 
 
-def test_each_ones_output_is_kept_together_in_the_order_of_the_jobs(tmp_path, capfd):
+def test_the_output_of_each_job_is_contiguous_in_the_order_of_jobs(tmp_path, capfd):
     first = job(
         "a", "wait_for(sys.argv[1]); print('a says', flush=True); print('a warns', file=sys.stderr)", tmp_path / "b"
     )
@@ -116,7 +116,7 @@ def test_each_ones_output_is_kept_together_in_the_order_of_the_jobs(tmp_path, ca
     assert shown == ["=== 2 commands, 2 at once", "=== a (? min)", "a says", "a warns", "=== b (? min)", "b says"]
 
 
-def test_what_runs_alone_is_not_held_back(capfd):
+def test_the_output_of_a_single_job_is_not_delayed(capfd):
     assert statuses(job("a", "print('a says')"), at_once=2) == [0]
     assert capfd.readouterr().out.splitlines() == ["=== a", "a says"]
 
@@ -142,7 +142,7 @@ def test_ending_the_runner_ends_all_jobs_and_shows_their_output(tmp_path, end, n
             assert len(pids) == 2
             assert not any(map(psutil.pid_exists, pids))
         finally:
-            with contextlib.suppress(ProcessLookupError):  # as it should be
+            with contextlib.suppress(ProcessLookupError):  # as expected
                 os.killpg(runner.pid, signal.SIGKILL)
 
 

@@ -8,7 +8,7 @@ import pytest
 from support.cluster import kube_tools
 from support.cluster.kube_tools import UnavailableError, build, program
 
-# Stands in for `go build ... -o OUTPUT PACKAGE`: counts how often it is called.
+# Replaces `go build ... -o OUTPUT PACKAGE`, and counts its calls.
 BUILDS = """#!/bin/sh
 echo "$@" >>"{calls}"
 sleep 0.2
@@ -23,7 +23,7 @@ exit 1
 
 @pytest.fixture
 def with_go(tmp_path, monkeypatch):
-    """Installs a script as Go; returns the file in which it notes its calls."""
+    """Installs a script as Go; returns the file with its calls."""
     monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("CI", raising=False)
     calls = tmp_path / "calls"
@@ -40,7 +40,7 @@ def with_go(tmp_path, monkeypatch):
     kube_tools._tried.cache_clear()
 
 
-def test_a_program_is_built_once_however_many_ask(with_go):
+def test_a_program_is_built_once_for_concurrent_callers(with_go):
     calls = with_go(BUILDS)
     with ThreadPoolExecutor(4) as pool:
         (path,) = set(pool.map(build, ["helm"] * 4))
@@ -49,7 +49,7 @@ def test_a_program_is_built_once_however_many_ask(with_go):
     assert call.endswith(kube_tools.PACKAGES["helm"])
 
 
-def test_what_failed_leaves_nothing_that_looks_built(with_go, tmp_path):
+def test_a_failed_build_leaves_no_program(with_go, tmp_path):
     with_go(FAILS)
     with pytest.raises(UnavailableError, match="go build failed: go: no such module"):
         build("helm")
@@ -65,7 +65,7 @@ def test_a_test_without_its_program_is_skipped_but_not_in_ci(with_go, monkeypatc
         program("helm")
 
 
-def test_what_cannot_be_had_is_not_tried_again_for_each_test(with_go):
+def test_a_failed_build_is_not_repeated_for_each_test(with_go):
     calls = with_go(FAILS)
     for _ in range(2):
         with pytest.raises(pytest.skip.Exception, match="helm is not there"):
@@ -80,7 +80,7 @@ def test_without_go_the_error_has_the_address_of_go(monkeypatch):
         kube_tools.go()
 
 
-def test_other_versions_are_kept_apart(monkeypatch, tmp_path):
+def test_other_versions_are_cached_separately(monkeypatch, tmp_path):
     before = kube_tools._key.__wrapped__()
     for name in ("go.mod", "go.sum"):
         (tmp_path / name).write_bytes((kube_tools.MODULE / name).read_bytes())

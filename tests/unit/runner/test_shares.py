@@ -9,7 +9,7 @@ import pytest
 
 TESTS = Path(__file__).parents[2]
 
-# A fixture of the module that has to be torn down before the next module's is made, and a test that fails.
+# A module fixture that must be torn down before the next module's is created, and a failing test.
 MODULE = """
 import os, pytest
 
@@ -25,7 +25,7 @@ def test_number(alone, number):
 """
 
 
-# A process that runs the first and the third leaves a folder by a file that it does not run.
+# A process that runs the first and the third file leaves the folder for a file that it does not run.
 ONE, TWO, THREE = "a/test_one.py", "a/test_two.py", "b/test_three.py"
 
 
@@ -47,7 +47,7 @@ def shared(tmp_path):
                 "PYTHONPATH": str(TESTS),
                 "PLACE": str(tmp_path / place),
                 "PATH": "",
-                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # importing those takes longer than these tests
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # importing these plugins takes longer than the tests
             },
             capture_output=True,
             text=True,
@@ -74,6 +74,6 @@ def test_a_share_without_remaining_files_succeeds(shared):
     assert (status, files) == (0, []), said
 
 
-def test_the_first_failure_ends_it_where_that_is_asked_for(shared):
+def test_with_exitfirst_the_first_failure_ends_all_shares(shared):
     status, files, said = shared("-x", TWO, THREE, place="a")
     assert (status, files) == (1, [TWO]), said

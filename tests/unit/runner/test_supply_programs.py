@@ -19,7 +19,7 @@ def lock(tmp_path, monkeypatch):
 
 @pytest.fixture
 def installs(monkeypatch):
-    """Stands in for `venv` and `pip`, which says ``fails`` and fails if there is any."""
+    """Replaces `venv` and `pip`; prints ``fails`` and fails if the text is not empty."""
     calls = []
 
     class Installs:
@@ -28,7 +28,7 @@ def installs(monkeypatch):
     def run(command, **_options):
         calls.append(command)
         if command[1:3] == ["-m", "venv"]:
-            Path(command[3]).mkdir()  # which fails where a broken one was left
+            Path(command[3]).mkdir()  # fails if a broken environment exists
             return subprocess.CompletedProcess(command, 0, "", "")
         return subprocess.CompletedProcess(command, 1 if Installs.fails else 0, "", Installs.fails)
 
@@ -37,7 +37,7 @@ def installs(monkeypatch):
     return Installs
 
 
-def test_they_are_installed_once_with_their_hashes(lock, installs):
+def test_tools_are_installed_once_with_their_hashes(lock, installs):
     assert python(lock) == python(lock)
     _, pip = installs.calls
     assert {"--require-hashes", "--no-deps"} <= set(pip)
@@ -45,7 +45,7 @@ def test_they_are_installed_once_with_their_hashes(lock, installs):
     assert pip[0] == python(lock)
 
 
-def test_what_failed_is_reported_and_tried_anew(lock, installs):
+def test_a_failed_installation_is_reported_and_repeated(lock, installs):
     installs.fails = "Retrying ...\nERROR: No matching distribution found for a==1\n"
     with pytest.raises(UnavailableError, match="cannot be installed: ERROR: No matching distribution"):
         python(lock)

@@ -8,7 +8,7 @@ TESTS = Path(run.__file__).parent
 
 
 def folders(tiers):
-    """The folders that pytest is given."""
+    """The folders passed to pytest."""
     return {each for tier in tiers for command in tier.commands for each in command.arguments if each[:6] == "tests/"}
 
 
@@ -19,18 +19,18 @@ def test_every_test_is_in_a_tier():
     assert [folder for folder in chosen if not any(folder in path.parents for path in written)] == []
 
 
-def test_what_is_run_in_minutes_is_run_with_every_change():
+def test_the_fast_run_is_a_part_of_the_full_run():
     assert {tier.name for tier in run.LOOP} <= {tier.name for tier in run.TIERS}
     assert folders(run.LOOP) <= folders(run.TIERS)
 
 
-def test_only_what_is_asked_for_runs_alone():
+def test_only_tiers_on_request_run_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
     assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1, 1]
 
 
-def test_commands_keep_compiled_modules_where_the_environment_forbids_it():
+def test_commands_write_bytecode_even_if_the_environment_disables_it():
     given = {"PYTHONDONTWRITEBYTECODE": "1", "HOME": "/home/user", "PYTHONPATH": "elsewhere"}
     agent = str(TESTS.parent / "agent")
     assert run.environment_of_commands(given) == run.GO | {"HOME": "/home/user", "PYTHONPATH": agent}

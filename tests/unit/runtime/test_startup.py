@@ -20,16 +20,16 @@ def address():
         yield taken.getsockname()
 
 
-def test_it_asks_where_a_sidecar_takes_events():
+def test_the_probe_connects_to_the_sidecars_events_port():
     assert split_address(SidecarSettings.model_fields["events_listen"].default) == ADDRESS
 
 
-def test_it_ends_as_soon_as_the_sidecar_listens():
+def test_the_probe_ends_as_soon_as_the_sidecar_listens():
     with socket.create_server(("127.0.0.1", 0)) as sidecar:
         assert listens(sidecar.getsockname(), patience_s=60)
 
 
-def test_it_waits_for_a_sidecar_that_begins_late():
+def test_the_probe_waits_for_a_late_sidecar():
     with socket.socket() as sidecar:
         sidecar.bind(("127.0.0.1", 0))
         begun = threading.Timer(0.3, sidecar.listen)
@@ -38,11 +38,11 @@ def test_it_waits_for_a_sidecar_that_begins_late():
         begun.join()
 
 
-def test_it_gives_up(address):
+def test_the_probe_gives_up_after_its_timeout(address):
     assert not listens(address, patience_s=0.2)
 
 
-def test_a_pod_goes_on_when_it_gave_up():
+def test_the_probe_succeeds_when_it_gives_up():
     script = (
         "import runpy; from rebalance_agent.clock import SystemClock; now = iter(range(0, 1000, 20)); "
         "SystemClock.monotonic = lambda _: next(now); "
@@ -52,7 +52,7 @@ def test_a_pod_goes_on_when_it_gave_up():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_it_imports_nothing_that_takes_long():
+def test_the_probe_imports_no_slow_package():
     script = (
         "import sys; import rebalance_agent.runtime.startup; "
         "print(sorted({'confluent_kafka', 'pydantic', 'structlog', 'ssl'} & set(sys.modules)))"

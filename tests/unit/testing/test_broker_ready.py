@@ -12,7 +12,7 @@ from rebalance_agent.testing.kafka import broker_ready as wire
 
 @contextmanager
 def answering(body: bytes, *, size: int | None = None):
-    """A listener that gives one connection the answer ``body``; yields its port and the list of requests."""
+    """A listener that responds with ``body`` to one connection; yields its port and the list of requests."""
     requests = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -33,19 +33,19 @@ def node(node_id: int, rack: bytes | None = None) -> bytes:
     return struct.pack(">ih4si", node_id, 4, b"host", 9092) + end
 
 
-def test_live_brokers_are_those_in_the_metadata_answer():
+def test_live_brokers_are_those_in_the_metadata_response():
     with answering(struct.pack(">i", 2) + node(1) + node(7, b"rack") + b"\0\x02id" + b"the rest") as (port, requests):
         assert wire.live_brokers("127.0.0.1", port) == ("id", {1, 7})
     assert requests == [b"\0\0\0\x1c" + b"\0\x03\0\x02\0\0\0\x01" + b"\0\x0eembedded-kafka" + b"\0\0\0\0"]
 
 
 @pytest.mark.parametrize(("error", "ready"), [(0, True), (15, False)])
-def test_a_coordinator_is_ready_when_the_answer_has_no_error(error, ready):
+def test_a_coordinator_is_ready_if_the_response_has_no_error(error, ready):
     with answering(struct.pack(">ih", 0, error)) as (port, _):
         assert wire.coordinator_ready("127.0.0.1", port, "group") is ready
 
 
 @pytest.mark.parametrize(("body", "size"), [(b"\0\0", None), (b"\0\0\0\x01\0", None), (b"", 1 << 30), (b"", 64)])
-def test_an_answer_that_is_not_kafkas_is_an_oserror(body, size):
+def test_a_response_of_another_protocol_is_an_oserror(body, size):
     with answering(body, size=size) as (port, _), pytest.raises(OSError, match=r"answer"):
         wire.live_brokers("127.0.0.1", port)

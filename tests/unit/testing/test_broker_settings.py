@@ -45,7 +45,7 @@ def test_a_broker_outside_the_quorum_has_no_controller_listener():
     assert properties["controller.quorum.voters"] == "1@127.0.0.1:21001,2@127.0.0.1:21002,3@127.0.0.1:21003"
 
 
-def test_the_callers_properties_win():
+def test_the_callers_properties_override_defaults():
     (node,) = nodes(1)
     properties = server_properties(node, [node], {"num.partitions": "7", "my.own": "x"})
     assert (properties["num.partitions"], properties["my.own"]) == ("7", "x")
@@ -62,7 +62,7 @@ def test_the_callers_properties_win():
         ("a", "é😀", "a=\\u00e9\\ud83d\\ude00\n"),
     ],
 )
-def test_rendered_as_java_reads_it(key, value, line):
+def test_properties_are_rendered_in_javas_format(key, value, line):
     assert render({key: value}) == line
 
 
@@ -72,7 +72,7 @@ def test_free_ports_are_different_and_below_the_ephemeral_ranges():
     assert set(ports) <= set(PORTS)
 
 
-def test_a_taken_port_is_not_given_out(monkeypatch):
+def test_an_occupied_port_is_not_returned(monkeypatch):
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         taken.listen()

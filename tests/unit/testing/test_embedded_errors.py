@@ -30,7 +30,7 @@ def test_the_number_of_brokers_is_bounded(count):
 
 
 @pytest.mark.parametrize(("racks", "reported"), [(["a"], "1"), (["a", "b", "c"], "3")])
-def test_racks_are_those_of_all_brokers_or_of_none(racks, reported):
+def test_racks_are_given_for_all_brokers_or_none(racks, reported):
     with pytest.raises(BrokerError, match=f"one for each of 2 brokers, not {reported}"):
         EmbeddedKafka(2, racks=racks)
 

@@ -1,4 +1,4 @@
-"""The guard, with a small Python process in Java's place: which process ends when another dies."""
+"""The guard, with a small Python process instead of Java: processes end with their parent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STUBBORN = [
     *SLEEPER[:4],
     "import signal; signal.signal(15, signal.SIG_IGN); print('up', flush=True); [signal.pause() for _ in range(9)]",
 ]
-# A parent that starts one guarded process, says its ids, and follows commands.
+# A parent that starts one guarded process, prints the process ids, and executes commands.
 PARENT = """
 import os, sys
 from pathlib import Path
@@ -46,14 +46,14 @@ def gone(pid: int) -> bool:
 
 
 def await_true(condition) -> bool:
-    """Whether ``condition`` came true within our patience."""
+    """Return whether ``condition`` became true in time."""
     never = threading.Event()
     return any(condition() or never.wait(0.02) for _ in range(PATIENCE_S * 50)) or condition()
 
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a guarded process and wait until it is up; whatever is left is killed at the end."""
+    """Start a guarded process and wait until it runs; remaining processes are killed at the end."""
     processes = []
 
     def run(command=SLEEPER):
@@ -96,7 +96,7 @@ def parent(tmp_path):
         process.stdout.close()
 
 
-def test_terminate_is_a_sigterm(start):
+def test_terminate_sends_sigterm(start):
     process = start()
     process.terminate()
     assert process.exited.wait(PATIENCE_S)
@@ -121,7 +121,7 @@ def test_the_exit_status_and_the_output_are_kept(tmp_path):
 
 
 @pytest.mark.parametrize("signum", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_outlives_a_parent_that_a_signal_ended(parent, tmp_path, signum):
+def test_no_process_survives_a_killed_parent(parent, tmp_path, signum):
     process, pid, guard = parent()
     process.send_signal(signum)
     process.wait(PATIENCE_S)
@@ -129,27 +129,27 @@ def test_nothing_outlives_a_parent_that_a_signal_ended(parent, tmp_path, signum)
     assert not (tmp_path / "data").exists()
 
 
-def test_nothing_outlives_a_parent_that_just_returns(parent):
+def test_no_process_survives_a_parent_that_exits(parent):
     process, pid, guard = parent()
     process.stdin.close()
     process.wait(PATIENCE_S)
     assert await_true(lambda: gone(pid) and gone(guard))
 
 
-def test_a_forked_child_that_holds_the_pipe_does_not_keep_it_alive(parent):
+def test_a_forked_child_that_holds_the_pipe_does_not_keep_the_process_alive(parent):
     process, pid, guard = parent("fork")
     process.kill()
     process.wait(PATIENCE_S)
     assert await_true(lambda: gone(pid) and gone(guard))
 
 
-def test_a_ctrl_c_in_the_terminal_does_not_reach_it(parent):
+def test_a_ctrl_c_in_the_terminal_does_not_reach_the_process(parent):
     process, pid, guard = parent()
     assert os.getpgid(pid) == os.getpgid(guard) == guard
     assert os.getsid(guard) != os.getsid(process.pid)
 
 
-def test_it_ends_when_its_guard_is_killed(start):
+def test_the_process_ends_when_its_guard_is_killed(start):
     process = start()
     os.kill(process.guard_pid, signal.SIGKILL)
     assert process.exited.wait(PATIENCE_S)
@@ -157,7 +157,7 @@ def test_it_ends_when_its_guard_is_killed(start):
     assert process.exit_code is None
 
 
-def test_it_ends_when_its_guard_is_asked_to_end(start):
+def test_the_process_ends_when_its_guard_gets_sigterm(start):
     process = start()
     os.kill(process.guard_pid, signal.SIGTERM)
     assert process.exited.wait(PATIENCE_S)
@@ -165,9 +165,9 @@ def test_it_ends_when_its_guard_is_asked_to_end(start):
     assert gone(process.pid)
 
 
-def test_a_guard_whose_parent_is_gone_already_starts_nothing(tmp_path):
+def test_a_guard_without_a_parent_starts_no_process(tmp_path):
     command = guard_command(["--log", str(tmp_path / "log")], SLEEPER)
-    command[command.index("--parent") + 1] = "1"  # as if we had died before it came up
+    command[command.index("--parent") + 1] = "1"  # as if the parent had died before the guard's start
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 1
     assert not (tmp_path / "log").exists()
@@ -176,6 +176,6 @@ def test_a_guard_whose_parent_is_gone_already_starts_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("code", "status"), [("import sys; sys.exit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)]
 )
-def test_following_exits_as_the_command_does(code, status):
+def test_with_follow_the_guard_exits_like_the_command(code, status):
     command = guard_command(["--follow"], [sys.executable, "-c", code])
     assert subprocess.run(command, timeout=PATIENCE_S, check=False).returncode == status

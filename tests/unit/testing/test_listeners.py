@@ -53,7 +53,7 @@ def test_no_key_and_no_password_is_shown():
 
 
 @pytest.mark.parametrize("users", [{"a": 'p"w'}, {"a": "p w"}, {"": "p"}, {"a": ""}, {"a": "p\\"}, {"é": "p"}])
-def test_what_a_jaas_configuration_cannot_hold_is_refused(users):
+def test_text_that_a_jaas_configuration_cannot_contain_is_refused(users):
     with pytest.raises(BrokerError, match="printable ASCII"):
         Listener.sasl("PLAIN", users)
 

@@ -13,12 +13,12 @@ from support.kafka.network import Network
 
 SHORT_S = 0.3
 ENDED = (ConnectionError, AssertionError)
-"""An error, or the end of what there is to read."""
+"""An exception, or the end of the stream."""
 
 
 @pytest.fixture
 def way():
-    """A network before a server that sends back what it gets, and how to connect."""
+    """A network in front of an echo server, and a function to connect."""
     front, behind = free_ports(2)
     server = socket.create_server(("127.0.0.1", behind))
 
@@ -48,13 +48,13 @@ def answer(client, data=b"hello"):
     return client.recv(len(data))
 
 
-def test_it_passes_on_what_it_gets(way):
+def test_the_network_forwards_bytes(way):
     _, connect = way
     with connect() as one, connect() as other:
         assert (answer(one), answer(other, b"there")) == (b"hello", b"there")
 
 
-def test_a_cut_network_resets_connections_and_refuses_new_ones_until_it_is_healed(way):
+def test_a_cut_network_resets_connections_and_refuses_new_ones_until_restored(way):
     network, connect = way
     with connect() as client:
         answer(client)
@@ -68,7 +68,7 @@ def test_a_cut_network_resets_connections_and_refuses_new_ones_until_it_is_heale
         assert answer(client) == b"hello"
 
 
-def test_reset_it_lets_the_next_one_in(way):
+def test_after_a_reset_new_connections_are_accepted(way):
     network, connect = way
     with connect() as client:
         answer(client)
@@ -79,7 +79,7 @@ def test_reset_it_lets_the_next_one_in(way):
         assert answer(client) == b"hello"
 
 
-def test_a_frozen_network_delivers_nothing_and_loses_nothing(way):
+def test_a_frozen_network_neither_delivers_nor_loses_bytes(way):
     network, connect = way
     with connect() as client:
         answer(client)
@@ -93,7 +93,7 @@ def test_a_frozen_network_delivers_nothing_and_loses_nothing(way):
 
 
 @pytest.mark.parametrize("setting", [{"delay_s": SHORT_S}, {"loss": 1.0}])
-def test_slow_or_lossy_it_takes_longer(way, setting):
+def test_a_slow_or_lossy_network_takes_longer(way, setting):
     network, connect = way
     with connect() as client:
         answer(client)

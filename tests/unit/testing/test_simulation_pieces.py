@@ -29,7 +29,7 @@ SCRIPT = [
 ]
 
 
-def test_pieces_add_up_to_the_whole():
+def test_a_script_in_parts_gives_the_result_of_the_whole():
     whole = simulate(TOPICS, SCRIPT, SETTINGS)
     simulation, pieces = Simulation(TOPICS, SETTINGS), []
     for until_ms in range(5_000, 225_000, 5_000):
@@ -40,7 +40,7 @@ def test_pieces_add_up_to_the_whole():
     assert len(whole.generations) == 3
 
 
-def test_a_generation_has_what_each_member_sent():
+def test_a_generation_has_the_subscriptions_of_its_members():
     first, *_, last = simulate(TOPICS, SCRIPT, SETTINGS).generations
     assert first.subscriptions.keys() == first.members.keys()
     assert all(each.topics == ("t",) for each in last.subscriptions.values())

@@ -75,7 +75,7 @@ def test_a_group_with_members_is_not_deleted():
 def test_the_first_round_waits_as_long_as_members_keep_coming():
     joins = [Join(at_ms, member(name)) for at_ms, name in ((0, "a"), (2_000, "b"), (5_000, "c"), (9_500, "d"))]
     timeline = run(*joins, settings=SimulationSettings(initial_rebalance_delay_ms=3_000))
-    # a at 0, b within the first three seconds, c within the next; the third three seconds bring nobody.
+    # a at 0 s, b within the first three seconds, c within the next; no member joins in the third ones.
     assert rebalances(timeline)[0] == (1, "group_started", "a", 0, 9_000, 9_000)
     assert [each.names for each in timeline.generations] == [("a", "b", "c"), ("a", "b", "c", "d")]
 
@@ -114,18 +114,18 @@ def test_callbacks_and_the_leaders_decision_are_part_of_the_stall():
     ]
 
 
-def test_under_a_cooperative_strategy_only_what_moves_stands_still():
+def test_under_a_cooperative_strategy_only_moved_partitions_stall():
     timeline = run(Join(0, member("a", COOPERATIVE)), Join(5_000, member("b", COOPERATIVE)))
     assert [str(each.trigger) for each in timeline.generations] == ["group_started", "member_joined", "rejoin"]
     first, follow_up = timeline.generations[1:]
     assert [len(first.of(name).get("t", ())) for name in "ab"] == [3, 0]
     assert [len(follow_up.of(name)["t"]) for name in "ab"] == [3, 3]
-    # a notices at its heartbeat at 6 s, gives three up, and joins again at once; b notices at its own heartbeat.
+    # a notices at its heartbeat at 6 s, revokes three partitions, and rejoins at once; b notices at its own heartbeat.
     moved = follow_up.of("b")["t"]
     assert stalls(timeline, 1_000) == [(moved, 6_000, 9_000, "a", "b")]
 
 
-def test_the_leader_is_the_first_to_join_stays_it_and_is_replaced_when_it_goes():
+def test_the_first_member_leads_until_it_leaves_and_is_then_replaced():
     timeline = run(
         Join(0, member("b")),
         Join(1_000, member("a")),
@@ -136,10 +136,10 @@ def test_the_leader_is_the_first_to_join_stays_it_and_is_replaced_when_it_goes()
     assert [each.leader for each in timeline.generations] == ["b-1", "b-1", "b-1", "a-1", "a-1"]
 
 
-def test_a_member_that_does_not_join_in_time_is_expelled_and_comes_back_as_a_new_one():
+def test_a_member_that_does_not_join_in_time_is_expelled_and_returns_as_a_new_one():
     stuck = member("a", revoked_ms=25_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(100_000, "b"))
-    # a hears of b at 3 s and is in its callback until 28 s; the join phase ends without it 10 s after it began.
+    # a learns of b at 3 s and is in its callback until 28 s; the join phase ends without it 10 s after its start.
     assert rebalances(timeline)[1] == (2, "member_joined", "b", 1_000, 11_000, 11_000)
     assert [(each.names, each.expelled) for each in timeline.generations[:3]] == [
         (("a",), ()),
@@ -157,10 +157,10 @@ def test_a_member_removed_during_its_callback_does_not_take_its_assignment():
     assert not [each for each in timeline.handovers if each.member == "a" and each.at_ms <= 60_000]
 
 
-def test_a_rebalance_that_begins_while_an_answer_is_on_its_way_is_noticed_at_the_next_heartbeat():
+def test_a_rebalance_that_begins_while_a_response_is_in_flight_is_noticed_at_the_next_heartbeat():
     a = member("a")
     timeline = run(Join(0, a), Join(450, member("b", instance_id="i")), settings=SimulationSettings(0, latency_ms=100))
-    # a is assigned everything at 500, b's JoinGroup comes at 550, a hears of its assignment at 600.
+    # a is assigned everything at 500, b's JoinGroup arrives at 550, a gets its assignment at 600.
     assert [(each.start_ms, each.joined_ms) for each in timeline.generations] == [(300, 300), (550, 3_700)]
 
 
@@ -173,7 +173,7 @@ def test_the_longest_rebalance_timeout_of_all_members_counts():
 def test_a_member_that_works_for_longer_than_its_max_poll_interval_leaves_until_its_next_poll():
     slow = member("a", processing_ms=60_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, slow), Join(1_000, member("b")), settings=SimulationSettings(0, 0, patience_ms=65_000))
-    # It leaves at 10 s. It polls at 60 s; b hears of it a second later.
+    # It leaves at 10 s and polls at 60 s; b learns of it a second later.
     assert [(each.names, each.joined_ms) for each in timeline.generations[:3]] == [
         (("a",), 0),
         (("b",), 10_000),
@@ -192,7 +192,7 @@ def test_a_group_that_never_becomes_stable_is_not_settled():
 def test_a_crash_is_noticed_a_session_after_the_last_heartbeat_and_stalls_from_the_crash_on():
     timeline = run(Join(0, member("a")), Join(0, member("b", STICKY, "range")), Crash(10_000, "a"))
     assert rebalances(timeline)[1][:4] == (2, "member_failed", "a", 9_000 + 45_000)
-    # b hears of it at its own heartbeat, in the same moment, and takes over.
+    # b learns of it at its own heartbeat, at the same time, and takes over.
     assert stalls(timeline, 10_000) == [((0, 1, 2), 10_000, 54_000, "a", "b")]
 
 
@@ -228,8 +228,8 @@ def test_the_last_members_crash_stalls_until_the_group_is_found_empty():
     assert rebalances(timeline)[1] == (2, "member_failed", "a", 54_000, 54_000, 54_000)
 
 
-def test_a_static_member_keeps_its_place_and_the_leaders_role():
-    a = member("a", STICKY, instance_id="i", assign_ms=900)  # on its return, there is nothing to decide
+def test_a_static_member_keeps_its_membership_and_the_leaders_role():
+    a = member("a", STICKY, instance_id="i", assign_ms=900)  # its return needs no assignment
     timeline = run(Join(0, a), Join(1_000, member("b", STICKY)), *restart(20_000, a, 7_000))
     assert len(timeline.generations) == 2
     (returned,) = timeline.replacements
@@ -242,7 +242,7 @@ def test_a_static_member_keeps_its_place_and_the_leaders_role():
     assert stalls(timeline, 20_000) == [((0, 2, 4), 20_000, 27_000, "a", "a")]
     grown = run(
         Join(0, a), Join(1_000, member("b", STICKY)), *restart(20_000, a, 7_000), TopicGrows(30_000, "t", 9)
-    )  # it leads still: it is the leader who acts on new partitions
+    )  # it is still the leader, which reacts to new partitions
     assert rebalances(grown)[2][:4] == (3, "partitions_changed", "a", 30_000)
 
 
@@ -253,7 +253,7 @@ def test_a_static_member_that_returns_too_late_is_a_new_one():
     assert timeline.replacements == ()
 
 
-def test_a_static_member_that_returns_with_more_topics_gets_nothing_of_them_until_the_next_rebalance():
+def test_a_static_member_that_returns_with_more_topics_gets_them_only_in_the_next_rebalance():
     """Only the strategy is compared when a static member returns to a stable group."""
     before, after = member("a", instance_id="i"), member("a", instance_id="i", topics="t u")
     timeline = run(Join(0, before), *restart(20_000, after), Join(60_000, member("b")), t=2, u=2)
@@ -267,7 +267,7 @@ def test_a_static_member_that_returns_without_its_topics_refuses_its_assignment(
     assert dict(timeline.generations[1].of("a")) == {"u": (0, 1)}
 
 
-def test_a_static_member_that_returns_with_another_favourite_strategy_rebalances():
+def test_a_static_member_that_returns_with_another_preferred_strategy_causes_a_rebalance():
     before, after = (member("a", *names, instance_id="i") for names in (("range", STICKY), (STICKY, "range")))
     timeline = run(Join(0, before), *restart(20_000, after))
     assert [(str(each.trigger), each.strategy) for each in timeline.generations] == [
@@ -288,14 +288,14 @@ def test_a_second_process_with_the_same_instance_id_fences_the_first():
     ]
 
 
-def test_a_static_member_that_does_not_join_in_time_keeps_its_place_but_its_work_counts_no_more():
+def test_a_static_member_that_does_not_join_in_time_keeps_its_membership_but_stops_processing_until_its_next_poll():
     late = member("a", STICKY, instance_id="i", processing_ms=15_000, rebalance_timeout_ms=10_000)
     timeline = run(Join(0, late), Join(1_000, member("b", STICKY, rebalance_timeout_ms=10_000)))
     (_, second) = timeline.generations
     assert (second.joined_ms, second.names, second.expelled) == (11_000, ("a", "b"), ("a",))
     assert second.joins == {"b-1": 1_000}
     assert next((each.at_ms, each.member) for each in timeline.handovers if not each.took) == (11_000, "a")
-    # It polls at 15 s and joins again, under its old id, with nothing new to say: it gets what is kept for it.
+    # It polls at 15 s and rejoins under its old id without changes: it gets its stored assignment.
     assert [(each.at_ms, each.partitions["t"]) for each in timeline.handovers if each.member == "a" and each.took][
         1:
     ] == [(15_000, (0, 2, 4))]
@@ -305,7 +305,7 @@ def test_a_static_member_that_does_not_join_in_time_keeps_its_place_but_its_work
 def test_a_member_that_never_sends_sync_is_removed_after_the_rebalance_timeout():
     stuck = member("a", instance_id="i", revoked_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=45_000)
     timeline = run(Join(0, stuck), Join(1_000, member("b", rebalance_timeout_ms=10_000)), Leave(40_000, "b"))
-    # The join phase ends at 11 s with a, as it is; the sync phase at 21 s without it.
+    # The join phase ends at 11 s including a; the sync phase ends at 21 s without it.
     assert [(each.names, each.start_ms, str(each.trigger)) for each in timeline.generations[:3]] == [
         (("a",), 0, "group_started"),
         (("a", "b"), 1_000, "member_joined"),
@@ -313,7 +313,7 @@ def test_a_member_that_never_sends_sync_is_removed_after_the_rebalance_timeout()
     ]
 
 
-def test_static_members_that_are_all_gone_are_waited_for_until_their_sessions_end():
+def test_static_members_that_are_all_gone_are_awaited_until_their_sessions_end():
     static = [member(name, instance_id=name, rebalance_timeout_ms=1_000) for name in "ab"]
     timeline = run(
         *(Join(0, each) for each in static), Leave(10_000, "a"), Crash(10_000, "b"), TopicGrows(11_000, "t", 9)
@@ -321,7 +321,7 @@ def test_static_members_that_are_all_gone_are_waited_for_until_their_sessions_en
     assert [(each.names, each.joined_ms) for each in timeline.generations] == [(("a", "b"), 0), ((), 54_000)]
 
 
-def test_a_member_that_crashes_while_it_waits_for_the_others_is_missed_a_session_after_the_join_phase():
+def test_a_member_that_crashes_while_it_waits_for_others_is_removed_a_session_after_the_join_phase():
     slow = member("a", processing_ms=20_000)
     timeline = run(Join(0, slow), Join(100, member("b")), Join(41_000, member("c")), Crash(50_000, "b"))
     with_b, without = timeline.generations[-2:]
@@ -329,17 +329,17 @@ def test_a_member_that_crashes_while_it_waits_for_the_others_is_missed_a_session
     assert (without.names, without.start_ms, str(without.trigger)) == (("a", "c"), 105_000, "member_failed")
 
 
-def test_a_member_that_waits_for_its_assignment_is_not_missed_before_it_is_there():
+def test_a_member_that_waits_for_its_assignment_is_not_removed_before_the_assignment():
     leader = member("a", assign_ms=60_000)
     steps = [Join(0, leader), Join(0, member("b", session_timeout_ms=20_000)), Crash(450, "b")]
     timeline = run(*steps, settings=SimulationSettings(initial_rebalance_delay_ms=0, latency_ms=100))
-    # b dies when its SyncGroup is on its way, is given partitions a minute later, and is missed a session after that.
+    # b dies while its SyncGroup is in flight, gets partitions a minute later, and is removed a session after that.
     first, second = timeline.generations
     assert (first.names, second.names) == (("a", "b"), ("a",))
     assert second.start_ms == first.synced_ms + 20_000
 
 
-def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
+def test_only_the_leader_causes_a_rebalance_by_rejoining_without_changes():
     actions = ActionQueue()
     coordinator = Coordinator(actions, AT_ONCE, recorder := TimelineRecorder(actions, StalledPartitions()))
     offers = {"range": MemberSubscription("", ("t",))}
@@ -364,7 +364,7 @@ def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
 
 
 class Recorder:
-    """A member's process that only listens."""
+    """A member's process that only receives responses."""
 
     def __init__(self, name):
         self.name = name
@@ -394,7 +394,7 @@ def test_a_join_while_the_leader_decides_aborts_the_generation():
     timeline = run(Join(0, leader), Join(1_000, member("b")))
     assert [(each.number, each.names, each.synced_ms) for each in timeline.aborted] == [(1, ("a",), None)]
     assert [(each.number, each.names) for each in timeline.generations] == [(2, ("a", "b"))]
-    # What nobody ever had waits since the first member joined.
+    # Partitions that never had an owner wait since the first member joined.
     assert {each.stopped_ms for each in timeline.stalls} == {0}
 
 
@@ -420,7 +420,7 @@ def test_two_rolling_restarts_take_a_group_from_eager_to_cooperative():
     assert [len(timeline.generations[-1].of(name)["t"]) for name in "ab"] == [3, 3]
 
 
-def test_members_that_list_both_kinds_behave_eagerly_whichever_is_chosen():
+def test_members_that_list_both_protocols_behave_eagerly_with_either():
     timeline = run(
         *(Join(at_ms, member(name, COOPERATIVE, STICKY)) for at_ms, name in ((0, "a"), (1_000, "b"), (9_000, "c")))
     )
@@ -432,7 +432,7 @@ def test_members_that_list_both_kinds_behave_eagerly_whichever_is_chosen():
     ]
 
 
-def test_a_client_that_shares_no_strategy_is_refused_with_the_strategies_of_each_member():
+def test_a_client_without_a_common_strategy_is_refused_with_the_strategies_of_each_member():
     timeline = run(Join(0, member("a", "range", "roundrobin")), Join(1_000, member("b", STICKY)), Leave(2_000, "b"))
     (refusal,) = timeline.refusals
     assert (refusal.at_ms, refusal.member) == (1_000, "b")
@@ -473,12 +473,12 @@ def test_the_stall_of_a_partition_without_subscribers_ends(strategy):
     assert [
         (each.stopped_ms, each.resumed_ms, each.next_owner) for each in timeline.stalls if "t" in each.partitions
     ] == [(9_000, 9_050, None)]
-    assert [each.start_ms for each in timeline.generations] == [0, 9_050]  # given up first, then joined
+    assert [each.start_ms for each in timeline.generations] == [0, 9_050]  # revoked before the join
 
 
-def test_a_dynamic_member_needs_a_second_request_with_the_id_that_it_was_given():
+def test_a_dynamic_member_needs_a_second_request_with_its_new_id():
     timeline = run(Join(0, member("a")), settings=SimulationSettings(0, latency_ms=10))
-    # There, the id back, there with the id: the group starts. The answer, the SyncGroup, its answer.
+    # Request, response with the id, request with the id: the group starts. Then response, SyncGroup and its response.
     assert rebalances(timeline) == [(1, "group_started", "a", 30, 30, 50)]
     assert timeline.handovers[0].at_ms == 60
     static = run(Join(0, member("a", instance_id="i")), settings=SimulationSettings(0, latency_ms=10))
@@ -495,7 +495,7 @@ def test_a_member_that_fails_between_join_and_sync_delays_the_others_for_a_sessi
     assert timeline.generations[1].joined_ms == 52_000 + 10_000
 
 
-def test_a_dynamic_member_that_crashed_and_is_back_waits_for_its_own_session_to_end():
+def test_a_dynamic_member_that_returns_after_a_crash_waits_for_its_former_session_to_end():
     timeline = run(Join(0, member("a")), Crash(10_000, "a"), Join(11_000, member("a")))
     assert [(list(each.members), each.joined_ms) for each in timeline.generations] == [(["a-1"], 0), (["a-2"], 54_000)]
     assert stalls(timeline) == [((0, 1, 2, 3, 4, 5), 10_000, 54_000, "a", "a")]
@@ -521,13 +521,13 @@ def test_a_dynamic_member_that_crashed_and_is_back_waits_for_its_own_session_to_
         (TopicGrows(0, "t", -1), "script[1].partitions: must be at least 0, not -1"),
     ],
 )
-def test_a_script_that_cannot_be_is_refused_by_name(step, problem):
+def test_an_impossible_script_is_refused_by_name(step, problem):
     with pytest.raises(InvalidInputError) as raised:
         run(Join(0, member("a")), step)
     assert str(raised.value) == problem
 
 
-def test_settings_out_of_bounds_and_strategies_that_there_are_not_are_refused():
+def test_settings_out_of_bounds_and_unknown_strategies_are_refused():
     with pytest.raises(InvalidInputError, match=r"settings\.latency_ms: must be at least 0, not -1"):
         run(settings=SimulationSettings(latency_ms=-1))
     with pytest.raises(AssignmentError, match="there is no strategy 'nope'"):
@@ -536,6 +536,6 @@ def test_settings_out_of_bounds_and_strategies_that_there_are_not_are_refused():
         run(Join(0, member("a", STICKY, config={"assignment.consumer.weight": "heavy"})))
 
 
-def test_nothing_happens_to_a_group_without_a_script():
+def test_a_group_without_a_script_has_no_events():
     timeline = run()
     assert (timeline.generations, timeline.settled, timeline.end_ms, timeline.stalls) == ((), True, 0, ())

@@ -30,7 +30,7 @@ def written(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_two_processes_write_what_one_writes(tmp_path):
+def test_two_processes_write_the_same_files_as_one(tmp_path):
     seen = []
     one = synthesize(FLEET, tmp_path / "one", 1, lambda made: seen.append(made.groups))
     two = synthesize(FLEET, tmp_path / "two", 2, lambda _: None)
@@ -49,19 +49,19 @@ def test_every_line_is_an_event_and_is_counted(tmp_path):
     assert made.bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
 
 
-def test_a_large_fleet_has_no_more_files_than_are_good():
+def test_the_number_of_files_of_a_large_fleet_is_bounded():
     assert len(files._shares(FleetPlan(groups=100_000, days=1, seed=1))) <= FILES_MAX
     assert [list(each) for each in files._shares(FleetPlan(groups=3, days=1, seed=1))] == [[0], [1], [2]]
 
 
-def test_a_folder_with_events_is_left_as_it_is(tmp_path):
+def test_a_folder_with_events_is_unchanged(tmp_path):
     (tmp_path / "events-00000.ndjson").write_text("{}")
     with pytest.raises(InvalidInputError, match="already has events"):
         synthesize(FLEET, tmp_path, 1, lambda _: None)
     assert written(tmp_path) == {"events-00000.ndjson": b"{}"}
 
 
-def test_a_file_that_cannot_be_completed_is_not_there(tmp_path, monkeypatch):
+def test_an_incomplete_file_is_not_kept(tmp_path, monkeypatch):
     def fail(_event):
         raise RuntimeError("no more")
 
@@ -71,7 +71,7 @@ def test_a_file_that_cannot_be_completed_is_not_there(tmp_path, monkeypatch):
     assert written(tmp_path) == {}
 
 
-def test_the_command_prints_what_it_wrote(tmp_path, capsys):
+def test_the_command_prints_the_counts_of_written_events(tmp_path, capsys):
     arguments = ["--groups", "2", "--days", "1", "--seed", "2", "--processes", "1", "--out", str(tmp_path / "new")]
     assert command(*arguments) == 0
     reported = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -90,12 +90,12 @@ def test_the_command_prints_what_it_wrote(tmp_path, capsys):
         (["--processes", "0"], "--processes: must be between"),
     ],
 )
-def test_the_command_refuses_what_is_wrong(tmp_path, capsys, wrong, says):
+def test_the_command_refuses_wrong_arguments(tmp_path, capsys, wrong, says):
     assert command("--out", str(tmp_path / "new"), *wrong) == 2
     assert says in capsys.readouterr().err
 
 
-def test_progress_is_reported_now_and_then_only(capsys):
+def test_progress_is_reported_at_an_interval(capsys):
     clock = FakeClock()
     progress = pipeline_synthesize._Progress(FLEET, clock)
     progress.print_line(SynthesisResult(groups=1))

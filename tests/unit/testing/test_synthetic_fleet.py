@@ -38,7 +38,7 @@ def test_people_deploy_on_working_days_only():
     assert not is_working_time(5 * DAY_MS + 10 * HOUR_MS)
 
 
-def test_a_group_does_not_depend_on_how_many_others_there_are():
+def test_a_group_does_not_depend_on_the_number_of_others():
     assert plan_group(FLEET, 5) == plan_group(FleetPlan(groups=6, days=90, seed=7), 5)
     assert plan_group(FLEET, 5) != plan_group(FleetPlan(groups=300, days=1, seed=8), 5)
 
@@ -61,7 +61,7 @@ def test_a_fleet_has_every_kind_of_group():
     assert len({each.name for each in plans}) == len(plans)
 
 
-def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members():
+def test_range_overloads_the_first_members_of_the_first_group():
     for seed in range(20):
         plan = plan_group(FleetPlan(groups=1, days=1, seed=seed), 0)
         counts = set(plan.topics.values())
@@ -75,18 +75,18 @@ def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members(
     "wrong",
     [{"groups": 0}, {"groups": GROUPS_MAX + 1}, {"days": 0}, {"days": DAYS_MAX + 1}, {"since_ms": 1_780_272_000_001}],
 )
-def test_an_order_out_of_bounds_is_refused_by_its_name(wrong):
+def test_a_fleet_size_out_of_bounds_is_refused_by_name(wrong):
     with pytest.raises(InvalidInputError, match=next(iter(wrong)).removesuffix("_ms")):
         FleetPlan(**{"groups": 1, "days": 1, "seed": 1, **wrong})
 
 
-def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
+def test_the_steps_of_a_group_are_a_valid_script_of_the_model():
     for number in range(60):
         plan = plan_group(FLEET, number)
         calendar, present, last_ms, counts = Calendar(plan, random.Random(number)), set(), 0, dict(plan.topics)
         for day in range(5):
             steps = calendar.day(day)
-            assert check_script(steps, SimulationSettings(), present) == steps, "in the order of time"
+            assert check_script(steps, SimulationSettings(), present) == steps, "ordered by time"
             assert all(last_ms <= step.at_ms for step in steps[:1])
             last_ms = steps[-1].at_ms if steps else last_ms
             for step in steps:
@@ -96,7 +96,7 @@ def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
             assert {each.name for each in calendar.members} == present
 
 
-def test_what_autoscales_follows_the_load():
+def test_autoscaled_groups_follow_the_load():
     number = next(
         each
         for each in range(300)

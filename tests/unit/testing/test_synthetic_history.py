@@ -36,18 +36,18 @@ def everything():
     return [each for number in range(FLEET.groups) for each in events_of(number)]
 
 
-def test_the_same_order_gives_the_same_events():
+def test_the_same_fleet_size_and_seed_give_the_same_events():
     for number in (0, 5, 11):
         assert tuple(history(FLEET, number)) == events_of(number)
 
 
-@pytest.mark.no_cover  # others count the same lines
-def test_the_events_are_what_an_observer_publishes():
+@pytest.mark.no_cover  # other tests cover the same lines
+def test_the_events_equal_those_of_an_observer():
     events = everything()
     kinds = Counter(type(each).KIND for each in events)
     assert kinds["generation"] > 300
     assert kinds["member"] > 100
-    assert kinds["rollout"] > 2  # not of deploys in groups that show no evidence of them
+    assert kinds["rollout"] > 2  # except deploys of groups without evidence of them
     assert kinds["assign"] > 50
     assert {each.cluster_id for each in events} == {FLEET.cluster_id}
     ids = Counter((each.event_id, each.revision) for each in events)
@@ -59,7 +59,7 @@ def test_the_events_are_what_an_observer_publishes():
             )
 
 
-def test_there_is_every_type_of_group_and_many_triggers():
+def test_the_history_has_every_type_of_group_and_many_triggers():
     closing = [each for each in everything() if isinstance(each, GenerationEvent) and each.closes_episode]
     assert {each.group_type for each in closing} == set(GroupType)
     assert {each.trigger for each in closing} >= {
@@ -76,7 +76,7 @@ def test_there_is_every_type_of_group_and_many_triggers():
     assert any(each.members and each.members[0].where for each in closing)
 
 
-def test_generations_follow_one_another_but_for_aborted_ones():
+def test_generations_are_consecutive_except_for_aborted_ones():
     for number in range(FLEET.groups):
         aborted = {each.generation for each in events_of(number) if isinstance(each, AbortedEvent)}
         mine = {each.event_id: each for each in generations_of(number)}.values()
@@ -96,7 +96,7 @@ def test_every_partition_has_one_owner():
                 assert len(given) + each.unassigned == sum(each.topics.values())
 
 
-def test_what_was_assigned_is_what_the_strategy_gives():
+def test_assignments_equal_the_strategys():
     checked = Counter()
     for number in range(FLEET.groups):
         events = events_of(number)
@@ -124,7 +124,7 @@ def test_members_with_sidecars_report_their_callbacks():
 
 
 @pytest.mark.parametrize("members", [1, 2, 3, 5, 9])
-def test_the_brokers_assignors_share_everything_out_evenly(members):
+def test_the_brokers_assignors_balance_partitions(members):
     partitions = [("t", number) for number in range(7)]
     names = [f"m{number}" for number in range(members)]
     for made in (uniform(partitions, names, {}), by_range({"t": 7}, names)):
@@ -136,7 +136,7 @@ def test_the_brokers_assignors_share_everything_out_evenly(members):
     assert all(both.values())
 
 
-def test_the_brokers_uniform_assignor_moves_no_more_than_it_must():
+def test_the_brokers_uniform_assignor_moves_as_few_partitions_as_possible():
     partitions = [("t", number) for number in range(8)]
     before = uniform(partitions, ["a", "b"], {})
     after = uniform(partitions, ["a", "b", "c"], before)

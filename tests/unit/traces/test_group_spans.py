@@ -117,7 +117,7 @@ def test_a_revision_gives_no_spans_again():
     assert generation_spans(generation(part=1, parts=2)) == ()
 
 
-def test_static_members_that_return_within_a_generation_are_children_of_its_root():
+def test_static_members_that_return_within_a_generation_are_child_spans_of_its_root():
     first, second = (generation(previous_generation=3, event_id=event) for event in ("1" * 32, "2" * 32))
     (one,), (other,) = generation_spans(first), generation_spans(second)
     assert (one.name, one.trace_id, one.parent_id) == (RETURN, TRACE, ROOT_ID)

@@ -45,7 +45,7 @@ def test_a_members_rebalance_is_complete_with_its_assigned_callback():
     assert not any(span.error for span in spans)
 
 
-def test_what_was_sent_is_not_sent_again():
+def test_sent_spans_are_not_repeated():
     members = MemberSpans()
     members.spans(REVOKED)
     members.spans(ASSIGNED)
@@ -53,7 +53,7 @@ def test_what_was_sent_is_not_sent_again():
     assert [span.name for span in again] == ["member", "assigned"]
 
 
-def test_members_of_one_process_do_not_mix():
+def test_members_of_one_process_are_separate():
     members = MemberSpans()
     members.spans(REVOKED)
     assert [span.name for span in members.spans(event(Callback.ASSIGNED, 3, client_id="other"))] == [
@@ -110,16 +110,16 @@ def test_an_event_that_only_adds_a_reason_changes_nothing():
         {"started_ms": 10, "ended_ms": TIME_MS_MAX + 1},
     ],
 )
-def test_times_that_no_span_can_have_give_none(odd):
+def test_impossible_times_give_no_span(odd):
     assert MemberSpans().spans(event(Callback.ASSIGNED, 3, **odd)) == ()
 
 
-def test_a_duration_that_no_one_can_wait_gives_no_span_of_it():
+def test_an_impossible_duration_gives_no_span():
     spans = MemberSpans().spans(event(Callback.ASSIGNED, 3, 5_000, 5_100, join_seconds=1e308))
     assert [span.name for span in spans] == ["member", "assigned"]
 
 
-def test_members_that_wait_are_bounded(monkeypatch):
+def test_waiting_members_are_bounded(monkeypatch):
     monkeypatch.setattr("rebalance_agent.traces.member_spans.MEMBERS_MAX", 2)
     members = MemberSpans()
     for process in ("p1", "p2", "p3"):
@@ -133,7 +133,7 @@ def test_members_that_wait_are_bounded(monkeypatch):
     assert MEMBERS_MAX > 2
 
 
-def test_what_waits_for_one_member_is_bounded():
+def test_waiting_spans_of_one_member_are_bounded():
     members = MemberSpans()
     for sequence in range(1_000):
         members.spans(event(Callback.REVOKED, 2, sequence=sequence))
@@ -152,7 +152,7 @@ def test_the_leaders_assignor_has_a_span():
     assert assign_spans(assign_event(generation=3, timestamp_ms=-1)) == ()
 
 
-def test_observer_and_sidecar_write_one_trace_without_each_other():
+def test_observer_and_sidecar_write_the_same_trace_independently():
     generation = generation_event(cluster_id="c", group="orders", generation=3, episode_generation=3)
     of_observer = EventTraces().spans(generation)
     sidecar = EventTraces()

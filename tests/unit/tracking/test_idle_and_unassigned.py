@@ -45,18 +45,18 @@ def test_a_member_that_can_own_no_partition_is_not_idle(protocol, wanted):
 
 @pytest.mark.parametrize("active", ["a", "b"])
 @pytest.mark.parametrize("protocol", ["failover", "cooperative-failover"])
-def test_the_passive_member_is_neither_idle_nor_badly_served_whichever_member_it_is(active, protocol):
+def test_the_passive_member_is_neither_idle_nor_disadvantaged(active, protocol):
     members = [member(name, (0, 1) if name == active else ()) for name in ("a", "b")]
     view = drawn(*members, t=2, protocol=protocol)
     assert (view.idle_members, view.skew_ratio, view.imbalance) == (0, 1, 0)
     assert view.topic_spread == (("t", 1),)
 
 
-def test_members_of_kafka_streams_whose_tasks_cannot_be_read_may_keep_copies():
+def test_streams_members_with_unreadable_tasks_may_have_standby_tasks():
     assert drawn(member("a", (0, 1)), member("b"), t=2, protocol="stream").idle_members is None
 
 
-def test_a_streams_member_that_keeps_copies_is_not_idle():
+def test_a_streams_member_with_standby_tasks_is_not_idle():
     streams = GroupType.STREAMS
     facts = [
         *(fact(1_000, EpochMember(f"c-{name}", "/h", process="p"), name, group_type=streams) for name in "abc"),
@@ -75,7 +75,7 @@ def test_a_streams_member_that_keeps_copies_is_not_idle():
     assert viewed(WHOLE, topics(0, t=2), *facts).idle_members == 1
 
 
-def test_of_other_protocols_nothing_is_known():
+def test_idle_members_of_other_protocols_are_unknown():
     workers = [replace(member(name), subscription=None, assignment=None) for name in ("a", "b")]
     view = drawn(*workers, t=2, protocol="default", kind="connect")
     assert (view.idle_members, view.unassigned, view.partitions, view.skew_ratio) == (None,) * 4
@@ -88,13 +88,13 @@ def test_only_partitions_of_subscribed_topics_can_be_unassigned():
     assert (view.partitions, view.unassigned) == (2, 0)
 
 
-def test_a_member_whose_subscription_cannot_be_read_subscribes_to_what_it_has():
+def test_a_member_with_an_unreadable_subscription_subscribes_to_its_own_topics():
     unread = replace(member("a", (0,)), subscription=None)
     view = drawn(unread, t=2)
     assert (view.partitions, view.unassigned, view.idle_members) == (2, 1, 0)
 
 
-def test_a_partition_with_two_owners_has_one_owner_too_many_and_hides_nothing():
+def test_a_partition_with_two_owners_does_not_hide_an_unassigned_one():
     view = drawn(member("a", (0,)), member("b", (0,)), t=2)
     assert (view.partitions, view.unassigned) == (2, 1)
 
@@ -108,11 +108,11 @@ def test_a_partition_with_two_owners_has_one_owner_too_many_and_hides_nothing():
         (GroupState.PREPARING_REBALANCE, "range", None),
     ],
 )
-def test_a_poll_shows_idle_members_where_it_can_know(state, assignor, idle):
+def test_a_poll_shows_idle_members_if_it_has_the_data(state, assignor, idle):
     members = tuple(MemberLoad(name, None, "c", "/h", given) for name, given in (("a", {"t": (0,)}), ("b", {})))
     described = DescribedGroup("g", state, GroupType.CLASSIC, assignor, members)
     assert viewed(GroupDescribed(T0, described)).idle_members == idle
 
 
-def test_the_assignors_that_leave_members_without_are_ours_or_kafkas():
+def test_passive_assignors_are_those_of_failover_and_kafka_streams():
     assert _PASSIVE_ASSIGNORS - {"stream"} == {name for name in STRATEGIES if "failover" in name}

@@ -33,7 +33,7 @@ def of_kind(events, kind):
     return {each["event_id"]: each for each in events if each["kind"] == kind}
 
 
-def test_generations_are_those_that_were_observed_down_to_the_last_field_that_records_show():
+def test_replayed_generations_equal_the_observed_ones_in_all_fields_of_records():
     again, watched = of_kind(reported(RECORDS), "generation"), of_kind(WATCHED, "generation")
     assert again.keys() == watched.keys()
     for name, event in watched.items():
@@ -41,11 +41,11 @@ def test_generations_are_those_that_were_observed_down_to_the_last_field_that_re
             assert again[name][field] == event[field], field
 
 
-def test_nothing_is_concluded_from_what_compaction_has_taken():
+def test_nothing_is_concluded_from_compacted_records():
     assert of_kind(reported(RECORDS[::2]), "aborted") == {}
 
 
-def test_other_groups_are_left_out():
+def test_other_groups_are_omitted():
     some = reported(RECORDS, shows=lambda group: group == "eager")
     assert {event["group"] for event in some} == {"eager"}
     everything = [event for event in reported(RECORDS) if event["group"] == "eager"]
@@ -63,5 +63,5 @@ def test_a_record_that_breaks_its_schema_is_reported_and_the_others_count():
     )
 
 
-def test_without_a_record_nothing_is_shown():
+def test_without_records_the_replay_is_empty():
     assert reported([]) == []

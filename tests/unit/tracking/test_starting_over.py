@@ -34,7 +34,7 @@ def numbered(records):
     return [replace(record, offset=offset) for offset, record in enumerate(records)]
 
 
-def test_what_was_observed_before_the_tail_started_over_is_not_reported_again():
+def test_records_observed_before_a_restart_of_the_tail_are_not_reported_again():
     records = numbered(FIRST + SECOND)
     began = [named(), PartitionsOwned(T0, frozenset({0}), 1), WHOLE]
     tracker, events = watch(*began, *records, tick(20_000))
@@ -50,8 +50,8 @@ def test_what_was_observed_before_the_tail_started_over_is_not_reported_again():
     assert after.counters.completed == before.counters.completed
 
 
-def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
-    """The topic was deleted and made again, or a tombstone was compacted away while no observer ran."""
+def test_a_group_without_a_record_in_a_complete_reread_is_removed():
+    """The topic was recreated, or a tombstone was compacted while no observer ran."""
     names = [f"g{number}" for number in range(8)]
     here = {name: offsets_partition(name, 2) for name in names}
     members = (member("a", (0, 1)),)
@@ -66,7 +66,7 @@ def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
     left = {*names[:4], *(name for name in names if here[name] == 1)}
     assert set(tracker.groups()) == left
     assert tracker.changed() == set(names) - left
-    assert {here[name] for name in names[4:]} == {0, 1}  # of the other partition nothing is known yet
+    assert {here[name] for name in names[4:]} == {0, 1}  # the other partition is not read yet
     assert feed(tracker, Backfilled(T0 + 30_003, frozenset({1}), anew=True), tick(700_000)) == []
     assert set(tracker.groups()) == set(names[:4])
 
@@ -95,7 +95,7 @@ def test_a_vanished_group_is_removed_without_an_event_and_its_counters_start_aga
     assert sum(tracker.view("classic").counters.completed.values()) == 1
 
 
-def test_a_group_that_is_deleted_just_now_goes_by_its_tombstone():
+def test_a_group_deleted_at_the_moment_is_removed_by_its_tombstone():
     tracker, _ = watch(record(100, 1, member("a", (0, 1))), tick(20_000))
     version = tracker.view("g").version
     events = feed(tracker, tombstone(30_000), GroupVanished(T0 + 30_001, "g", version), tick(40_000))

@@ -13,16 +13,16 @@ ALL = member("a", (0, 1, 2, 3))
 
 
 def base(observation):
-    """As it comes from a snapshot."""
+    """A record from a snapshot."""
     return replace(observation, live=False, replayed=True)
 
 
 def again(observation, **more):
-    """As it is read again from there on."""
+    """A record read after the snapshot."""
     return replace(observation, replayed=True, **more)
 
 
-def test_what_is_read_again_is_reported_and_not_counted():
+def test_records_read_again_are_reported_but_not_counted():
     tracker, events = watch(topics(0, t=4), base(record(1, 1, ALL)), again(record(50, 2, A, B)), tick(60_000))
     (event,) = closing(events)
     assert event.generation == 2
@@ -32,13 +32,13 @@ def test_what_is_read_again_is_reported_and_not_counted():
     assert sum(tracker.view("g").counters.completed.values()) == 1
 
 
-def test_a_number_that_is_missing_after_a_snapshot_is_an_aborted_rebalance():
+def test_a_missing_number_after_a_snapshot_is_an_aborted_rebalance():
     tracker, events = watch(base(record(1, 1, ALL)), again(record(50, 3, A, B)), tick(60_000))
     assert [event.generation for event in events if isinstance(event, AbortedEvent)] == [2]
     assert tracker.view("g").counters.aborted == 0
 
 
-def test_a_number_that_compaction_may_have_taken_is_none():
+def test_a_missing_number_after_possible_compaction_is_no_aborted_rebalance():
     _, events = watch(base(record(1, 1, ALL)), again(record(50, 3, A, B), gap_offset=0), tick(60_000))
     assert not [event for event in events if isinstance(event, AbortedEvent)]
 
@@ -65,7 +65,7 @@ def test_groups_of_other_partitions_are_removed_without_events():
     assert not [event for event in feed(tracker, tick(60_000)) if event.group not in kept]
 
 
-def test_a_group_that_comes_back_counts_from_zero():
+def test_counters_of_a_returning_group_start_at_zero():
     owned, none = PartitionsOwned(T0, frozenset({0}), 1), PartitionsOwned(T0, frozenset(), 1)
     tracker, _ = watch(owned, WHOLE, record(1, 1, ALL), record(9, 2, A, B), tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) > 0
@@ -73,7 +73,7 @@ def test_a_group_that_comes_back_counts_from_zero():
     assert sum(tracker.view("g").counters.completed.values()) == 0
 
 
-def test_polls_from_before_a_takeover_are_no_evidence_for_the_groups_that_came():
+def test_polls_before_a_takeover_are_no_evidence_for_new_groups():
     tracker = Tracker("cluster")
     feed(tracker, listed(900), PartitionsOwned(T0 + 1_000, frozenset({0}), 1), base(record(1, 1, ALL)))
     (event,) = closing(feed(tracker, record(1_500, 2, A, B, joined=1_490), tick(60_000)))

@@ -37,7 +37,7 @@ def held(tracker):
     return {each.member_id: each.assigned for each in tracker.view("g").members}
 
 
-def test_a_view_shows_what_the_assignors_make_of_it():
+def test_a_view_contains_the_assignors_figures():
     tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2)), member("b", (3,)), member("c")))
     view = tracker.view("g")
     assert (view.skew_ratio, view.imbalance, view.idle_members, view.unassigned) == (1.5, 1, 1, 0)
@@ -66,7 +66,7 @@ def test_targets_come_from_the_strategys_targets_function():
     assert view.skew_ratio == 1
 
 
-def test_a_strategy_of_another_package_is_judged_by_its_promise_and_if_that_fails_by_the_best_balance(monkeypatch):
+def test_a_plugin_strategy_is_measured_by_its_promise_or_without_one_by_the_best_balance(monkeypatch):
     def first(roster):
         return Promise.at_most([sum(roster.partitions), *[0] * (len(roster.members) - 1)])
 
@@ -103,14 +103,14 @@ def test_a_passive_member_is_not_idle():
     assert (view.idle_members, view.skew_ratio, view.unassigned) == (0, 1, 0)
 
 
-def test_a_grown_topic_shows_as_unassigned_until_the_rebalance():
+def test_new_partitions_of_a_topic_are_unassigned_until_the_rebalance():
     tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", ALL)), topics(8_000, t=6))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
     feed(tracker, record(9_000, 2, member("a", (0, 1, 2, 3, 4, 5))))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 0)
 
 
-def test_a_list_of_topics_that_was_overtaken_is_ignored():
+def test_an_overtaken_list_of_topics_is_ignored():
     tracker, _ = watch(topics(8_000, t=6), topics(7_000, t=4), record(9_000, 1, member("a", ALL)))
     assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
 
@@ -154,7 +154,7 @@ def test_partition_seconds_advance_while_a_rebalance_runs():
     assert start.total == pytest.approx(4 * 16.2)
 
 
-def test_a_scrape_never_runs_ahead_of_what_is_still_on_its_way():
+def test_a_scrape_does_not_count_beyond_pending_observations():
     tracker, _ = watch(
         topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
     )
@@ -163,7 +163,7 @@ def test_a_scrape_never_runs_ahead_of_what_is_still_on_its_way():
     assert partition_seconds_at(tracker.view("g"), T0 + 23_000) >= scraped
 
 
-def test_the_stall_settles_upwards_from_what_was_counted():
+def test_the_settled_stall_adds_to_the_counted_part():
     tracker, _ = watch(
         topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
     )
@@ -173,7 +173,7 @@ def test_the_stall_settles_upwards_from_what_was_counted():
     feed(tracker, tick(28_000))
     counters = tracker.view("g").counters
     assert counters.stalled_partition_seconds == pytest.approx(4 * 0.7)
-    # It asked for the rebalance itself, so its revoked callback may have begun any time after the last generation.
+    # It requested the rebalance itself, so its revoked callback may have begun any time after the last generation.
     assert counters.upper_stalled_partition_seconds == pytest.approx(4 * 19.0)
 
 
@@ -198,7 +198,7 @@ def test_a_described_group_makes_no_claims_about_generations():
     assert events == []
 
 
-def test_changes_between_polls_are_counted_as_such():
+def test_changes_between_polls_are_counted():
     tracker, events = watch(
         described(1_000, ("a", ALL)),
         described(2_000, ("a", ALL)),
@@ -217,7 +217,7 @@ def test_changes_between_polls_are_counted_as_such():
 
 
 @pytest.mark.parametrize("state", [GroupState.PREPARING_REBALANCE, GroupState.RECONCILING])
-def test_what_is_shown_in_the_middle_of_a_rebalance_is_no_change_of_its_own(state):
+def test_polls_during_a_rebalance_count_no_separate_change(state):
     tracker, _ = watch(
         described(1_000, ("a", ALL)),
         described(2_000, ("a", ()), ("b", ()), state=state),
@@ -228,10 +228,10 @@ def test_what_is_shown_in_the_middle_of_a_rebalance_is_no_change_of_its_own(stat
     feed(tracker, described(4_000, ("a", (0, 1)), ("b", (2, 3))))
     assert tracker.view("g").counters.polled_changes == 1
     begun, _ = watch(described(1_000, ("a", ()), state=state), described(2_000, ("a", ALL)))
-    assert begun.view("g").counters.polled_changes == 0  # what it was before is not known
+    assert begun.view("g").counters.polled_changes == 0  # the previous assignment is unknown
 
 
-def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_over():
+def test_members_of_a_polled_group_keep_their_partitions_until_the_end_of_its_rebalance():
     tracker, _ = watch(
         described(1_000, ("a", (0, 1)), ("b", (2, 3))),
         described(2_000, ("a", ()), ("c", ()), state=GroupState.PREPARING_REBALANCE),
@@ -242,13 +242,13 @@ def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_ove
 
 
 @pytest.mark.parametrize("state", sorted(REBALANCING))
-def test_what_members_have_is_not_known_before_a_polled_group_was_seen_outside_of_a_rebalance(state):
+def test_partitions_of_a_polled_group_are_unknown_until_it_was_seen_outside_of_a_rebalance(state):
     tracker, _ = watch(
         described(1_000, ("a", ()), ("b", ()), state=state),
         LoadsSeen(T0 + 1_100, {"g": GroupLoads({("t", 0): 5, ("t", 1): 5})}),
     )
     settled = replace(listed(2_000, "g", state=GroupState.STABLE), states=frozenset())
-    for observations in ((), (settled,)):  # a list shows that it is over, not to what it led
+    for observations in ((), (settled,)):  # a list shows the end of the rebalance, but not its result
         feed(tracker, *observations)
         view = tracker.view("g")
         assert held(tracker) == {"a": None, "b": None}
@@ -287,13 +287,13 @@ def test_groups_without_a_record_are_bounded_and_removed():
     assert len(tracker._groups) == 0
 
 
-def test_a_start_listed_before_the_first_record_is_not_lost():
+def test_a_start_polled_before_the_first_record_is_used():
     tracker, _ = watch(listed(900), listed(1_000, "g"), record(500, 7, member("a", ALL), live=False, delay=600))
     feed(tracker, listed(1_200, "g"))
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
 
 
-def test_reports_of_another_cluster_are_not_ours():
+def test_reports_of_another_cluster_are_ignored():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)))
     report = revoked("a", 5_000, 5_010, 1, ALL, group="stranger")
     feed(tracker, replace(report, event=replace(report.event, cluster_id="elsewhere")))

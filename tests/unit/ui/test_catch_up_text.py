@@ -1,4 +1,4 @@
-"""How long moved partitions catch up, or did, in one sentence."""
+"""The sentence on the catch-up time of moved partitions."""
 
 import pytest
 
@@ -20,5 +20,5 @@ from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
         ),
     ],
 )
-def test_the_sentence(catch_up, text):
+def test_the_sentence_has_the_time_and_the_partitions(catch_up, text):
     assert catch_up_text(catch_up) == text

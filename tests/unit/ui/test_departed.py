@@ -28,11 +28,11 @@ START = (
     record(4_000, 1, *(member(name, (number,)) for number, name in enumerate(NAMES)), joined=3_990),
 )
 LEFT, FAILED = 79_000, 65_000
-"""Until when members commit that left, or failed: the session timeout is 15 s."""
+"""Times of the last commits of members that left or failed; the session timeout is 15 s."""
 
 
 def why(gone, *reports, **commits):
-    """The causes in words; ``gone``: these members are. ``commits``: of a member every second or five, until then."""
+    """The causes in words. ``gone``: departed members. ``commits``: interval and time of the last commit by member."""
     stay = [member(name, (number,)) for number, name in enumerate(NAMES) if name not in gone]
     polls = listed(80_000), listed(80_200, "g"), listed(82_990, "g")
     after = *polls, record(83_000, 2, replace(stay[0], assignment=member("", range(4)).assignment), *stay[1:])
@@ -69,7 +69,7 @@ def why(gone, *reports, **commits):
         ("bcd", {"b": LEFT}, "at least one of b, c and d left; at least one of b, c and d is gone"),
     ],
 )
-def test_a_sentence_has_the_number_of_members_that_commits_distinguish(gone, commits, expected):
+def test_the_number_of_members_in_a_sentence_follows_from_commits(gone, commits, expected):
     assert why(gone, **commits) == f"Why: {expected}."
 
 
@@ -95,5 +95,5 @@ def test_a_sentence_has_the_number_of_members_that_commits_distinguish(gone, com
         ),
     ],
 )
-def test_a_report_shows_which_member_it_was(gone, reports, commits, expected):
+def test_a_report_identifies_the_member(gone, reports, commits, expected):
     assert why(gone, *reports, **commits) == f"Why: {expected}."

@@ -83,7 +83,7 @@ def test_a_sentence_contains_only_known_facts(view, text):
     assert empty_text(build_summary(view), NOW) == text
 
 
-def test_watch_has_such_groups_on_top_with_a_sentence_each():
+def test_watch_lists_such_groups_first_with_a_sentence_each():
     running = full_view("busy", running=RunningRebalance(NOW - 1_000, 6))
     old = emptied("abandoned", since_ms=NOW - 90_000_000)
     views = (full_view("calm", running=None), running, old, emptied("young", since_ms=NOW - 9_000), emptied("zebra"))
@@ -94,13 +94,13 @@ def test_watch_has_such_groups_on_top_with_a_sentence_each():
     assert len(empty_lines(rows)) == 2
 
 
-def test_of_many_the_first_are_listed_and_the_others_counted():
+def test_the_first_of_many_are_listed_and_the_others_counted():
     views = [emptied(f"g{number}") for number in range(EMPTY_LINES_MAX + 2)]
     rows = group_rows(GroupList(NOW, len(views), 0, tuple(map(build_summary, views))))
     assert empty_lines(rows)[EMPTY_LINES_MAX:] == ["and 2 more groups are Empty"]
 
 
-def test_the_page_has_it_on_top_of_the_list_and_of_the_group():
+def test_the_page_has_the_sentence_on_top_of_the_list_and_the_group():
     groups = [build_summary(full_view("bare", running=None, unassigned=2)), build_summary(emptied("zebra"))]
     html = listing(FleetSummary(groups, 2, {}, NOW), ListQuery())[1]
     assert html.index(">zebra<") < html.index(">bare<")

@@ -1,4 +1,4 @@
-"""A group that is stalled as a whole, on its page and in the headline of `watch`."""
+"""A stall of a whole group on its page and in the headline of `watch`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_stall_is_shown_with_its_duration_and_the_level_of_the_alert(seconds, 
 
 @pytest.mark.parametrize("running", [None, RunningRebalance(NOW - 95_000, 1)])
 def test_a_group_without_a_stall_has_no_sentence(running):
-    since_ms = None if running else NOW  # as it was when its last rebalance ended
+    since_ms = None if running else NOW  # as at the end of its last rebalance
     shown = close_up(running=running, stalled_time=StalledTime(since_ms=since_ms))
     assert shown.detail.summary.stalled is None
     assert "as a whole" not in content(shown) + headline(shown)

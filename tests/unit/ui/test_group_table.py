@@ -28,7 +28,7 @@ FLEET = groups(
 )
 
 
-def test_what_rebalances_now_is_on_top_whatever_the_order():
+def test_rebalancing_groups_are_first_in_any_order():
     assert [row.group for row in group_rows(FLEET)] == ["billing", "audit", "orders"]
     assert [row.group for row in group_rows(FLEET, "-group")] == ["billing", "orders", "audit"]
     assert [row.running for row in group_rows(FLEET)] == [True, False, False]
@@ -54,7 +54,7 @@ def stormy(name, rebalances, **changes):
     return full_view(name, recent_ms=tuple(NOW - 1_000 * number for number in range(rebalances)), **changes)
 
 
-def test_a_group_that_rebalances_again_and_again_is_marked_and_comes_before_others_that_rebalance():
+def test_a_group_in_a_rebalance_storm_is_marked_and_precedes_other_rebalancing_groups():
     rows = group_rows(
         groups(
             stormy("calm", 6, running=None),
@@ -72,12 +72,12 @@ def test_a_group_that_rebalances_again_and_again_is_marked_and_comes_before_othe
     assert [row.styles[0] for row in rows] == ["bold red", "bold yellow", "", ""]
 
 
-def test_rebalances_of_more_than_a_quarter_of_an_hour_ago_are_no_storm():
+def test_rebalances_older_than_a_quarter_of_an_hour_are_no_storm():
     old = full_view("old", recent_ms=tuple(NOW - 900_001 - number for number in range(9)), running=None)
     assert [row.storm for row in group_rows(groups(old))] == [False]
 
 
-def test_rebalances_and_stalls_are_within_80_columns():
+def test_columns_of_rebalances_and_stalls_are_within_80_characters():
     busy = full_view("readings-cooperative", state=GroupState.PREPARING_REBALANCE)
     headings, row = groups_text(group_rows(groups(stalled(busy, 6.21)))).splitlines()
     for title in ("STATE", "RUNNING", "LAST STALL", "REBALANCES"):
@@ -85,7 +85,7 @@ def test_rebalances_and_stalls_are_within_80_columns():
     assert [cell for cell in row[:80].split("  ") if cell.strip()][:2] == ["readings-cooperative", "PreparingRebalance"]
 
 
-def test_the_order_is_the_one_that_was_asked_for():
+def test_groups_are_in_the_requested_order():
     assert [row.group for row in group_rows(FLEET, "-stall")][1:] == ["orders", "audit"]
     assert [row.group for row in group_rows(FLEET, "stall")][1:] == ["audit", "orders"]
 
@@ -109,7 +109,7 @@ def test_cells_show_known_values():
     assert poor.cells == ("poor", "Empty", "-", "-", "0", "-", "0", "-", "-", "-", "share (polled)")
 
 
-def test_the_text_is_in_columns_numbers_to_the_right():
+def test_the_text_has_columns_with_right_aligned_numbers():
     assert groups_text(group_rows(FLEET)) == (
         "GROUP    STATE                 RUNNING  LAST STALL  REBALANCES  LAST TRIGGER   MEMBERS  PARTITIONS  SKEW"
         "  GEN  TYPE\n"
@@ -131,7 +131,7 @@ def test_a_filter_is_a_part_of_the_name_or_a_pattern(wanted, found):
     assert len(matching(group_rows(FLEET), wanted)) == found
 
 
-def test_a_name_with_line_breaks_is_one_line():
+def test_a_name_with_line_breaks_is_shown_in_one_line():
     (row,) = group_rows(groups(full_view("a\n\x1b[2Jb")))
     assert row.group == "a\n\x1b[2Jb"
     assert row.cells[0] == r"a\n\x1b[2Jb"

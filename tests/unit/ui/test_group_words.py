@@ -32,11 +32,11 @@ def member(name, assigned=(), *, client="c", instance=None, pod=None):
 
 @pytest.mark.no_cover  # many times over what others count
 @given(st.text())
-def test_nothing_that_a_terminal_acts_upon_is_printed(text):
+def test_control_characters_are_not_printed(text):
     assert printable(text).isprintable()
 
 
-def test_ordinary_names_stay_as_they_are():
+def test_ordinary_names_are_unchanged():
     assert printable("orders-0 ünï 订单") == "orders-0 ünï 订单"
     assert printable("a\nb\x1b\ud800") == r"a\nb\x1b\ud800"
 
@@ -45,7 +45,7 @@ def test_ordinary_names_stay_as_they_are():
     ("seconds", "text"),
     [(0, "0 ms"), (0.21, "210 ms"), (6.24, "6.2 s"), (185, "3 min 5 s"), (7800, "2 h 10 min"), (59.99, "60.0 s")],
 )
-def test_durations_have_the_digits_that_matter(seconds, text):
+def test_durations_have_significant_digits(seconds, text):
     assert duration(seconds) == text
 
 
@@ -54,12 +54,12 @@ def test_a_time_in_the_future_is_shown_as_0_s_ago():
     assert ago(10_000, 11_000) == "0 s ago"
 
 
-def test_moments_are_utc_and_nonsense_is_still_a_text():
+def test_times_are_utc_and_invalid_ones_are_shown():
     assert moment(1_700_000_000_123) == "2023-11-14 22:13:20.123 UTC"
     assert moment(1 << 62) == f"{1 << 62} ms"
 
 
-def test_a_bound_has_two_ends():
+def test_a_bound_is_shown_with_both_limits():
     assert stall_text(Stall(6.2, 6.2, 12.0, Basis.EXACT)) == "6.2 s"
     assert stall_text(Stall(6.2, 0.2, 12.0, Basis.BOUND)) == "200 ms - 6.2 s"
     assert stall_text(Stall(None, 0.2, 12.0, Basis.BOUND)) == "200 ms or more"
@@ -90,12 +90,12 @@ def test_members_are_named_by_pod_then_instance_then_client():
     assert names == {"m1": "orders-0", "i": "i", "m3": "c3"}
 
 
-def test_members_of_one_name_are_distinguished():
+def test_members_with_equal_names_are_distinguished():
     names = member_names([member("rdkafka-111111"), member("rdkafka-222222"), member("x", client="other")])
     assert names == {"rdkafka-111111": "c (111111)", "rdkafka-222222": "c (222222)", "x": "other"}
 
 
-def test_moves_are_by_way_and_what_stayed_is_no_move():
+def test_moves_are_grouped_by_source_and_target_and_unmoved_partitions_omitted():
     before = [member("a", [0, 1, 2]), member("b", [3])]
     after = [member("a", [0]), member("c", [1, 3, 4])]
     assert moves(before, after) == (
@@ -106,7 +106,7 @@ def test_moves_are_by_way_and_what_stayed_is_no_move():
     )
 
 
-def test_a_static_member_that_came_back_kept_what_it_had():
+def test_a_returning_static_member_kept_its_partitions():
     assert moves([member("old", [0], instance="i")], [member("new", [0], instance="i")]) == ()
 
 
@@ -114,8 +114,8 @@ _partitions = st.dictionaries(st.sampled_from("abc"), st.sets(st.integers(0, 8))
 
 
 @given(_partitions, _partitions)
-def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
-    """Each partition with one owner, as it is in a consumer group."""
+def test_moves_transform_the_old_assignment_into_the_new_one(before, after):
+    """Each partition has one owner, as in a consumer group."""
 
     def owners(wanted):
         return {number: name for name in sorted(wanted) for number in wanted[name]}
@@ -140,6 +140,6 @@ def test_a_member_with_unknown_partitions_is_not_shown_as_one_without_partitions
     assert (reported["partitions"], reported["owns"]) == (shown, UNKNOWN)
 
 
-def test_columns_are_aligned_numbers_to_the_right():
+def test_columns_are_aligned_with_numbers_to_the_right():
     assert table_text(("a", "bb"), [("long", "x")]) == "a     bb\nlong  x"
     assert table_text(("a", "bb"), [("long", "x")], right=[1]) == "a     bb\nlong   x"

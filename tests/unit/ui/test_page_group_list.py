@@ -16,7 +16,7 @@ WELL = build_summary(full_view(running=None))
 
 
 def drawn(groups, want, *, past=(), total=None):
-    """The content."""
+    """The content of the page."""
     return listing(FleetSummary(groups, total or len(groups), dict(past), NOW), want)[1]
 
 
@@ -25,7 +25,7 @@ def named(name, **changes):
 
 
 def shown(html):
-    """Groups in their order."""
+    """Names of groups in the order of the page."""
     return re.findall(r'<th scope="row"><a href="[^"]*">([^<]*)</a>', html)
 
 
@@ -90,14 +90,14 @@ def test_frequent_rebalances_are_on_top_and_in_the_title():
     assert listing(fleet._replace(groups=[]), ListQuery())[0] == "groups"
 
 
-def test_groups_beyond_the_most_that_are_looked_at_are_counted():
+def test_groups_beyond_the_shown_maximum_are_counted():
     assert "This page has the first" not in drawn(GROUPS, ListQuery())
     html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
     assert "This page has the first 4 groups by name, without 10,000 more" in html
 
 
-def test_no_groups_and_none_that_match_are_distinguished():
+def test_no_groups_and_no_matching_groups_are_distinguished():
     assert "No group is known" in drawn([], ListQuery())
     assert "None of the 4 groups matches" in drawn(GROUPS, ListQuery(match="zzz"))
 
@@ -110,7 +110,7 @@ def test_names_are_escaped_in_text_and_addresses():
     assert group_link("../a/b c?d&e") == "group?name=..%2Fa%2Fb%20c%3Fd%26e"
 
 
-def test_a_name_that_no_address_can_hold_has_a_short_link():
+def test_a_name_that_no_url_can_contain_has_a_short_link():
     for name in ("a" * 5_000, "a" * 32_767, "ü" * 16_000):
         assert shown(drawn([named(name)], ListQuery())) == [name[:119] + "…"]
         assert len(group_link(name)) < 1_000

@@ -69,7 +69,7 @@ def test_the_page_of_a_group_shows_its_history():
     assert page.partition('class="slim"')[0].count(' trigger"') == len(events)
 
 
-def test_what_is_to_be_read_side_by_side_and_is_not_is_reported():
+def test_broken_copartitioning_is_reported():
     reported = "Co-partitioning is broken: 2 partition numbers with different owners in different topics."
     assert reported in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
     assert "co-partitioned" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
@@ -116,7 +116,7 @@ def test_a_wrong_address_is_a_page_with_the_problem(query):
     assert "Nothing to show" in page
 
 
-def test_every_group_that_is_listed_is_there():
+def test_every_listed_group_has_a_page():
     for name in ("plain", "with/slash", "..", "a b&c=d#e?f%", "ü€𝄞", "'\"<>", "\ud800"):
         pages = site([full_view(name, running=None)])
         link = group_link(name)
@@ -124,7 +124,7 @@ def test_every_group_that_is_listed_is_there():
         assert get(pages, link)[0] == 200
 
 
-# Line breaks among them, since a name may have any character but a lone surrogate.
+# Including line breaks, because a name may contain any character except lone surrogates.
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40) | st.sampled_from(
     ["</script><script>x", "<!--", "]]>", '" onload="x', "' onload='x", "<svg/onload=x>", "&lt;", "\x00<b>"]
 )
@@ -145,7 +145,7 @@ def test_no_name_ever_becomes_markup(group, client, topic):
 
 @settings(max_examples=40)
 @given(NAMES, NAMES)
-def test_no_consumers_name_becomes_markup_beside_a_sidecar(group, client):
+def test_no_consumers_name_becomes_markup_on_a_sidecars_page(group, client):
     def tags(group, client):
         members = MemberMetrics(FakeClock(NOW))
         members.observe([member_event(group=group, client_id=client, partitions={client: (0, 1)})])
@@ -170,7 +170,7 @@ def test_a_sidecar_shows_its_consumers_stalled_ones_first():
     assert get(Site(Readiness(), consumers=members.consumers), "group?name=g")[0] == 404
 
 
-def test_a_page_that_is_asked_for_again_is_sent_only_if_it_changed():
+def test_a_repeated_request_returns_the_page_only_if_it_changed():
     views = [full_view("g", running=None)]
     pages = site(views)
     _, headers, _ = get(pages)
@@ -182,7 +182,7 @@ def test_a_page_that_is_asked_for_again_is_sent_only_if_it_changed():
     assert headers["ETag"] != tag
 
 
-def test_nothing_but_its_own_files_may_run():
+def test_only_the_pages_own_files_may_run():
     _, headers, page = get(site())
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
@@ -192,7 +192,7 @@ def test_nothing_but_its_own_files_may_run():
     assert get(site(), "healthz")[1]["Content-Security-Policy"] == "default-src 'none'"
 
 
-def test_a_request_without_a_token_gets_nothing_but_is_asked_for_it():
+def test_a_request_without_a_token_gets_only_a_request_for_it():
     pages, bearer = site([full_view("secret-group")]), Bearer(TOKEN)
     for address in ("", "group?name=secret-group"):
         status, headers, page = get(pages, address, bearer, accept="text/html,*/*")
@@ -204,7 +204,7 @@ def test_a_request_without_a_token_gets_nothing_but_is_asked_for_it():
     assert {get(pages, path[1:], bearer)[0] for path in ASSETS} == {200}
 
 
-def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
+def test_a_long_history_is_read_in_pieces():
     history, clock = EpisodeHistory(), FakeClock(NOW)
 
     class Slow(GroupsApi):

@@ -47,7 +47,7 @@ def bars(html, member):
     ]
 
 
-def test_without_a_rebalance_the_timeline_says_that_owners_are_unknown():
+def test_without_a_rebalance_the_timeline_states_that_owners_are_unknown():
     assert "earlier owners are unknown" in timeline([], None)
 
 
@@ -78,13 +78,13 @@ def test_in_a_cooperative_group_members_that_revoke_nothing_continue():
         protocol: len(re.findall(r'class="h8"', wide([before, replace(after, protocol=protocol)])))
         for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)
     }
-    # The legend has one, too.
+    # The legend also has one.
     assert cells == {RebalanceProtocol.EAGER: 3, RebalanceProtocol.COOPERATIVE: 4}
     unseen = replace(after, protocol=RebalanceProtocol.COOPERATIVE, previous=None)
     assert len(re.findall(r'class="h8"', wide([before, unseen]))) == 3
 
 
-def test_a_rebalance_that_runs_is_at_the_end():
+def test_a_running_rebalance_is_at_the_end():
     html = timeline([column(1, {"a": 4})], RunningRebalance(NOW, 4))
     assert 'class="running" data-t="rebalancing since 2023-11-14 22:13:20 UTC: 4 partitions are stalled"' in html
     assert "running" not in timeline([column(1, {"a": 4})], None)
@@ -119,7 +119,7 @@ def test_on_a_narrow_screen_each_name_is_above_its_bars():
     assert "more" not in html
 
 
-def test_on_a_narrow_screen_the_end_is_shown_and_what_is_left_out_is_counted():
+def test_on_a_narrow_screen_the_end_is_shown_and_omitted_rebalances_are_counted():
     members = {f"m{number:02}": 1 for number in range(SLIM.rows + 1)}
     columns = [column(number, members) for number in range(1, SLIM.columns + 3)]
     html = slim(columns)
@@ -139,6 +139,6 @@ def test_names_are_escaped(evil):
     assert "\ud800" not in html
 
 
-def test_it_is_drawn_the_same_again():
+def test_the_timeline_is_deterministic():
     columns = [column(1, {"a": 4, "b": 1}), column(2, {"b": 2, "a": 2})]
     assert timeline(columns, None) == timeline(columns, None)

@@ -29,7 +29,7 @@ WELL = build_summary(full_view(running=None))
 
 
 def empty(seconds, **changes):
-    """A group that lost its members so many seconds ago."""
+    """A group that lost its members this many seconds ago."""
     gone = EmptyGroup(NOW - round(seconds * 1000), 2, 6, **changes)
     return {"members": 0, "unassigned": 6, "state": GroupState.EMPTY, "empty": gone}
 
@@ -39,7 +39,7 @@ def on_one_host(number, chance=1e-9):
 
 
 def former(ago_ms, **changes):
-    """A removed member that gave its partitions up that long ago."""
+    """A removed member that revoked its partitions this long ago."""
     return replace(FormerOwner("id", "one", "h", 2, 14.5, NOW - ago_ms), **changes)
 
 
@@ -47,7 +47,7 @@ def judged(storm=0, longest=None, failed=0, **changes):
     return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, failed, longest), NOW)
 
 
-def test_a_calm_group_is_well():
+def test_a_stable_group_is_ok():
     assert judged() == Trouble()
 
 
@@ -120,7 +120,7 @@ def test_a_calm_group_is_well():
         ({"idle_members": None}, 0, Level.OK, ""),
     ],
 )
-def test_what_hurts_is_named(changes, storm, level, word):
+def test_problems_are_named(changes, storm, level, word):
     found = judged(storm, **changes)
     assert found.level is level
     assert word in "; ".join(found.why)
@@ -159,7 +159,7 @@ def test_what_hurts_is_named(changes, storm, level, word):
     ],
 )
 def test_a_stall_of_the_whole_group_has_the_level_of_the_alert_on_it(seconds, limits, level, text):
-    """At the moment when the counter of the alert begins to rise, by the group's own limits."""
+    """At the moment when the alert's counter begins to increase, by the group's own limits."""
     since_ms = NOW - round(seconds * 1000)
     time = StalledTime(StallLimits(0.5, *limits), since_ms=since_ms)
     view = full_view(running=RunningRebalance(since_ms, 6), stalled_time=time)
@@ -185,12 +185,12 @@ def test_a_partition_that_makes_no_progress_is_named(seconds, level):
 
 
 def stalled(seconds, lower=None, at_ms=NOW, **changes):
-    """A rebalance that stood still."""
+    """A rebalance with a stall."""
     stall = Stall(seconds, seconds if lower is None else lower, 80.0, Basis.EXACT)
     return build_rebalance([generation_event(stall=stall, timestamp_ms=at_ms, **changes)])
 
 
-def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
+def test_the_worst_stall_of_the_hour_is_ranked_by_its_lower_bound():
     lines = [stalled(60.0, 4.9), stalled(14.0), stalled(9.0), stalled(300.0, at_ms=NOW - HOUR_MS - 1), stalled(6.0)]
     assert recent_rebalances(lines, NOW).stalled.stall.seconds == 14.0
     assert recent_rebalances(lines, NOW - 1).stalled.stall.seconds == 300.0
@@ -198,7 +198,7 @@ def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
     assert recent_rebalances([], NOW) == RecentRebalances()
 
 
-def test_rebalances_and_those_in_which_members_failed_are_counted_for_their_time():
+def test_rebalances_and_failed_members_are_counted_for_their_periods():
     ago = [stalled(1.0, at_ms=NOW - ms, lost=None, lost_min=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
     assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, failed=2)
@@ -219,7 +219,7 @@ def test_a_long_stall_is_reported_with_its_reason_and_its_slowest_member():
     assert judged(longest=line).level is Level.WARNING
 
 
-def test_the_worst_of_several_decides_and_all_are_reported():
+def test_the_worst_of_several_problems_determines_the_level_and_all_are_reported():
     found = judged(9, unassigned=2, skew_ratio=2.0)
     assert (found.level, found.weight) == (Level.CRITICAL, 900)
     assert [each.split()[0] for each in found.why] == ["2", "storm:", "the"]

@@ -1,4 +1,4 @@
-"""The pages name the member that the group waited for longest lately, not only that of the last rebalance."""
+"""The pages name the member with the longest recent wait, not only that of the last rebalance."""
 
 import pytest
 
@@ -35,7 +35,7 @@ AGAIN = rebalance("invoices-1", 0.4, 0.44)
 EXPELLED = rebalance("invoices-2", 10.5, 10.6, ago_ms=1_500)
 
 
-def test_a_member_that_was_removed_and_has_joined_again_is_the_one_that_is_named():
+def test_a_member_that_was_removed_and_rejoined_is_named():
     text = awaited_text(close_up(AGAIN, EXPELLED))
     assert text.replace("\N{NO-BREAK SPACE}", " ").startswith(
         "In the last hour, a rebalance waited longest for invoices-2: 10.5 s - 10.6 s"
@@ -53,12 +53,12 @@ def test_a_member_that_was_removed_and_has_joined_again_is_the_one_that_is_named
         (rebalance("a", None, None),),
     ],
 )
-def test_none_is_named_if_no_rebalance_of_the_last_hour_waited(rebalances):
+def test_no_member_is_named_if_no_rebalance_of_the_last_hour_waited(rebalances):
     assert awaited_text(close_up(*rebalances)) == ""
     assert "waited longest" not in group_content(close_up(*rebalances), (), 0, Explanation((), (), ""))
 
 
-def test_a_wait_of_nothing_is_not_shown_in_the_table():
+def test_a_zero_wait_is_not_shown_in_the_table():
     slowest = [row[6] for row in rebalance_rows(close_up(AGAIN, rebalance("a", 0.0, 0.0), rebalance("a", 0.0, 0.2)))]
     assert slowest[0].startswith("invoices-1 ")
     assert slowest[1] == UNKNOWN

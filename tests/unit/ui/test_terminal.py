@@ -1,4 +1,4 @@
-"""Colours and control sequences are written only where a user sees them as such."""
+"""Colours and control sequences are written only to terminals that show them."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ class Terminal(io.StringIO):
         (io.StringIO(), {"TERM": "xterm"}, False, False),
     ],
 )
-def test_colors_need_a_live_terminal_and_a_user_who_does_not_refuse_them(stream, environment, live, colors):
+def test_colors_need_a_terminal_and_no_opt_out(stream, environment, live, colors):
     assert (is_live(stream, environment), has_colors(stream, environment)) == (live, colors)

@@ -1,10 +1,10 @@
-"""``rendezvous``: the owner of a partition depends on the members' names alone, not on what was before.
+"""``rendezvous``: the owner of a partition depends only on the members' names, not on previous assignments.
 
 Every member has a score for each partition, the hash of both names. The partition goes to the subscriber with the
-highest score that has room (rendezvous hashing with bounded loads): of one topic, nobody gets more than its share and
+highest score that has room (rendezvous hashing with bounded loads): no member gets more of a topic than its share plus
 the slack. After a stop of the whole group, or in a second group with the same members, each member gets the same
-partitions again, and so finds its cache or its local files. That needs static members: others have a new id after each
-restart.
+partitions again, and can use its cache or its local files. This needs static members, because the ids of others change
+with each restart.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def rendezvous(roster: Roster) -> Plan:
 
 
 def promise(roster: Roster) -> Promise:
-    """Return the most partitions that each member gets, of all topics together."""
+    """Return the maximum number of partitions of each member, over all topics."""
     most = [0] * len(roster.members)
     for subscribers, room in zip(roster.subscribers, _most_by_topic(roster), strict=True):
         for member in subscribers:
@@ -52,7 +52,7 @@ def promise(roster: Roster) -> Promise:
 
 
 def _most_by_topic(roster: Roster) -> list[int]:
-    """Return, by topic, the most of its partitions that one member gets; together the subscribers have room for all."""
+    """Return, by topic, the maximum number of its partitions per member, so that all subscribers together have room."""
     slack = roster.shared_by_all(SLACK)
     return [
         -(-count * (100 + slack) // (100 * len(subscribers)))  # rounded up

@@ -1,9 +1,9 @@
-"""``helm test``: asks the observer through its Service whether it is ready, and prints its metrics of itself.
+"""``helm test``: requests the observer's readiness through its Service, and prints the observer's own metrics.
 
 Arguments: the address; the file with its token, if it requires one; with HTTPS the file with its certificate. Exits
 with 1 and the reason if the observer is not ready.
 """
-# ruff: noqa: INP001, T201 - a standalone program that prints for people
+# ruff: noqa: INP001, T201 - a standalone program that prints its result
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def trusting(certificate: str) -> ssl.SSLContext:
 
 
 def main(url: str, token_file: str = "", certificate: str = "") -> str:
-    """Return the reason why the observer is not well; empty if it is."""
+    """Return the reason why the observer is not ready; empty if it is."""
     observer = Observer(url, token_file, certificate)
     with observer.ask("/readyz") as answer:
         print(f"/readyz: {answer.status}\n{answer.read().decode()}")

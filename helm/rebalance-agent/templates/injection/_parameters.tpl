@@ -1,9 +1,10 @@
-{{/* The closed list of what can be set: files/injection.yaml. */}}
+{{/* All parameters and annotations: files/injection.yaml. */}}
 {{- define "rebalance-agent.injection.settings" -}}
 {{- .Files.Get "files/injection.yaml" -}}
 {{- end -}}
 
-{{/* Of this release, for pods and namespaces that do not say otherwise: what the values for all sidecars say, and over it `injection.parameters`. */}}
+{{/* This release's defaults for pods and namespaces without annotations: the values of all sidecars, overridden by
+`injection.parameters`. */}}
 {{- define "rebalance-agent.injection.parameters" -}}
 {{- $kafka := include "rebalance-agent.kafka.properties" . | fromYaml -}}
 {{- $resources := default (dict) .Values.sidecar.resources -}}

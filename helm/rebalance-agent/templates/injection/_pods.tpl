@@ -1,13 +1,13 @@
 {{/*
-Which pods are left alone: CEL over the pod, or a workload's template of pods, that `.` names. The policy that injects does
-not match them, and the one that warns says why.
+Pods that are not injected: CEL over `.`, a pod or a workload's pod template. The injecting policy does not match them,
+and the warning policy returns the reason.
 */}}
 {{- define "rebalance-agent.injection.refusals" -}}
 host-network:
   when: {{ . }}.spec.?hostNetwork.orValue(false)
   why: >-
-    a pod with hostNetwork is not injected: all processes of its node could reach the sidecar, and two such pods would want
-    the same ports
+    a pod with hostNetwork is not injected: all processes of its node could reach the sidecar, and two such pods would
+    need the same ports
 windows:
   when: >-
     {{ . }}.spec.?os.?name.orValue("") == "windows" || {{ . }}.spec.?nodeSelector[?"kubernetes.io/os"].orValue("") == "windows"
@@ -22,13 +22,14 @@ ports:
     rebalance-agent/gateway-groups
 {{- end -}}
 
-{{/* Whether that pod has the sidecar already: injected (even if somebody took the mark away again), or of a chart's own. */}}
+{{/* Whether the pod already has the sidecar: by injection, even if its annotation was removed, or from its chart. */}}
 {{- define "rebalance-agent.injection.present" -}}
 {{ . }}.metadata.?annotations[?"rebalance-agent/injected"].hasValue() ||
 ({{ . }}.spec.containers + {{ . }}.spec.?initContainers.orValue([])).exists(c, c.name == "rebalance-agent")
 {{- end -}}
 
-{{/* v1 or v1beta1 of admissionregistration.k8s.io: the newest in which the cluster has MutatingAdmissionPolicy. */}}
+{{/* The newest version (v1 or v1beta1) of admissionregistration.k8s.io in which the cluster has
+MutatingAdmissionPolicy. */}}
 {{- define "rebalance-agent.injection.apiVersion" -}}
 {{- $group := "admissionregistration.k8s.io" -}}
 {{- if .Values.injection.apiVersion -}}
@@ -38,23 +39,23 @@ ports:
 {{- else if .Capabilities.APIVersions.Has (printf "%s/v1beta1/MutatingAdmissionPolicy" $group) -}}
 {{- $group }}/v1beta1
 {{- else -}}
-{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. It is there from Kubernetes 1.36 on, and in 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
+{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. Kubernetes 1.36 and newer have it, and 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* CEL for the pod that is made, the template of the pods that will be, or the namespace. */}}
+{{/* CEL for the created pod, the workload's pod template, or the namespace. */}}
 {{- define "rebalance-agent.injection.podOf" -}}
 request.kind.kind in ["Pod", "Namespace"] ? object : request.kind.kind == "CronJob" ? object.spec.jobTemplate.spec.template : object.spec.template
 {{- end -}}
 
-{{/* Name of the policies, which belong to no namespace: releases of one name in two of them must not meet. */}}
+{{/* Name of the policies. They are cluster-scoped, so the namespace distinguishes releases with the same name. */}}
 {{- define "rebalance-agent.injection.name" -}}
 {{- $namespace := include "rebalance-agent.namespace" . -}}
 {{- $name := include "rebalance-agent.fullname" . -}}
 {{- printf "%s-injection" (eq $namespace $name | ternary $name (printf "%s-%s" $namespace $name)) -}}
 {{- end -}}
 
-{{/* Labels and annotations of these objects. */}}
+{{/* Labels and annotations of the policies. */}}
 {{- define "rebalance-agent.injection.metadata" -}}
 labels:
   {{- include "rebalance-agent.labels" . | nindent 2 }}

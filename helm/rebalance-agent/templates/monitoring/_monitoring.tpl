@@ -1,10 +1,10 @@
-{{/* "true" where the monitoring object that .own are the values of is wanted and the cluster knows its kind. */}}
+{{/* "true" if the monitoring object with the values .own is enabled and the cluster has its kind. */}}
 {{- define "rebalance-agent.monitoring.made" -}}
 {{- $known := .context.Capabilities.APIVersions.Has "monitoring.coreos.com/v1" -}}
 {{- ternary "true" "" (and .context.Values.monitoring.enabled .own.enabled $known) -}}
 {{- end -}}
 
-{{/* Metadata of a monitoring object, but for its name; .own are its values. */}}
+{{/* Metadata of a monitoring object with the values .own, without its name. */}}
 {{- define "rebalance-agent.monitoring.metadata" -}}
 {{- $values := .context.Values -}}
 namespace: {{ default (include "rebalance-agent.namespace" .context) .own.namespace | quote }}
@@ -16,7 +16,7 @@ annotations:
 {{- end }}
 {{- end -}}
 
-{{/* How often and what an endpoint of .own, a ServiceMonitor or PodMonitor, is asked. */}}
+{{/* Interval, path and relabelings of an endpoint; .own are the values of a ServiceMonitor or PodMonitor. */}}
 {{- define "rebalance-agent.monitoring.scrape" -}}
 path: /metrics
 {{- with .interval }}

@@ -1,7 +1,7 @@
 {{/*
-The groups of a rule file, whose .text has ${ALERT.PARAMETER} where a value belongs: with the defaults of
-files/rules.values.yaml, and those of `monitoring.prometheusRule` over them. The text is never a template: what is between
-{{ and }} in it is meant for Prometheus.
+The groups of a rule file. Placeholders ${ALERT.PARAMETER} in its .text are replaced by the defaults of
+files/rules.values.yaml, overridden by `monitoring.prometheusRule`. The text is not a Helm template: its {{ and }} are
+for Prometheus.
 */}}
 {{- define "rebalance-agent.rules" -}}
 {{- $rule := .context.Values.monitoring.prometheusRule -}}
@@ -28,7 +28,7 @@ files/rules.values.yaml, and those of `monitoring.prometheusRule` over them. The
 {{- end -}}
 {{- end -}}
 
-{{/* A rule as it is .written, with what .values say of its labels and durations. */}}
+{{/* The rule .written, with labels and durations of .values. */}}
 {{- define "rebalance-agent.rule" -}}
 {{- if .written.alert -}}
 {{- $own := dig .written.alert (dict) (default (dict) .values.alerts) -}}

@@ -1,4 +1,5 @@
-{{/* The handler of a probe: .path over HTTP, or, where clients must have a certificate that kubelet has not, a connection. */}}
+{{/* The handler of a probe: .path over HTTP, or a TCP connection with mTLS, because the kubelet has no client
+certificate. */}}
 {{- define "rebalance-agent.observer.probe" -}}
 {{- $tls := .context.Values.observer.web.tls -}}
 {{- if and $tls.secretName $tls.clientCaKey -}}
@@ -12,7 +13,7 @@ httpGet:
 {{- end -}}
 {{- end -}}
 
-{{/* Consumer group in which replicas share the groups; empty where somebody wants them not to. */}}
+{{/* Consumer group through which replicas share the groups; empty if they do not. */}}
 {{- define "rebalance-agent.observer.group" -}}
 {{- dig "replicas_group" "rebalance-agent" (default (dict) .Values.observer.settings) -}}
 {{- end -}}

@@ -95,7 +95,7 @@ volumeMounts:
   {{- include "rebalance-agent.pipeline.volumeMounts" .context | nindent 2 }}
 {{- end -}}
 
-{{/* What the pods of driver and executors have in common. */}}
+{{/* Fields that driver and executor pods share. */}}
 {{- define "rebalance-agent.pipeline.sparkPod" -}}
 {{- $pipeline := .Values.pipeline -}}
 labels:

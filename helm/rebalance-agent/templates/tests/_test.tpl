@@ -1,12 +1,12 @@
 {{/*
-A test: a Job with a pod like the observer's, without what makes it serve. `helm uninstall` does not know it: one that passed
-is gone at once, and one that failed within the hour, for somebody wants to see why.
+A test: a Job whose pod has the observer's settings but does not serve. `helm uninstall` does not remove it: a passed
+Job is deleted at once, a failed one after an hour, which leaves time to read its log.
 */}}
 {{- define "rebalance-agent.test" -}}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  # A label of the pod, too, and so 63 characters at most.
+  # Also a label of the pod, so at most 63 characters.
   name: {{ include "rebalance-agent.fullname" .context | trunc 49 | trimSuffix "-" }}-test-{{ .name }}
   namespace: {{ include "rebalance-agent.namespace" .context | quote }}
   labels:
@@ -20,7 +20,7 @@ metadata:
     {{- end }}
 spec:
   backoffLimit: 0
-  # Less than Helm waits for by itself, which then would say nothing but that it waited.
+  # Less than Helm's own timeout, whose message would not contain the reason.
   activeDeadlineSeconds: 240
   ttlSecondsAfterFinished: 3600
   template:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def names():
-    """A topic, a group and a topic of events that no other test has."""
+    """A topic, a group and a topic of events for this test only."""
     unique = uuid.uuid4().hex[:8]
     return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
 
@@ -40,7 +40,7 @@ def _published(bootstrap, topic, group):
 
 
 def _all_published(bootstrap, topic, group):
-    """The generations in the offsets topic, once an event was published for each of them, and for no other."""
+    """Wait until exactly the generations in the offsets topic have an event; return them."""
 
     compared = []
 
@@ -97,7 +97,7 @@ def test_every_generation_of_a_kafka_python_group_becomes_an_event(kafka, names)
 
 
 @pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
-def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance(kafka, names):
+def test_a_generation_without_its_leaders_assignment_is_aborted_and_no_rebalance(kafka, names):
     from kafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: PLC0415 - its import warns
 
     from support.members.threads import KafkaConsumer, Member  # noqa: PLC0415
@@ -107,7 +107,7 @@ def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance
     asked, released = threading.Event(), threading.Event()
 
     class Held(RangePartitionAssignor):
-        """Kafka's range, whose answer for two members waits."""
+        """Kafka's range, which blocks for two members."""
 
         def assign(self, cluster, members):
             if len(members) == 2:
@@ -145,7 +145,7 @@ def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance
         eventually(lambda: watched.metric("kafka_rebalance_completed_total", **joined) == 1)
 
 
-def test_a_group_from_before_the_start_is_shown_exactly_and_its_old_rebalances_are_no_events(kafka, names):
+def test_a_group_older_than_the_observer_is_shown_exactly_without_events_for_old_rebalances(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 2)
     with members(bootstrap, group, topic, 1):
@@ -174,7 +174,7 @@ def test_an_open_transaction_does_not_hide_another_groups_generation(kafka, name
     consumer.close()
 
 
-def test_partitions_of_a_new_topic_are_looked_up_at_once(kafka, names):
+def test_partitions_of_a_new_topic_are_requested_at_once(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     with observing(bootstrap, events_topic=published, topics_interval_seconds=3600) as watched:
         create_topic(bootstrap, topic, 7)
@@ -188,10 +188,10 @@ def test_an_observer_without_groups_is_ready():
         assert watched.parts() == {}
 
 
-def test_an_observer_whose_brokers_cannot_be_reached_is_not_ready_with_the_reason():
+def test_an_observer_without_reachable_brokers_is_not_ready_with_the_reason():
     with observing("127.0.0.1:1", wait=False) as watched:
         eventually(lambda: "refused" in watched.parts()["cluster"])
-        # All of them from the first moment: a part that is not yet known about must not look ready.
+        # All parts exist from the start, because an unknown part must not look ready.
         assert set(watched.parts()) == {
             "cluster",
             "describe",

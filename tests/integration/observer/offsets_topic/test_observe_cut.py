@@ -20,7 +20,7 @@ BROKER = {
 }
 
 
-def test_an_observer_outlives_the_records_and_then_the_topic_that_it_reads():
+def test_an_observer_survives_the_deletion_of_the_records_and_of_the_topic():
     with EmbeddedKafka(properties=BROKER) as kafka:
         bootstrap = kafka.bootstrap_servers
         admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
@@ -42,7 +42,7 @@ def test_an_observer_outlives_the_records_and_then_the_topic_that_it_reads():
                 with observing(bootstrap, events_topic="") as another:
                     eventually(lambda: _shown(another) == (4, 2))
                 admin.delete_topics([TOPIC])[TOPIC].result()
-                # Its coordinator knows nothing of the group then: it begins again with its first generations.
+                # Its coordinator does not know the group any more: it starts again with its first generations.
                 again = eventually(lambda: _held(bootstrap))
                 assert again[0] < 4
                 eventually(lambda: _shown(watched)[1] == 2 and _shown(watched) == _held(bootstrap))
@@ -55,12 +55,12 @@ def _is_shown(watched, group):
 
 
 def _shown(watched):
-    """The group's generation, and how many members it has."""
+    """The group's generation and number of members."""
     return tuple(watched.metric(f"kafka_rebalance_{name}", consumergroup="g") for name in ("generation", "members"))
 
 
 def _held(bootstrap):
-    """The same, as the topic's last record of the group says; None where there is no topic, or no such record."""
+    """The same from the group's last record in the topic; None without a topic or record."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     if TOPIC not in admin.list_topics(timeout=10).topics:
         return None

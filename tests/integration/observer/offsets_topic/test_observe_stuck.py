@@ -15,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 
 class Silent:
-    """A client that returns nothing more."""
+    """A client that returns no more records."""
 
     def __init__(self, client):
         self.close = client.close
@@ -27,7 +27,7 @@ class Silent:
         return []
 
 
-def test_reading_begins_anew_where_it_stopped(kafka, monkeypatch, caplog):
+def test_reading_restarts_at_the_last_position(kafka, monkeypatch, caplog):
     monkeypatch.setattr(progress, "STUCK_S", 2.0)
     bootstrap = kafka.bootstrap_servers
     create_topic(bootstrap, "stuck-topic", 2)

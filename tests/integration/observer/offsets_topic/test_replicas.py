@@ -18,13 +18,13 @@ from support.observer.replicas import generations, kill, published, replica, unr
 
 pytestmark = pytest.mark.integration
 
-# Several processes and many rebalances: what is asked of Kafka again and again must not slow them down.
+# Rare polls, so that they do not slow down the several processes and many rebalances.
 PATIENTLY = {"seconds": 120, "between": lambda: threading.Event().wait(0.5)}
 
 
 @pytest.fixture
 def names():
-    """A topic, four groups, and what all replicas of one test agree on."""
+    """A topic, four groups, and the common settings of one test's replicas."""
     unique = uuid.uuid4().hex[:8]
     shared = {
         "events_topic": f"events-{unique}",
@@ -56,7 +56,7 @@ def _reported_exactly(bootstrap, topic, groups):
 
 
 def _rebalanced(bootstrap, groups):
-    """Each group has been rebalanced since it was called."""
+    """Wait until each group has rebalanced since the call."""
     before = generations(bootstrap, groups)
     eventually(
         lambda: all(len(each) > len(before[group]) for group, each in generations(bootstrap, groups).items()),
@@ -82,7 +82,7 @@ def test_one_of_two_replicas_is_killed_and_every_generation_is_reported_once(kaf
 
 
 def _report(bootstrap, topic, group):
-    """What a sidecar sends for one of its members."""
+    """A sidecar's post for one of its members."""
     event = MemberEvent("report", group, 2, Callback.REVOKED, "c", "m", 3, 1, {}, "process", 1)
     producer = Producer({"bootstrap.servers": bootstrap})
     producer.produce(topic, key=group, value=json_line(event))
@@ -116,7 +116,7 @@ def test_rebalances_without_a_running_observer_are_reported_by_the_next_one(kafk
             eventually(agree, waiting_for=compared, **PATIENTLY)
             assert watched.metric("rebalance_agent_replayed_records_total") >= 2
             eventually(lambda: watched.metric("rebalance_agent_events_received_total", kind="member") == 1)
-            # Reported, and not counted: the counters of this process begin with it.
+            # Reported but not counted: the counters of this process start now.
             counted = [
                 value
                 for name, value in watched.metrics().items()
@@ -126,20 +126,20 @@ def test_rebalances_without_a_running_observer_are_reported_by_the_next_one(kafk
             assert sum(counted) == 0
 
 
-def test_a_stopped_observer_leaves_a_snapshot_of_all_that_it_read(kafka, names):
+def test_a_stopped_observer_leaves_a_snapshot_of_everything_read(kafka, names):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     alone, group = {**shared, "replicas_group": "", "settle_seconds": 0}, groups[0]
     create_topic(bootstrap, topic, 2)
     with observing(bootstrap, **alone) as watched, members(bootstrap, group, topic):
-        # Sooner than the next snapshot was due.
+        # Before the next snapshot was due.
         eventually(lambda: published(bootstrap, shared["events_topic"], [group])[0][group])
     with observing(bootstrap, **alone) as watched, members(bootstrap, group, topic):
         eventually(lambda: len(published(bootstrap, shared["events_topic"], [group])[0][group]) == 2)
-        # The member's leaving may have come while the first one stopped.
+        # The member may have left while the first observer stopped.
         assert watched.metric("rebalance_agent_replayed_records_total") <= 1
 
 
-def test_a_topic_of_snapshots_that_is_made_later_is_taken_up(kafka, names, monkeypatch):
+def test_a_topic_of_snapshots_created_later_is_used(kafka, names, monkeypatch):
     bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
     alone = {**shared, "replicas_group": "", "topics_interval_seconds": 0.2}
     create_topic(bootstrap, topic, 2)
@@ -160,7 +160,7 @@ def test_a_topic_of_snapshots_that_is_made_later_is_taken_up(kafka, names, monke
         assert (loaded["partitions"], loaded["of"]) == (4, 4)
 
 
-def test_replicas_share_under_the_consumer_protocol_too(kafka, names):
+def test_replicas_also_share_groups_under_the_consumer_protocol(kafka, names):
     bootstrap, (_, _, shared) = kafka.bootstrap_servers, names
     kip_848 = {"group.protocol": "consumer"}
     with observing(bootstrap, wait=False, kafka=kip_848, **shared) as one:

@@ -50,7 +50,7 @@ def mortal():
         yield kafka
 
 
-def test_a_broker_that_goes_and_comes_back_is_reported_and_nothing_has_to_be_restarted(mortal):
+def test_a_broker_outage_is_reported_and_needs_no_restart(mortal):
     bootstrap = mortal.bootstrap_servers
     create_topic(bootstrap, "t", 2)
     with observing(bootstrap) as watched:
@@ -70,7 +70,7 @@ def test_a_broker_that_goes_and_comes_back_is_reported_and_nothing_has_to_be_res
             eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
 
 
-def test_a_sidecar_reports_that_its_brokers_went_and_came_back(mortal):
+def test_a_sidecar_reports_the_start_and_the_end_of_an_outage(mortal):
     with beside(mortal.bootstrap_servers) as sidecar:
         mortal.kill_broker(1)
         eventually(lambda: sidecar.get("/readyz")[0] == 503)
@@ -132,7 +132,7 @@ def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_th
 
 @contextmanager
 def slow_to_give_up(bootstrap, group):
-    """A member of a consumer group (KIP-848) that gives nothing up until the yielded event is set."""
+    """A member of a consumer group (KIP-848) that revokes nothing until the yielded event is set."""
     released, stop = threading.Event(), threading.Event()
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, **KIP_848, "log_level": 0})
     consumer.subscribe(["t"], on_revoke=lambda *_: released.wait(PATIENCE_S))
@@ -152,7 +152,7 @@ def slow_to_give_up(bootstrap, group):
         thread.join(PATIENCE_S)
 
 
-def test_a_described_group_is_there_all_through_its_rebalance_which_is_one_change(unread):
+def test_a_described_group_is_shown_during_its_rebalance_which_is_one_change(unread):
     bootstrap, often = unread.bootstrap_servers, {"describe_interval_seconds": 0.2, "list_all_interval_seconds": 0.5}
     with observing(bootstrap, groups_allow="slow", **often) as watched:
         metric = lambda name, **labels: watched.metric(name, consumergroup="slow", **labels)  # noqa: E731
@@ -176,7 +176,7 @@ def test_a_described_group_is_there_all_through_its_rebalance_which_is_one_chang
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_command_with_zero_and_leaves_nothing_behind(kafka, number):
+def test_a_signal_ends_the_command_with_zero_without_remains(kafka, number):
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
         [*command, "--bootstrap-servers", kafka.bootstrap_servers], stderr=subprocess.PIPE, text=True

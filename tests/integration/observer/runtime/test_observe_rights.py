@@ -81,7 +81,7 @@ def published(kafka, group):
     return [each["generation"] for each in events(kafka.bootstrap_servers, EVENTS, group=group)]
 
 
-def test_the_documented_rights_are_enough_for_everything(kafka, group):
+def test_the_documented_rights_suffice(kafka, group):
     give(kafka, "User:observer", agent_rights(ObserverSettings()))
     with observer(kafka) as watched, members(kafka.bootstrap_servers, group, "t"):
         eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
@@ -98,10 +98,10 @@ NEEDED = [right for right in agent_rights(ObserverSettings(**FLEET)) if right.op
 
 
 @pytest.mark.parametrize("taken", NEEDED, ids=lambda right: f"{right.mode}-{right.operation}")
-def test_without_one_right_the_mode_is_named_and_nothing_is_claimed_that_cannot_be_known(kafka, group, taken):
+def test_without_one_right_the_mode_is_named_and_unknown_facts_are_omitted(kafka, group, taken):
     create_own_topics(kafka)
     give(kafka, "User:observer", [right for right in NEEDED if right is not taken])
-    unshared = taken.mode == "unshared"  # then it never gets ready, and must not
+    unshared = taken.mode == "unshared"  # then it must never become ready
     with (
         observer(kafka, wait=not unshared, **(FLEET if unshared else {})) as watched,
         members(kafka.bootstrap_servers, group, "t"),
@@ -119,7 +119,7 @@ def create_own_topics(kafka):
     for topic in (EVENTS, STATE, BASELINES):
         try:
             create_topic(kafka.bootstrap_servers, topic, 2)
-        except KafkaException as error:  # the test before made it
+        except KafkaException as error:  # the previous test created it
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise
 
@@ -178,14 +178,14 @@ BEHAVIOUR = {
 }
 
 
-def test_a_topic_that_is_missing_and_may_not_be_created_is_the_mode_without_events(kafka):
+def test_a_missing_topic_without_the_right_to_create_it_is_the_mode_without_events(kafka):
     give(kafka, "User:observer", NEEDED)
     with observer(kafka, events_topic=f"absent-{uuid.uuid4().hex[:8]}") as watched:
         eventually(lambda: degraded(watched) == {"events-unpublished"})
         assert "Create on Topic 'absent-" in watched.get("/readyz")[1]
 
 
-def test_an_observer_that_may_see_no_group_is_not_ready(kafka):
+def test_an_observer_without_the_right_to_any_group_is_not_ready(kafka):
     blind = {"admin-only", "groups-hidden"}
     give(kafka, "User:observer", [right for right in NEEDED if right.mode not in blind])
     with observer(kafka, wait=False) as watched:
@@ -207,7 +207,7 @@ def test_a_sidecar_needs_only_the_right_to_write_and_reports_when_it_is_missing(
         eventually(lambda: sidecar.metric("rebalance_agent_events_dropped_total", where="kafka") == 1)
         give(kafka, "User:sidecar", [write])
         eventually(lambda: degraded(sidecar) == set())
-        # The producer that was refused for good may still take the first of them, and drop it.
+        # The permanently refused producer may still accept the first event and drop it.
         eventually(lambda: events(kafka.bootstrap_servers, EVENTS, group="beside"), between=post)
 
 
@@ -233,14 +233,14 @@ def test_check_proves_every_right_and_changes_nothing(kafka, capsys):
     assert (code, report["verdict"], report["principal"]) == (0, "ok", "User:observer")
     assert {each["name"] for each in report["checks"]} >= {str(right) for right in agent_rights(ObserverSettings())}
     code, report = checked(capsys, kafka, "--events-topic", topic)
-    assert code == 1  # there are no rights to that one
+    assert code == 1  # the principal has no rights on that topic
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     assert topic not in admin.list_topics(timeout=10).topics
     assert all(each.group_id != "rebalance-agent" for each in admin.list_consumer_groups().result().valid)
 
 
 @pytest.mark.usefixtures("_password")
-def test_the_commands_that_check_prints_grant_what_is_missing(kafka, capsys):
+def test_the_commands_printed_by_check_grant_missing_rights(kafka, capsys):
     create_own_topics(kafka)
     give(kafka, "User:observer", [])
     code, report = checked(capsys, kafka)
@@ -249,7 +249,7 @@ def test_the_commands_that_check_prints_grant_what_is_missing(kafka, capsys):
     assert code == 1
     assert [each["name"] for each in missing] == [str(right) for right in needed]
     assert [each["degraded_mode"] for each in missing] == [right.mode for right in needed]
-    # The first as it stands, but by the listener of those who may; the others are of the same making (a JVM each).
+    # Run only the first one, on the administrator's listener; the others are built alike and need a JVM each.
     _, *words = shlex.split(missing[0]["fix"])
     words[words.index("--bootstrap-server") + 1] = kafka.bootstrap_servers
     done = kafka.run_tool("org.apache.kafka.tools.AclCommand", *words)
@@ -259,7 +259,7 @@ def test_the_commands_that_check_prints_grant_what_is_missing(kafka, capsys):
 
 
 @pytest.mark.usefixtures("_password")
-def test_check_distinguishes_a_wrong_password_from_a_server_that_is_away(kafka, capsys, monkeypatch):
+def test_check_distinguishes_a_wrong_password_from_an_unreachable_server(kafka, capsys, monkeypatch):
     monkeypatch.setenv("REBALANCE_AGENT_KAFKA__SASL_PASSWORD", "wrong")
     code, report = checked(capsys, kafka)
     server = next(each for each in report["checks"] if each["name"].startswith("server"))

@@ -11,7 +11,7 @@ from support.observer.observing import create_topic, events, eventually, members
 pytestmark = [pytest.mark.integration, needs_openssl]
 
 ONE_OF_EACH = ("mtls", "plain", "scram_512_tls", "oidc_tls")
-"""The rest of the matrix is in tests/slow."""
+"""The other combinations are in tests/slow."""
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def secured(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
-def test_a_generation_is_seen_and_published_by_each_kind_of_security(secured, kind, capfd):
+def test_a_generation_is_observed_and_published_with_each_kind_of_security(secured, kind, capfd):
     kafka = secured.properties(kind)
     plain = secured.kafka.bootstrap_servers
     with observing(None, kafka=kafka, events_topic=f"events-{kind}", settle_seconds=0.2) as watched:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def names():
-    """A topic, a group and a topic of events that no other test has."""
+    """A topic, a group and a topic of events for this test only."""
     unique = uuid.uuid4().hex[:8]
     return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
 
@@ -81,7 +81,7 @@ def test_a_read_only_observer_creates_no_topic_and_its_file_has_the_events(kafka
     )
 
 
-def test_a_webhook_that_hangs_holds_up_neither_the_file_nor_the_end(tmp_path):
+def test_a_hanging_webhook_delays_neither_the_file_nor_the_end(tmp_path):
     file = tmp_path / "events.ndjson"
     with SilentSidecar() as webhook:
         where = {"events_file": str(file), "events_webhook": webhook.url, "stop_seconds": 0.5}

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.integration
 
 PYTHON_THREADS_MAX = 20
 SIGNALS = 1
-"""The command has this thread besides, which no observer within a test has."""
+"""The command has this additional thread, which an observer within a test does not have."""
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_an_observer_has_at_most_twenty_threads_of_python(kafka, tmp_path, everything):
+def test_an_observer_has_at_most_twenty_python_threads(kafka, tmp_path, everything):
     unique = uuid.uuid4().hex[:8]
     parts = {"state_topic": f"state-{unique}", "events_topic": f"events-{unique}"}
     if everything:

@@ -36,7 +36,7 @@ def restart_one_by_one(crew, topic, strategies):
 
 
 @pytest.mark.parametrize("old", ["range", "sticky"])
-def test_two_rolling_restarts_from_eager_to_cooperative_never_give_a_partition_to_two(kafka, crew, old):
+def test_two_rolling_restarts_from_eager_to_cooperative_never_assign_a_partition_twice(kafka, crew, old):
     topic = create_topic(kafka, PARTITIONS)
     with Load(kafka, topic, PARTITIONS) as load:
         for _ in range(3):
@@ -45,7 +45,7 @@ def test_two_rolling_restarts_from_eager_to_cooperative_never_give_a_partition_t
         until(lambda: assignor_of(crew) == old)
 
         restart_one_by_one(crew, topic, ["cooperative-sticky", old])
-        # All list both now and prefer the cooperative one, but still give everything back before they join.
+        # All members list both and prefer the cooperative one, but still revoke everything before they join.
         until(lambda: assignor_of(crew) == "cooperative-sticky")
         fourth = crew.join(topic, partition_assignment_strategy=["cooperative-sticky", old])
         until(lambda: crew.settled and crew.sizes == [3, 3, 3, 3])

@@ -1,4 +1,5 @@
-"""A moved partition catches up with its backlog: metrics, page, API and `explain` show it meanwhile and afterwards."""
+"""A moved partition catches up with its backlog: metrics, page, API and `explain` show it during and after the
+catch-up."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ CLOCK = SystemClock()
 
 
 class Reader:
-    """A member that commits only what it is asked to. ``owned``: its partitions, by the last assigned callback.
+    """A member that commits only on request. ``owned``: its partitions, from the last assigned callback.
 
     Only its thread calls the consumer: ``assignment()`` beside ``poll()`` would wait for ever.
     """
@@ -75,13 +76,13 @@ def test_a_partition_catches_up_from_its_move_until_its_new_owner_has_committed_
                 return watched.metric(f"kafka_rebalance_{name}", consumergroup=group)
 
             def measured_again():
-                """Two measurements began after the call, and have ended."""
+                """Wait for two complete measurements after the call."""
                 polls = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="loads")  # noqa: E731
                 before = polls()
                 eventually(lambda: polls() >= before + 3)
 
             def sentence(text):
-                """The page and `explain` say it."""
+                """Whether the page and `explain` show it."""
                 eventually(lambda: text in watched.get(f"/group?name={group}")[1], waiting_for=text)
                 assert main.main(["explain", group, "--url", url]) == 0
                 assert text in " ".join(capsys.readouterr().out.split())

@@ -42,7 +42,7 @@ while True:
 
 @contextmanager
 def producing(bootstrap, topic):
-    """A hundred records a second, over all partitions."""
+    """A hundred records per second, over all partitions."""
     stop = threading.Event()
 
     def run():
@@ -64,7 +64,7 @@ def producing(bootstrap, topic):
 
 
 def objections(group, before, after, folder):
-    """What promtool objects to if `KafkaGroupEmpty` is to fire six minutes on, from two scrapes, the lag growing on."""
+    """promtool's errors if `KafkaGroupEmpty` must fire six minutes later, from two scrapes with a growing lag."""
     empty, lag = (
         f'kafka_rebalance_group_{name}{{consumergroup="{group}"}}' for name in ("empty_seconds", "lag_offsets")
     )
@@ -79,7 +79,7 @@ def objections(group, before, after, folder):
 
 
 def _known(seconds):
-    """Return the age of the oldest record; -1 while there is nothing to derive it from."""
+    """Return the age of the oldest record; -1 while it is unknown."""
     return -1 if seconds is None else seconds
 
 
@@ -99,7 +99,7 @@ def test_a_group_whose_consumers_are_all_killed_is_shown_first(kafka, tmp_path):
             eventually(lambda: metric("group_lag_offsets") is not None, waiting_for="lag is measured")
             assert metric("group_empty_seconds") == 0
             assert metric("unowned_partition_seconds_total", reason="empty") == 0
-            # What is read at once lags by what the producer adds between two commits: far less than later.
+            # A current consumer lags only by the records between two commits, far less than later.
             eventually(lambda: metric("group_lag_offsets") < 200 and 0 <= _known(metric("group_lag_seconds")) < 5)
             eventually(lambda: metric("stuck_partition_seconds") < 5)
             moving = metric("group_lag_offsets")
@@ -118,7 +118,7 @@ def test_a_group_whose_consumers_are_all_killed_is_shown_first(kafka, tmp_path):
         empty = metric("unowned_partition_seconds_total", reason="empty") / PARTITIONS
         assert empty <= metric("group_empty_seconds") + 1
         assert metric("unowned_partition_seconds_total", reason="unassigned") == 0
-        # Apart from the SLO: its two halves stay as they were (the last rebalance may have settled meanwhile).
+        # Not part of the SLO: its two counters are unchanged (except for the last rebalance, which may have settled).
         assert metric("partition_seconds_total") == possible
         assert metric("stalled_partition_seconds_total") >= stalled
 
@@ -138,7 +138,7 @@ def test_a_group_whose_consumers_are_all_killed_is_shown_first(kafka, tmp_path):
         assert objections(group, before, after, tmp_path) == ""
 
 
-def test_a_group_that_may_be_empty_is_not_called_trouble(kafka):
+def test_a_group_that_may_be_empty_is_not_reported(kafka):
     unique = uuid.uuid4().hex[:8]
     bootstrap, topic, group = kafka.bootstrap_servers, f"topic-{unique}", f"nightly-{unique}"
     create_topic(bootstrap, topic, PARTITIONS)

@@ -13,13 +13,13 @@ from support.observer.observing import create_topic, events, eventually, members
 
 pytestmark = pytest.mark.integration
 
-# The coordinator sets the interval of heartbeats; librdkafka refuses one of its own.
+# The coordinator sets the heartbeat interval; librdkafka refuses the property.
 KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 
 
 @pytest.fixture
 def names():
-    """A topic, a group and a topic of events that no other test has."""
+    """A topic, a group and a topic of events for this test only."""
     unique = uuid.uuid4().hex[:8]
     return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
 
@@ -58,7 +58,7 @@ def test_a_consumer_groups_join_and_leave_are_two_rebalances_with_their_moves(ka
     assert 0 <= joined["stall"]["lower_seconds"] <= joined["stall"].get("seconds", 29) < 30
 
 
-def test_a_consumer_group_from_before_the_start_is_shown_and_makes_no_events(kafka, names):
+def test_a_consumer_group_older_than_the_observer_is_shown_without_events(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
     with members(bootstrap, group, topic, 2, **KIP_848):
@@ -92,7 +92,7 @@ def _share_consumer(kafka, group, topic):
             process.wait()
 
 
-def test_a_share_groups_members_have_what_there_is_and_leave_it_empty(kafka, names):
+def test_members_of_a_share_group_have_all_partitions_and_leave_it_empty(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 3)
     with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched:
@@ -102,9 +102,9 @@ def test_a_share_groups_members_have_what_there_is_and_leave_it_empty(kafka, nam
             eventually(lambda: metric("kafka_rebalance_group_state", state="Stable") == 1)
             eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
         eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
-        # Both may come before the first is given anything, and go before the other is given what is left.
+        # Both may join before the first gets partitions, and leave before the other gets the rest.
         eventually(lambda: _closing(bootstrap, published, group))
-        # The second member may be given some of what the first was given; scenarios say how much.
+        # The second member may get some of the first one's partitions; scenarios check the number.
         assert metric("kafka_rebalance_partitions_moved_total") <= 3
         assert metric("kafka_rebalance_assignment_skew_ratio", weight="partitions") is None
         assert {each["group_type"] for each in _closing(bootstrap, published, group)} == {"share"}

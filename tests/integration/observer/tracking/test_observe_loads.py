@@ -18,7 +18,7 @@ RECORDS = 300
 
 @pytest.fixture
 def names():
-    """A topic, a group that is followed and one that is not; no other test has them."""
+    """A topic, a followed group and another one, for this test only."""
     unique = uuid.uuid4().hex[:8]
     return f"topic-{unique}", f"followed-{unique}", f"left-alone-{unique}"
 
@@ -40,13 +40,13 @@ def skew(watched, group, weight):
 
 
 def measured_again(watched, times=3):
-    """Wait until lag and rate were measured so often from now on."""
+    """Wait for this number of further measurements of lag and rate."""
     polls = lambda: watched.metric("rebalance_agent_poll_duration_seconds_count", poll="loads")  # noqa: E731
     before = polls()
     eventually(lambda: polls() >= before + times)
 
 
-def test_lag_of_one_member_shows_as_skew_until_it_is_consumed(kafka, names):
+def test_the_lag_of_one_member_is_shown_as_skew_until_consumed(kafka, names):
     bootstrap, (topic, group, other) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
     for each in (group, other):
@@ -71,13 +71,13 @@ def test_lag_of_one_member_shows_as_skew_until_it_is_consumed(kafka, names):
 
 
 @pytest.mark.parametrize(("rates", "truth"), [((9, 3, 3, 3), 12 / 9), ((16, 1, 1, 2), 17 / 16)])
-def test_rates_that_are_planted_show_as_their_skew(kafka, names, rates, truth):
+def test_planted_rates_are_shown_as_their_skew(kafka, names, rates, truth):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 4)
     producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def skew_by_rate():
-        """What is shown after so many more records in each partition."""
+        """The shown values after this number of further records in each partition."""
         for partition, rate in enumerate(rates):
             for _ in range(rate):
                 producer.produce(topic, b"x", partition=partition)
@@ -143,14 +143,14 @@ def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafk
         number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
         running = lambda: watched.metric("kafka_rebalance_in_progress_seconds", consumergroup=group)  # noqa: E731
         eventually(lambda: (number(), most(), running()) == (2, 2, 0), waiting_for=names)
-        for _ in range(8):  # so much longer than a commit takes
+        for _ in range(8):  # much longer than a commit takes
             produce(bootstrap, topic, 0, 1, 2, 3, records=10)
             measured_again(watched, 1)
-        # All that there is was committed: a lag that nobody has is shared evenly.
+        # Everything was committed: zero lag is balanced.
         eventually(lambda: skew(watched, group, "lag") == 1, waiting_for=names)
         close()
         eventually(lambda: (number(), most(), running()) == (1, 4, 0), waiting_for=names)
-        produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits what it got
+        produce(bootstrap, topic, 0, 1, 2, 3, records=10)  # so that the other one commits its new partitions
 
         def departed():
             status, text = watched.get(f"/api/v1/groups/{group}/rebalances")
@@ -163,7 +163,7 @@ def test_the_last_commits_of_a_member_show_that_it_left_and_bound_the_stall(kafk
         assert stall["seconds"] < SESSION_S, "as if it had failed"
 
 
-def test_without_a_group_to_follow_nothing_is_measured(kafka):
+def test_without_a_followed_group_nothing_is_measured(kafka):
     with observing(kafka.bootstrap_servers, events_topic="") as watched:
         assert "loads" not in watched.parts()
         assert watched.metric("rebalance_agent_poll_duration_seconds_count", poll="loads") == 0
@@ -171,7 +171,7 @@ def test_without_a_group_to_follow_nothing_is_measured(kafka):
 
 
 @pytest.mark.parametrize(("strategy", "breaks"), [("range", 0), ("roundrobin", 3)])
-def test_topics_that_are_declared_to_be_read_side_by_side_are_or_are_not(kafka, names, strategy, breaks):
+def test_breaks_of_declared_copartitioning_are_shown(kafka, names, strategy, breaks):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     for each in ("left", "right"):
         create_topic(bootstrap, f"{topic}-{each}", 3)

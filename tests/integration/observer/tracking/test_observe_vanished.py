@@ -22,7 +22,7 @@ KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
 OFTEN = {"list_all_interval_seconds": 0.5, "topics_interval_seconds": 0.5}
 
 
-def test_groups_that_went_without_a_tombstone_are_shown_no_longer(monkeypatch):
+def test_groups_deleted_without_a_tombstone_are_no_longer_shown(monkeypatch):
     monkeypatch.setattr(watch, "VANISHED_EVERY_S", 0.3)
     with EmbeddedKafka(properties=BROKER) as kafka:
         bootstrap = kafka.bootstrap_servers
@@ -34,7 +34,7 @@ def test_groups_that_went_without_a_tombstone_are_shown_no_longer(monkeypatch):
             _set(bootstrap, {"cleanup.policy": "delete", "retention.ms": "1"})
             eventually(lambda: not everything(bootstrap, TOPIC))
             _set(bootstrap, {"cleanup.policy": "compact", "retention.ms": "-1"})
-            # Its coordinator still has them, and lists them.
+            # Its coordinator still has the groups, and lists them.
             assert _shown(watched) == {"stays", "classic", "consumer"}
             kafka.stop_broker(1)
             kafka.start_broker(1)

@@ -105,7 +105,7 @@ SCENARIOS = [
             step(Slow("a", SLOW_S), Join("b"), then=Episode(("member_joined",), moved=3, slow="a")),
             step(Slow("a", 0), Leave("b"), then=Episode(("member_left",), moved=3)),
             step(Join("c", killable=True), then=Episode(("member_joined",), moved=3)),
-            # It commits nothing, so nothing shows that it did not leave: its last report may be lost.
+            # It commits nothing, so its failure cannot be distinguished from a leave: its last report may be lost.
             step(Kill("c"), then=Episode(("member_gone",), moved=3)),
         ),
         kafka_python("range", session_timeout_ms=6_000),
@@ -255,7 +255,7 @@ SCENARIOS = [
 
 
 def _one_group_in_each_partition():
-    """A group for each partition of the offsets topic except the one of foreign records."""
+    """One group per partition of the offsets topic, except the partition of foreign records."""
     names = {offsets_partition(name): name for name in map("open-{}".format, range(200))}
     assert len(names) == PARTITIONS
     return [name for number, name in names.items() if number != FOREIGN_PARTITION]
@@ -275,7 +275,7 @@ def runner():
 
 @pytest.fixture(scope="module")
 def outcomes(runner, request):
-    """The outcome of each scenario that a selected test needs."""
+    """The results of each scenario that a selected test needs."""
     wanted = [item.callspec.params.get("scenario") for item in request.session.items if hasattr(item, "callspec")]
     return runner.run_all([each for each in SCENARIOS if each in wanted], attempts=3)
 
@@ -299,7 +299,7 @@ def test_the_published_episodes_are_exactly_the_expected_ones(results, scenario)
 
 
 @every_scenario
-def test_the_generations_are_those_of_the_topic(runner, results, scenario):
+def test_the_published_generations_are_those_of_the_topic(runner, results, scenario):
     published = [each["generation"] for result in results for each in result.events if each["kind"] == "generation"]
     numbers = runner.records.numbers(runner.group(scenario), results[-1].stable_ms)
     restarts = sum(1 for result in results for action in result.step.actions if isinstance(action, Restart))

@@ -1,4 +1,5 @@
-"""Kafka Streams applications of both kinds are judged by tasks, through the whole observer on the session's broker."""
+"""The balance of both kinds of Kafka Streams applications counts tasks, through the whole observer on the session's
+broker."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.integration
 
 PARTITIONS, WIDTH = 4, 8
 THREADS = 2 * PARTITIONS
-"""One for each task: those of the wide subtopology, and as many of the other."""
+"""One thread per task: those of the wide subtopology, and the same number of the other."""
 
 SHOWN = ("members", "partitions_unassigned", "idle_members", "assignment_imbalance_partitions")
 SKEW = "kafka_rebalance_assignment_skew_ratio"

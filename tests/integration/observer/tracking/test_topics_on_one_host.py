@@ -70,7 +70,7 @@ def create_topics(bootstrap, unique):
     return names
 
 
-def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafka):
+def test_round_robin_by_pattern_puts_every_topic_on_one_host_which_is_shown(kafka):
     bootstrap, unique = kafka.bootstrap_servers, f"pattern-{uuid.uuid4().hex[:8]}"
     create_topics(bootstrap, unique)
     groups = [f"{unique}-clustered", f"{unique}-address"]
@@ -86,7 +86,7 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafk
             eventually(lambda group=group: metric("members", group) == HOSTS * EACH, waiting_for=group)
         eventually(lambda: metric("topics_on_one_host_ratio") == 1, waiting_for=groups)
         eventually(lambda: metric("host_spread_ratio") == pytest.approx(1 / PARTITIONS))
-        # By its members the group is perfect.
+        # The group's skew by members is perfect.
         eventually(lambda: metric("assignment_skew_ratio", weight="partitions") == 1)
         assert "kafka_rebalance_topic_spread_ratio{" not in "".join(
             line for line in watched.get("/metrics")[1].splitlines() if groups[0] in line
@@ -96,7 +96,7 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_and_that_shows(kafk
         assert (found["topics"], found["on_one_host"], found["hosts"]) == (TOPICS, TOPICS, HOSTS)
         page = watched.get(f"/group?name={groups[0]}")[1]
         assert f"{TOPICS} of {TOPICS} topics are wholly on one of {HOSTS} hosts" in page
-        # By their addresses all members are on one host, so nothing can be said.
+        # All members have the same address, so the spread over hosts is unknown.
         assert metric("members", groups[1]) == HOSTS * EACH
         assert metric("host_spread_ratio", groups[1]) is metric("topics_on_one_host_ratio", groups[1]) is None
 

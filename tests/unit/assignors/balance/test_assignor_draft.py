@@ -57,8 +57,9 @@ class TestProof:
         assert found.proven
         assert sorted(found.placement.loads) == [2, 2, 2, 3, 3, 3, 8, 8, 8, 8, 8]
 
-    def test_a_draft_that_moves_too_much_does_not_pass_for_the_best(self):
-        # The draft gives the gap in g to x, where y needed it: y then takes from w what w could have kept.
+    def test_a_draft_with_too_many_moves_is_not_accepted_as_optimal(self):
+        # The draft gives the gap in g to x, although y needs it: y then takes a partition from w that w could have
+        # kept.
         unlucky = group(
             {"g": 1, "h": 3, "k": 2},
             member("w", "k", owned={"k": (0, 1)}, generation=1),
@@ -72,7 +73,7 @@ class TestProof:
 
 
 class TestBounds:
-    def test_lowest_ranks_get_one_more_and_all_of_a_rank_alike(self):
+    def test_members_of_the_lowest_ranks_get_one_more_partition(self):
         limits = bounds(range(4), (2, 2, 1, 3), (5, 5, 0, NO_EXTRA), (0, 0, 0, 0), 10)
         assert (limits.min_loads, limits.max_loads) == ([2, 2, 2, 3], [3, 3, 2, 3])
 
@@ -80,7 +81,7 @@ class TestBounds:
         assert bounds(range(3), (1, 1, 1), (0, 0, 0), (2, 2, 0), 4).kept == 3
 
     @pytest.mark.parametrize("partitions", [2, 7])
-    def test_loads_that_do_not_add_up_have_no_bounds(self, partitions):
+    def test_inconsistent_loads_have_no_bounds(self, partitions):
         assert bounds(range(3), (1, 1, 1), (0, 0, 0), (0, 0, 0), partitions) is None
 
 
@@ -99,7 +100,7 @@ def test_a_topic_belongs_to_the_lowest_level_that_subscribes_to_it():
 
 
 class TestRelease:
-    def test_a_newcomer_gets_some_of_every_topic(self):
+    def test_a_newcomer_gets_partitions_of_every_topic(self):
         plan = [dict.fromkeys("abcd", (number,)) for number in range(4)]
         freed = release(plan, [4] * 4, [3] * 4)
         assert sorted(freed) == ["a", "b", "c", "d"]

@@ -1,4 +1,4 @@
-"""Topics that are wholly on one host: found where a strategy puts them there, and never where chance does."""
+"""Topics on a single host are found if a strategy puts them there, and never if chance does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BALANCED_STRATEGIES = ("sticky", "cooperative-sticky", "roundrobin", "shuffled-r
 
 
 def spread(subject, owned, hosts, name=None):
-    """``owned``: member -> its partitions; ``hosts``: a word for each member."""
+    """``owned``: member -> its partitions; ``hosts``: the members' hosts, separated by spaces."""
     given = GroupAssignment(owned, owned)
     names = dict(zip(sorted(owned), hosts.split(), strict=True))
     return judgement(subject, given, strategy(name) if name else None, names).host_spread
@@ -33,7 +33,7 @@ def test_eighty_topics_by_pattern_and_round_robin_are_each_on_one_host_although_
     assert (found.ratio, found.clustered_ratio) == (pytest.approx(1 / 3), 1)
 
 
-def test_shuffled_roundrobin_is_the_cure():
+def test_shuffled_roundrobin_spreads_topics_over_hosts():
     cured = OnHosts(random.Random(1), hosts=4, each=3, topics=[3] * 80).assigned_by("shuffled-roundrobin").host_spread
     assert (cured.topics, cured.on_one_host, cured.ratio) == (80, 0, 1)
 
@@ -48,9 +48,9 @@ def test_clusters_are_found(seed):
     assert found.clustered_ratio > ALERT_RATIO
 
 
-@pytest.mark.no_cover  # many random groups, of what the tests above execute as well
+@pytest.mark.no_cover  # many random groups that execute the same lines as other tests
 @pytest.mark.parametrize("part", range(10))
-def test_balanced_groups_are_never_taken_for_clustered(part):
+def test_balanced_groups_are_never_reported_as_clustered(part):
     """A thousand groups: 500 dealt at random, 500 by strategies to members whose order does not follow their hosts."""
     for seed in range(100 * part, 100 * part + 100):
         draw = random.Random(seed)
@@ -66,7 +66,7 @@ def test_balanced_groups_are_never_taken_for_clustered(part):
 
 @pytest.mark.no_cover
 def test_the_bound_of_chance_holds_for_random_distributions():
-    """As many topics on one host as the bound gives one in a hundred occur in at most so many distributions."""
+    """Counts of topics above the bound's 1 % quantile occur in at most this many distributions."""
     draw, runs = random.Random(7), 2_000
     subject = OnHosts(draw, hosts=3, each=2, topics=[2, 2, 3, 2, 3, 2, 2, 3, 2, 2])
     found = [subject.dealt_at_random(draw) for _ in range(runs)]
@@ -81,12 +81,12 @@ def test_a_few_topics_can_be_on_one_host_by_chance():
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if "failover" in name])
-def test_the_passive_members_of_a_failover_group_are_no_possible_owners(name):
+def test_passive_members_of_a_failover_group_are_no_possible_owners(name):
     passive = OnHosts(random.Random(3), hosts=3, each=1, topics=[4] * 40)
     assert passive.assigned_by(name).host_spread is None
 
 
-def test_hosts_share_by_weight():
+def test_hosts_with_more_weight_own_more_partitions():
     chosen = strategy("weighted-sticky")
     weights = {"a": "98", "b": "1", "c": "1"}
     members = [
@@ -99,7 +99,7 @@ def test_hosts_share_by_weight():
     assert judged.host_spread.clustered_ratio == 0
 
 
-def test_a_host_that_other_topics_fill_is_no_possible_owner():
+def test_a_host_filled_by_other_topics_is_no_possible_owner():
     names = [f"t{n}" for n in range(50)]
     subject = group(
         {"own": 100} | dict.fromkeys(names, 2), member("a", " ".join(["own", *names])), member("b", " ".join(names))
@@ -110,7 +110,7 @@ def test_a_host_that_other_topics_fill_is_no_possible_owner():
     assert spread(subject, idle, "x y").clustered_ratio == 1
 
 
-def test_only_topics_of_several_partitions_and_several_hosts_count():
+def test_only_topics_with_several_partitions_and_possible_hosts_count():
     subject = group(
         {"t": 4, "one": 1, "mine": 2}, member("a", "t one mine"), member("b", "t one"), member("c", "t one")
     )

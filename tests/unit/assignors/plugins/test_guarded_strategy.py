@@ -1,4 +1,5 @@
-"""A strategy that is not ours: whatever it raises or returns becomes an error of ours, and a wrong plan never acts."""
+"""The guard of plugin strategies: every exception or invalid result becomes our error, and a wrong plan is never
+used."""
 
 from __future__ import annotations
 
@@ -62,13 +63,13 @@ def test_a_plan_that_breaks_the_contract_is_refused_with_the_first_breach(plan, 
     assert problem in text
 
 
-def test_topics_without_partitions_of_a_member_may_be_named():
+def test_a_plan_may_contain_topics_without_partitions():
     assert own(lambda _: [{"t": (0, 1, 2, 3), "u": (0,)}, {"t": ()}]).assign(GROUP).members["a"]["u"] == (0,)
 
 
-@pytest.mark.no_cover  # many examples of plans that the tests above execute as well
+@pytest.mark.no_cover  # many examples that execute the same lines as other tests
 @given(st.data())
-def test_one_damage_to_any_valid_plan_is_noticed(data):
+def test_any_single_damage_to_a_valid_plan_is_detected(data):
     subscription = data.draw(groups())
     strategy = STRATEGIES["sticky"]
     plan = strategy.plan(strategy.roster(subscription))
@@ -81,16 +82,16 @@ def test_one_damage_to_any_valid_plan_is_noticed(data):
     left = tuple(each for each in numbers if each != number)
     other = data.draw(st.integers(0, len(plan)))
     if other == index or other == len(plan):
-        damaged = {**plan[index], topic: left}  # nobody has it
+        damaged = {**plan[index], topic: left}  # no owner
         plan[index] = damaged
     else:
-        plan[other] = {**plan[other], topic: tuple(sorted({*plan[other].get(topic, ()), number}))}  # two have it
+        plan[other] = {**plan[other], topic: tuple(sorted({*plan[other].get(topic, ()), number}))}  # two owners
     failure(own(lambda _: plan).assign, subscription)
 
 
 @pytest.mark.no_cover
 @given(groups())
-def test_a_strategy_that_keeps_the_contract_assigns_as_it_does_without_a_guard(subscription):
+def test_the_guard_does_not_change_the_results_of_a_valid_strategy(subscription):
     for name in ("sticky", "cooperative-sticky", "redundant", "copartitioned-sticky", "failover"):
         ours = STRATEGIES[name]
         other = guarded(ours, "strategy")
@@ -107,13 +108,13 @@ def test_copies_are_allowed_as_far_as_the_strategy_declares_them():
     assert "a redundancy is an int of 1 or more, not 0" in failure(own(redundancy=lambda _: 0).assign, GROUP)
 
 
-def test_whatever_a_function_raises_is_a_failure_with_its_text():
+def test_every_exception_of_a_plugin_is_a_failure_with_its_text():
     text = failure(own(failing).assign, GROUP)
     assert text == "strategy 'own': plan raised KeyError: 'no idea'"
     assert isinstance(StrategyFailedError(""), AssignmentError)
 
 
-def test_a_long_text_of_several_lines_is_one_short_line():
+def test_a_long_text_with_several_lines_is_shortened_to_one():
     def plan(_):
         raise ValueError("a\n" * 10_000)
 
@@ -132,14 +133,14 @@ def test_a_long_text_of_several_lines_is_one_short_line():
         (lambda _: Promise.at_most([5, -1]), "no floor below 0"),
     ],
 )
-def test_a_promise_that_fails_or_is_none_fails_the_judgement_and_no_assignment(promise, problem):
+def test_an_invalid_promise_fails_the_quality_measurement_but_no_assignment(promise, problem):
     strategy = own(promise=promise)
     assignment = strategy.assign(GROUP)
     assert problem in failure(judge, GROUP, assignment, strategy)
 
 
 @pytest.mark.parametrize("reader", [failing, lambda _: 3, lambda _: MemberUserData(owned={"t": "01"})])
-def test_user_data_that_a_reader_fails_on_is_that_members_problem_alone(reader):
+def test_user_data_that_a_plugin_cannot_read_affects_only_that_member(reader):
     subscription = group({"t": 4}, member("a", "t", user_data=b"x"), member("b", "t"))
     assignment = own(reader=reader).assign(subscription)
     assert list(assignment.user_data_errors) == ["a"]
@@ -147,12 +148,12 @@ def test_user_data_that_a_reader_fails_on_is_that_members_problem_alone(reader):
     assert sum(len(given["t"]) for given in assignment.members.values()) == 4
 
 
-def test_a_writer_must_write_bytes():
+def test_a_user_data_writer_must_return_bytes():
     assert "user data is bytes, not 'x'" in failure(own(writer=lambda _: "x").user_data, {}, {})
     assert own(writer=lambda _: b"x").user_data({}, {}) == b"x"
 
 
-def test_standbys_answers_and_copies_are_checked():
+def test_standbys_responses_and_copies_are_checked():
     assert "a CopiesPlan" in failure(own(copies=lambda *_: [{}]).assign, GROUP)
     assert "a plan is a list" in failure(own(copies=lambda *_: CopiesPlan({}, {})).assign, GROUP)
     missing = own(copies=lambda roster, *_: CopiesPlan(roster.empty_plan(), roster.empty_plan(), -1))
@@ -167,14 +168,14 @@ def test_standbys_answers_and_copies_are_checked():
     assert own(answer=unwritable).assign(GROUP).user_data_errors.keys() == {"a", "b"}
 
 
-def test_internal_topics_are_counts_by_name():
+def test_internal_topics_must_be_counts_by_name():
     assert "internal topics are topic -> number" in failure(
         wanted_topics, own(internal_topics=lambda _: {"t": -1}), GROUP
     )
     assert wanted_topics(own(internal_topics=lambda _: {"t": 4}), GROUP) == {"t": 4}
 
 
-def test_a_setting_that_cannot_be_read_is_refused_whatever_its_function_raises():
+def test_an_unreadable_setting_is_refused_for_any_exception():
     strategy = own(config=(Setting("assignment.own.size", 1, "how large", "a number", failing),))
     text = failure(strategy.user_data, {"assignment.own.size": "3"}, {}, kind=AssignmentError)
     assert text == "assignment.own.size: must be a number, not '3': KeyError: 'no idea'"
@@ -186,7 +187,7 @@ def test_a_cooperative_form_is_guarded_like_the_eager_one():
     assert "cooperative_reader raised" in failure(cooperative.reader, b"", kind=DecodeError)
 
 
-def test_a_guard_is_put_once_and_never_around_ours():
+def test_plugin_strategies_are_guarded_once_and_ours_never():
     strategy = own()
     assert guarded(strategy, "again") is strategy
     assert checked(strategy) is strategy

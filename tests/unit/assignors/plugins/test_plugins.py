@@ -1,4 +1,4 @@
-"""Strategies of other packages: which are found, when they are imported, and what happens to unusable ones."""
+"""Strategies of other packages: discovery, time of import, and handling of unusable ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def own(name="own", **more):
 
 @pytest.fixture
 def declare(monkeypatch):
-    """Make entry points the installed ones."""
+    """Install entry points for the test."""
     return partial(declared, monkeypatch)
 
 
@@ -67,7 +67,7 @@ def test_a_plugin_is_imported_when_its_name_or_the_list_is_requested(declare):
     assert (first.imports, second.imports) == (1, 1)
 
 
-def test_groups_that_use_a_strategy_of_ours_need_no_metadata(monkeypatch):
+def test_groups_that_use_our_strategies_read_no_package_metadata(monkeypatch):
     scans = []
     monkeypatch.setattr(strategy_registry, "_PLUGINS", Plugins(STRATEGIES, lambda: scans.append(1) or ()))
     assert find_strategy("cooperative-sticky") is STRATEGIES["cooperative-sticky"]
@@ -92,7 +92,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize(("problem", "found"), UNUSABLE.items(), ids=UNUSABLE)
-def test_what_cannot_be_used_is_refused_by_its_name_and_stops_nothing_else(declare, caplog, problem, found):
+def test_an_unusable_plugin_is_refused_by_name_and_affects_no_other(declare, caplog, problem, found):
     declare(Entry("own", found), Entry("good", own("good")))
     text = problem_of("own")
     assert text.startswith("strategy 'own' of acme 1.0 cannot be used: acme.module:OBJECT: ")
@@ -105,7 +105,7 @@ def test_what_cannot_be_used_is_refused_by_its_name_and_stops_nothing_else(decla
     assert [(each.name, each.package) for each in unusable_plugins()] == [("own", "acme 1.0")]
 
 
-def test_a_failed_import_is_not_tried_again(declare):
+def test_a_failed_import_is_not_repeated(declare):
     (entry,) = declare(Entry("own", ImportError("gone")))
     find_strategy("own")
     problem_of("own")
@@ -113,12 +113,12 @@ def test_a_failed_import_is_not_tried_again(declare):
     assert entry.imports == 1
 
 
-def test_a_setting_of_ours_may_be_shared(declare):
+def test_a_plugin_may_share_our_settings(declare):
     declare(Entry("own", own(config=(WEIGHT,))))
     assert strategy("own").config[0].of({WEIGHT.name: "7"}) == 7
 
 
-def test_a_name_of_ours_is_refused_with_both_packages_and_groups_that_use_it_are_still_read(declare):
+def test_a_plugin_with_the_name_of_our_strategy_is_refused_and_groups_with_it_are_still_read(declare):
     declare(Entry("sticky", own("sticky")))
     both = "strategy 'sticky' of kafka-rebalance-agent itself and acme 1.0 cannot be used: several packages"
     assert problem_of("sticky").startswith(both)
@@ -127,7 +127,7 @@ def test_a_name_of_ours_is_refused_with_both_packages_and_groups_that_use_it_are
     assert [each.name for each in unusable_plugins()] == ["sticky"]
 
 
-def test_a_name_of_two_packages_is_refused_with_both(declare):
+def test_a_name_declared_by_two_packages_is_refused_with_both(declare):
     entries = declare(Entry("own", own(), "one", "1.0"), Entry("own", own(), "two", "2.0"))
     assert problem_of("own").startswith("strategy 'own' of one 1.0 and two 2.0 cannot be used: several packages")
     assert find_strategy("own") is None
@@ -141,7 +141,7 @@ def test_a_name_that_settings_cannot_contain_is_refused(declare, name):
     assert "a name has up to 100 letters" in refused.problem
 
 
-def test_broken_metadata_of_other_packages_stops_nothing(monkeypatch, caplog):
+def test_broken_metadata_of_other_packages_is_ignored(monkeypatch, caplog):
     def scan():
         raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
 

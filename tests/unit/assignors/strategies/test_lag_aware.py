@@ -33,26 +33,26 @@ def test_heavy_partitions_go_to_different_members():
     assert assigned(loaded(9, 8, 1, 1, a=(), b=())) in ({"a": (0, 3), "b": (1, 2)}, {"a": (0,), "b": (1, 2, 3)})
 
 
-def test_one_move_may_be_all_there_is():
+def test_a_balance_with_a_single_move_is_found():
     subject = loaded(5, 5, 5, 5, 4, a=(0, 1, 2, 3), b=(4,))
     assert assigned(subject, **{MOVES: "0"}) == {"a": (0, 1, 2, 3), "b": (4,)}
     moved = assigned(subject, **{MOVES: "1"})
     assert (len(moved["a"]), len(moved["b"])) == (3, 2)
 
 
-def test_the_limit_on_counts_outranks_the_limit_on_moves():
+def test_the_limit_of_counts_has_priority_over_the_limit_of_moves():
     subject = loaded(1, 1, 1, 1, 1, 9, a=(0, 1, 2, 3, 4, 5), b=())
     counts = {name: len(given) for name, given in assigned(subject, **{MOVES: "0", FACTOR: "1"}).items()}
     assert counts == {"a": 3, "b": 3}
 
 
-def test_light_partitions_pile_up_to_the_factor_and_no_further():
+def test_a_member_gets_light_partitions_up_to_the_factor():
     subject = loaded(100, *[1] * 19, a=(), b=())
     counts = {factor: len(assigned(subject, **{FACTOR: factor})["b"]) for factor in ("1", "1.1", "1.5", "2")}
     assert counts == {"1": 10, "1.1": 11, "1.5": 15, "2": 19}
 
 
-def test_a_newcomer_is_filled_although_one_partition_outweighs_all():
+def test_a_newcomer_gets_partitions_although_one_partition_outweighs_all_others():
     subject = loaded(1000, *[10] * 10, a=(0,), b=tuple(range(1, 11)), c=())
     assert len(assigned(subject, **{FACTOR: "9"})["c"]) == 5
 
@@ -65,7 +65,7 @@ def test_quality_measures_counts_against_their_limit():
 
 
 @pytest.mark.parametrize(("setting", "text"), [(FACTOR, "0.9"), (FACTOR, "x"), (MOVES, "-1"), (MOVES, "1.5")])
-def test_limits_that_are_none_are_refused(setting, text):
+def test_invalid_limits_are_refused(setting, text):
     with pytest.raises(AssignmentError, match=setting):
         assigned(loaded(1, a=()), **{setting: text})
 
@@ -78,12 +78,12 @@ def test_a_member_gives_partitions_away_to_take_those_that_only_it_subscribes_to
     assert result.members["b"] == {"t": (0, 1, 2, 3)}
 
 
-def test_the_factor_counts_as_it_is_written():
-    subject = loaded(1000, *[1] * 99, a=(), b=())  # in binary, 1.1 times 50 is above 55
+def test_the_factor_is_a_decimal_number():
+    subject = loaded(1000, *[1] * 99, a=(), b=())  # in binary floating point, 1.1 * 50 exceeds 55
     assert len(assigned(subject, **{FACTOR: "1.1"})["b"]) == 55
 
 
-def test_a_deadlock_that_no_single_move_resolves_is_dealt_afresh_if_moves_allow():
+def test_a_deadlock_without_a_single_improving_move_is_reassigned_if_the_limit_of_moves_allows():
     subject = loaded(3, 3, 1, 1, 1, 1, 1, 1, a=(0, 1), b=(2, 3, 4), c=(5, 6, 7))
     weight = dict(enumerate((3, 3, 1, 1, 1, 1, 1, 1)))
 

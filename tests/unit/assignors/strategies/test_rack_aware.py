@@ -19,7 +19,7 @@ def gold(**fields):
     return {LABELS.name: "tier=gold", **fields}
 
 
-def test_a_partition_goes_where_its_replica_is_even_if_it_moves():
+def test_a_partition_moves_to_the_rack_of_its_replica():
     topic = TopicMetadata(2, (("r1",), ("r2",)))
     subject = group(
         {"t": topic},
@@ -31,7 +31,7 @@ def test_a_partition_goes_where_its_replica_is_even_if_it_moves():
     assert judge(subject, result, EAGER).rack_misses == 0
 
 
-def test_balance_comes_before_racks():
+def test_balance_has_priority_over_racks():
     subject = group({"t": TopicMetadata(4, (("r1",),) * 4)}, member("a", "t", rack="r1"), member("b", "t", rack="r2"))
     assert {name: len(given["t"]) for name, given in EAGER.assign(subject).members.items()} == {"a": 2, "b": 2}
 
@@ -46,7 +46,7 @@ def test_a_topic_goes_to_members_with_all_of_its_labels():
     assert EAGER.assign(subject).members == {"a": {"u": (0, 1)}, "b": {"t": (0, 1)}}
 
 
-def test_labels_travel_in_user_data_and_outrank_configuration():
+def test_labels_in_user_data_override_the_configuration():
     said = EAGER.user_data(gold(), {"t": (1,)}, 7)
     assert decode_labelled(said) == MemberUserData({LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7)
     assert decode_labelled(COOPERATIVE.user_data(gold(), {"t": (1,)}, 7)) == MemberUserData(
@@ -57,7 +57,7 @@ def test_labels_travel_in_user_data_and_outrank_configuration():
     assert roster.ownership[0].owned == {0: (1,)}
 
 
-def test_user_data_of_a_newer_version_reads_as_the_newest_known():
+def test_user_data_of_a_newer_version_is_read_as_the_newest_known_one():
     said = encode_labelled(MemberUserData({LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7))
     assert decode_labelled(b"\0\5" + said[2:] + b"more") == MemberUserData(
         {LABELS_SETTING: "tier=gold"}, {"t": (1,)}, 7
@@ -72,7 +72,7 @@ def test_broken_user_data_is_named(data):
         decode_labelled(data)
 
 
-def test_labels_that_are_none_are_that_members_problem():
+def test_invalid_labels_affect_only_that_member():
     odd = encode_labelled(MemberUserData({LABELS_SETTING: "not labels"}, {"t": (0,)}, 7))
     result = EAGER.assign(group({"t": 2}, member("a", "t", user_data=odd), member("b", "t", user_data=None)))
     assert "'not labels' is not key=value" in result.user_data_errors["a"]
@@ -104,7 +104,7 @@ def test_rack_texts_are_parsed():
         (",".join(f"k{n}=v" for n in range(LABELS_MAX + 1)), "65 labels are more than 64"),
     ],
 )
-def test_other_labels_are_refused(text, problem):
+def test_invalid_labels_are_refused(text, problem):
     with pytest.raises(AssignmentError, match=problem):
         EAGER.user_data({LABELS.name: text}, {})
 
@@ -119,6 +119,6 @@ def test_other_labels_are_refused(text, problem):
         ("or ders:zone=eu", "'or ders' is not the name of a topic"),
     ],
 )
-def test_other_affinities_are_refused(text, problem):
+def test_invalid_affinities_are_refused(text, problem):
     with pytest.raises(AssignmentError, match=problem):
         EAGER.assign(GroupSubscription({}, (), config={AFFINITY.name: text}))

@@ -32,13 +32,13 @@ def test_each_partition_goes_to_two_members_of_different_racks():
     assert (quality.spread, quality.unassigned, quality.imbalance, quality.moved_min) == (0, 0, 0, None)
 
 
-def test_all_subscribers_get_it_where_they_are_fewer():
+def test_all_subscribers_get_a_partition_if_they_are_fewer_than_its_copies():
     subject = replace(group({"t": 2, "u": 1}, member("a", "t u"), member("b", "t")), config={COPIES: "3"})
     assert REDUNDANT.assign(subject).members == {"a": {"t": (0, 1), "u": (0,)}, "b": {"t": (0, 1)}}
 
 
 def test_members_keep_their_copies_when_a_member_leaves():
-    owned = {"a": (0, 1, 2), "b": (0, 3, 4), "c": (1, 3, 5)}  # d, who had 2, 4 and 5, is gone
+    owned = {"a": (0, 1, 2), "b": (0, 3, 4), "c": (1, 3, 5)}  # d, which owned 2, 4 and 5, has left
     subject = group({"t": 6}, *(member(name, "t", owned={"t": some}, generation=3) for name, some in owned.items()))
     result = REDUNDANT.assign(subject)
     for name, some in owned.items():
@@ -46,7 +46,7 @@ def test_members_keep_their_copies_when_a_member_leaves():
     assert {number: len(some) for number, some in holders(result, "t").items()} == dict.fromkeys(range(6), 2)
 
 
-def test_fewer_copies_than_there_are_let_some_go():
+def test_a_lower_redundancy_revokes_copies():
     owned = {"t": (0, 1, 2, 3)}
     subject = group({"t": 4}, *(member(name, "t", owned=owned, generation=3) for name in "ab"))
     result = REDUNDANT.assign(replace(subject, config={COPIES: "1"}))
@@ -61,6 +61,6 @@ def test_copies_of_a_topic_spread_over_members():
 
 
 @pytest.mark.parametrize("text", ["0", "1001", "two"])
-def test_a_redundancy_that_is_none_is_refused(text):
+def test_an_invalid_redundancy_is_refused(text):
     with pytest.raises(AssignmentError, match=COPIES):
         REDUNDANT.assign(replace(group({"t": 1}), config={COPIES: text}))

@@ -22,7 +22,7 @@ def assigned(subject):
 
 
 def hosted(topics, owned):
-    """A group whose members are called host + number, and which owns ``owned``: (host, number) -> topic -> numbers."""
+    """A group with members named host + number; ``owned``: (host, number) -> topic -> partitions."""
     return group(
         topics,
         *(
@@ -53,7 +53,7 @@ def test_one_topic_of_81_moves_at_most_three_of_240_partitions(seed):
         assert all(len(hosts) > 1 for hosts in hosts_by_topic(each).values())
 
 
-def test_what_roundrobin_put_on_one_host_is_broken_up_with_one_move_for_each_topic():
+def test_topics_on_one_host_are_spread_with_one_move_for_each():
     subject = fleet(random.Random(1), 4, 3, {f"t{number:02}": 3 for number in range(80)})
     clustered = owning(subject, strategy("roundrobin").assign(subject).members)
     assert all(len(hosts) == 1 for hosts in hosts_by_topic({m.member_id: m.owned for m in clustered.members}).values())
@@ -79,7 +79,7 @@ def test_an_exchange_does_not_put_another_topic_on_one_host():
     assert judge(subject, SHUFFLED.assign(subject), SHUFFLED).moved == 2
 
 
-def test_what_cannot_be_avoided_stays():
+def test_a_topic_that_fits_only_one_host_stays():
     both = member(f"b{ID}01", "u", owned={"u": (0,)}, generation=1)
     alone = member(f"a{ID}01", "t", owned={"t": (0, 1)}, generation=1)
     assert assigned(group({"t": 2, "u": 1}, alone, both)) == {alone.member_id: alone.owned, both.member_id: both.owned}
@@ -96,7 +96,7 @@ def test_partitions_of_a_host_that_left_go_to_several_hosts():
     assert judge(left, result, SHUFFLED).moved == 0
 
 
-def test_the_host_is_the_client_id_in_the_member_id():
+def test_the_host_is_the_client_id_of_the_member_id():
     assert host_of(member(f"application01{ID}00", "t")) == "application01"
     assert host_of(member("reader-1", "t")) == "reader-1"
     assert host_of(member(f"static{ID}00", "t", instance_id="i-1")) == "i-1"
@@ -110,7 +110,7 @@ def test_members_of_one_host_are_far_apart_in_the_order():
     assert interleaved(list("abcdefghijkl"), keys) == sorted(range(12), key=keys.__getitem__)
 
 
-def test_first_place_differs_between_groups():
+def test_the_first_member_differs_between_groups():
     first = set()
     for number in range(30):
         subject = group({f"topic-of-{number}": 1}, *(member(f"m{n}", f"topic-of-{number}") for n in range(5)))
@@ -118,18 +118,18 @@ def test_first_place_differs_between_groups():
     assert first == {f"m{n}" for n in range(5)}
 
 
-def test_order_is_the_same_on_every_machine_and_python():
+def test_the_order_is_the_same_on_every_machine_and_python():
     subject = group({"t": 4}, *(member(f"m{n}", "t") for n in range(4)))
     assert assigned(subject) == {"m0": {"t": (1,)}, "m1": {"t": (3,)}, "m2": {"t": (2,)}, "m3": {"t": (0,)}}
 
 
-def test_static_members_keep_their_place_over_a_restart():
+def test_static_members_keep_their_position_after_a_restart():
     before = group({"t": 9}, *(member(f"old-{n}", "t", instance_id=f"i{n}") for n in range(9)))
     after = group({"t": 9}, *(member(f"new-{n}", "t", instance_id=f"i{n}") for n in range(9)))
     assert list(assigned(before).values()) == list(assigned(after).values())
 
 
-def test_disputed_partitions_and_unequal_subscriptions_are_dealt_too():
+def test_partitions_with_several_claims_and_unequal_subscriptions_are_assigned():
     topics = {"t": TopicMetadata(3), "u": TopicMetadata(4)}
     members = (
         member("a", "t", owned={"t": (0, 1)}, generation=3),

@@ -40,7 +40,7 @@ def test_a_newcomer_takes_its_share_and_the_others_keep_theirs():
 
 
 @pytest.mark.parametrize("form", [STICKY, COOPERATIVE])
-def test_what_moves_goes_to_a_rack_with_a_replica_and_what_stays_stays(form):
+def test_moved_partitions_go_to_a_rack_with_a_replica_and_others_stay(form):
     racks = (("r1",), ("r2",), ("r3",), ("r1",), ("r2",), ("r3",))
     subject = group(
         {"t": TopicMetadata(6, racks)},
@@ -51,7 +51,7 @@ def test_what_moves_goes_to_a_rack_with_a_replica_and_what_stays_stays(form):
     assert form.assign(subject).target == {"a": {"t": (0, 1)}, "b": {"t": (3, 4)}, "c": {"t": (2, 5)}}
 
 
-def test_a_claim_from_before_the_last_rebalance_yields():
+def test_a_claim_older_than_the_last_rebalance_is_ignored():
     subject = group(
         {"t": 2},
         member("back", "t", user_data=said({"t": (0, 1)}, 4)),
@@ -71,7 +71,7 @@ def test_an_undated_claim_of_version_0_counts_until_a_dated_one_contradicts_it()
 
 
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
-def test_user_data_of_another_make_is_that_members_problem_only(name):
+def test_user_data_in_another_format_affects_only_that_member(name):
     subject = group({"t": 4}, member("a", "t", user_data=b"\x7f"), member("b", "t", owned={"t": (2, 3)}))
     result = strategy(name).assign(subject)
     assert list(result.user_data_errors) == ["a"]
@@ -86,8 +86,9 @@ def test_user_data_of_another_make_is_that_members_problem_only(name):
         ("librdkafka and franz-go, nothing owned", said({}, 7)),
     ],
 )
-def test_the_generation_of_every_cooperative_client_is_understood(client, user_data):
-    """A subscription of version 1 says what is owned, its user data since when: the older claim is void."""
+def test_the_generation_of_every_cooperative_client_is_read(client, user_data):
+    """A subscription of version 1 contains the owned partitions, its user data their generation: the older claim is
+    void."""
     subject = group(
         {"t": 2},
         member("a", "t", owned={"t": (0, 1)}, user_data=user_data),
@@ -116,19 +117,19 @@ def test_the_subscriptions_own_generation_wins():
 
 
 def test_owned_partitions_in_cooperative_user_data_are_ignored():
-    """librdkafka goes on listing what the subscription no longer does."""
+    """librdkafka continues to list partitions that the subscription no longer lists."""
     subject = group({"t": 2}, member("a", "t", generation=5, user_data=said({"t": (0, 1)}, 5)), member("b", "t"))
     assert COOPERATIVE.roster(subject).ownership[0].owned == {}
 
 
-def test_members_write_what_they_read():
+def test_members_read_the_user_data_that_they_write():
     owned = {"clicks": (0, 2), "payments": (4,)}
     assert decode_sticky(STICKY.user_data({}, owned, 6)) == MemberUserData(owned=owned, generation=6)
     assert COOPERATIVE.user_data({}, owned, 6) == b"\0\0\0\6"
     assert decode_cooperative_sticky(COOPERATIVE.user_data({}, {})) == MemberUserData()
 
 
-def test_a_negative_generation_is_an_unknown_one():
+def test_a_negative_generation_is_unknown():
     subject = group(
         {"t": 1},
         member("a", "t", owned={"t": (0,)}, user_data=encode_generation(MemberUserData(generation=-7))),
@@ -148,7 +149,7 @@ def test_other_bytes_are_refused(data):
             decode_cooperative_sticky(data)
 
 
-def test_what_does_not_fit_is_refused_by_name():
+def test_values_out_of_range_are_refused_by_name():
     with pytest.raises(InvalidInputError, match="generation"):
         encode_sticky(MemberUserData(generation=2**31))
     with pytest.raises(InvalidInputError, match="partitions"):

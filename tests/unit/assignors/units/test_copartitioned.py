@@ -39,13 +39,13 @@ def test_the_same_partition_number_of_all_topics_of_one_count_goes_to_one_member
     assert judge(subject, assignment, EAGER).copartition_breaks == 0
 
 
-def test_all_groups_together_are_even_too():
+def test_all_copartition_groups_together_are_balanced():
     subject = equals({"a": 1, "b": 2, "c": 3}, 3)
     assigned = EAGER.assign(subject).members
     assert [count_partitions(topics) for topics in assigned.values()] == [2, 2, 2]
 
 
-def test_topics_of_equal_count_with_different_subscribers_are_groups_of_their_own():
+def test_topics_of_equal_count_with_different_subscribers_are_separate_copartition_groups():
     subject = stateful({"t": 4, "u": 4}, member("a", "t u"), member("b", "t"))
     assigned = EAGER.assign(subject).members
     assert loads(assigned, "t") == {"a": 2, "b": 2}
@@ -61,7 +61,7 @@ def test_only_the_units_of_the_member_that_left_move():
     assert set(loads(after, "payments").values()) == {4}
 
 
-def test_a_new_topic_joins_the_units_where_they_are():
+def test_a_new_topic_joins_the_units_without_moving_them():
     assignment = EAGER.assign(equals({"orders": 6}, 3))
     grown = settled(equals({"orders": 6, "payments": 6}, 3), assignment)
     after = EAGER.assign(grown).members
@@ -71,7 +71,7 @@ def test_a_new_topic_joins_the_units_where_they_are():
     assert all(topics["orders"] == topics["payments"] for topics in after.values())
 
 
-def test_a_split_unit_goes_to_a_member_that_owned_most_of_it():
+def test_a_split_unit_goes_to_the_member_that_owned_most_of_it():
     owned = {"m0": {"a": (0,), "b": (0,), "c": (1,)}, "m1": {"a": (1,), "b": (1,), "c": (0,)}}
     subject = stateful({"a": 2, "b": 2, "c": 2}, *(member(name, "a b c", owned=has) for name, has in owned.items()))
     assert EAGER.assign(subject).members == {
@@ -85,7 +85,7 @@ class TestStandbys:
         assert EAGER.assign(equals({"t": 4}, 3)).standbys == {"m0": {}, "m1": {}, "m2": {}}
 
     @pytest.mark.parametrize("copies", [1, 2])
-    def test_copies_are_on_others_and_spread_evenly(self, copies):
+    def test_copies_are_on_other_members_and_balanced(self, copies):
         assignment = EAGER.assign(equals({"t": 12, "u": 12}, 4, standbys=copies))
         where, active = holders(assignment), owners(assignment.target)
         assert where.keys() == active.keys()
@@ -98,7 +98,7 @@ class TestStandbys:
         assert assignment.standbys == {"m0": {"t": (1,)}, "m1": {"t": (0,)}}
         assert EAGER.assign(equals({"t": 2}, 1, standbys=5)).standbys == {"m0": {}}
 
-    def test_copies_of_one_members_units_are_on_many_members(self):
+    def test_copies_of_a_members_units_are_on_many_members(self):
         assignment = EAGER.assign(equals({"t": 12}, 4, standbys=1))
         where = holders(assignment)
         for topics in assignment.target.values():
@@ -112,7 +112,7 @@ class TestStandbys:
         where, active = holders(before), owners(after)
         assert all({active["t", number]} == where["t", number] for number in before.target["m2"]["t"])
 
-    def test_a_newcomer_is_given_the_units_that_it_has_copies_of(self):
+    def test_a_newcomer_gets_units_of_which_it_has_copies(self):
         subject = equals({"t": 6}, 2)
         ready = settled(subject, EAGER.assign(subject))
         warm = member("new", "t", standbys={"t": (1, 4)})
@@ -130,7 +130,7 @@ class TestStandbys:
         (holder,) = holders(after)["t", moved]
         assert holder == before["t", moved] or moved in former[holder]
 
-    def test_only_changelogs_are_copied_where_they_are_named(self):
+    def test_only_configured_changelogs_are_copied(self):
         assignment = EAGER.assign(equals({"orders": 3, "table": 3, "other": 2}, 3, standbys=1, changelogs="table"))
         assert {topic for topics in assignment.standbys.values() for topic in topics} == {"table"}
 
@@ -147,13 +147,13 @@ class TestStandbys:
         (orphan,) = assignment.target["m0"]["orders"]
         assert {owners(after)["orders", orphan]} == holders(assignment)["store", orphan]
 
-    def test_what_others_consume_is_no_changelog_of_a_topic_of_another_group(self):
+    def test_a_topic_with_other_subscribers_is_no_changelog_of_another_copartition_group(self):
         subject = stateful({"t": 2, "u": 3}, member("a", "t u"), member("b", "t u"), standbys=1, changelogs="t=u")
         assert EAGER.assign(subject).standbys == {"a": {}, "b": {}}
 
 
 def lopsided(**config):
-    """m0 has all copies of the four units of a member that is gone; each member owns four others."""
+    """m0 has all copies of the four units of a member that has left; each member owns four others."""
     return stateful(
         {"t": 12},
         member("m0", "t", owned={"t": (0, 1, 2, 3)}, generation=1, standbys={"t": (8, 9, 10, 11)}),
@@ -164,10 +164,10 @@ def lopsided(**config):
 
 
 class TestStateBeforeBalance:
-    def test_a_unit_goes_to_its_standby_whatever_the_balance(self):
+    def test_a_unit_goes_to_its_standby_regardless_of_balance(self):
         assert EAGER.assign(lopsided()).target["m0"] == {"t": (0, 1, 2, 3, 8, 9, 10, 11)}
 
-    def test_of_several_standbys_the_least_loaded_one_takes_over(self):
+    def test_the_least_loaded_standby_takes_over(self):
         subject = lopsided()
         m0, m1 = subject.members
         both = replace(subject, members=(m0, replace(m1, standbys=m0.standbys)))
@@ -181,7 +181,7 @@ class TestStateBeforeBalance:
         assert loads(second.target, "t") == {"m0": 6, "m1": 6}
         assert set(second.target["m1"]["t"]) - {4, 5, 6, 7} <= set(first.standbys["m1"]["t"])
 
-    def test_nothing_moves_before_the_copy_is_there(self):
+    def test_no_unit_moves_before_its_copy_is_complete(self):
         first = EAGER.assign(lopsided())
         slow = settled(lopsided(), first)
         slow = replace(slow, members=tuple(replace(each, standbys={}) for each in slow.members))
@@ -215,50 +215,50 @@ class TestStateBeforeBalance:
         first = COOPERATIVE.assign(joined)
         assert (first.target["new"], first.members["new"]) == ({"t": (1, 4)}, {})
         assert {1, 4} <= set(first.standbys["new"]["t"])
-        assert awaited(first, "new") == {}, "the follow-up comes by itself"
+        assert awaited(first, "new") == {}, "the follow-up happens without a request"
         second = COOPERATIVE.assign(settled(joined, replace(first, target=first.members)))
         assert second.members["new"] == {"t": (1, 4)}
         assert {1, 4}.isdisjoint(second.standbys["new"]["t"])
 
     @pytest.mark.parametrize(("members", "copies", "missing"), [(1, 1, 6), (2, 1, 0), (2, 3, 12), (4, 3, 0)])
-    def test_copies_that_no_member_is_left_for_are_counted(self, members, copies, missing):
+    def test_copies_without_a_member_are_counted(self, members, copies, missing):
         subject = equals({"t": 6, "u": 6}, members, standbys=copies)
         assignment = EAGER.assign(subject)
         assert assignment.missing_standbys == judge(subject, assignment, EAGER).missing_standbys == missing
 
-    def test_without_standbys_none_is_missing(self):
+    def test_without_configured_standbys_none_is_missing(self):
         subject = equals({"t": 6}, 1)
         assert EAGER.assign(subject).missing_standbys == 0
         assert strategy("sticky").assign(subject).missing_standbys is None
 
-    def test_with_a_factor_of_one_balance_comes_first(self):
+    def test_with_a_factor_of_one_balance_has_priority(self):
         first = EAGER.assign(lopsided(state_factor=1))
         assert loads(first.target, "t") == {"m0": 6, "m1": 6}
         assert all(len(members) == 1 for members in holders(first).values())
 
-    def test_without_standbys_balance_comes_first(self):
+    def test_without_standbys_balance_has_priority(self):
         no_copies = replace(lopsided(), config={STANDBYS: "0"})
         assert loads(EAGER.assign(no_copies).target, "t") == {"m0": 6, "m1": 6}
 
-    def test_the_factor_limits_what_a_standby_takes_over(self):
+    def test_the_factor_limits_the_units_that_a_standby_takes_over(self):
         first = EAGER.assign(lopsided(state_factor="1.2"))
         assert loads(first.target, "t") == {"m0": 8, "m1": 4}  # 1.2 times 6, rounded up
         assert loads(EAGER.assign(lopsided(state_factor="1.1")).target, "t") == {"m0": 7, "m1": 5}
 
-    def test_topics_that_are_not_copied_wait_for_nothing(self):
+    def test_topics_without_copies_do_not_wait(self):
         subject = equals({"orders": 4, "table": 6}, 2, standbys=1, changelogs="table")
         ready = settled(subject, EAGER.assign(subject))
         after = EAGER.assign(replace(ready, members=(*ready.members, member("m2", "orders table"))))
         assert "orders" in after.target["m2"]
         assert "table" not in after.target["m2"]
 
-    def test_until_the_copies_are_there_skew_is_reported(self):
+    def test_skew_is_reported_until_the_copies_are_complete(self):
         quality = judge(lopsided(), EAGER.assign(lopsided()), EAGER)
         assert (quality.skew_ratio, quality.imbalance) == (8 / 6, 2)
 
 
 class TestUserData:
-    def test_what_members_send_counts_as_owned_and_copied(self):
+    def test_owned_and_copied_partitions_are_read_from_user_data(self):
         config = {STANDBYS: "1"}
         said = {
             "a": EAGER.user_data(config, {"t": (0, 1)}, 4, {"t": (2,)}),
@@ -266,12 +266,12 @@ class TestUserData:
         }
         subject = stateful({"t": 6}, *(member(name, "t", user_data=data) for name, data in said.items()))
         assert EAGER.assign(subject).target == {"a": {"t": (0, 1, 2)}, "b": {"t": (3, 4, 5)}}
-        # What the cooperative protocol does not believe of what is owned, it believes of copies.
+        # The cooperative protocol ignores owned partitions in user data, but reads copies.
         free = COOPERATIVE.assign(subject).target
         assert 2 in free["a"]["t"]
         assert 5 in free["b"]["t"]
 
-    def test_active_and_standby_partitions_travel_in_the_assignment(self):
+    def test_the_assignment_contains_active_and_standby_partitions(self):
         assignment = EAGER.assign(equals({"t": 4, "u": 4}, 2, standbys=1))
         for name, data in assignment.user_data.items():
             active, copies = decode_standby_assignment(data)
@@ -279,14 +279,14 @@ class TestUserData:
             assert copies == EAGER.copies_in(data) == AssignedCopies(assignment.standbys[name])
 
     @pytest.mark.parametrize("data", [b"\0", b"nonsense", b"\0\1\xff\xff", b"\xff" * 40])
-    def test_what_cannot_be_read_is_that_members_problem_only(self, data):
+    def test_unreadable_user_data_affects_only_that_member(self, data):
         subject = equals({"t": 4}, 2, standbys=1)
         odd = replace(subject, members=(replace(subject.members[0], user_data=data), subject.members[1]))
         assignment = EAGER.assign(odd)
         assert assignment.target == EAGER.assign(subject).target
         assert assignment.user_data_errors.keys() == {"m0"}
 
-    def test_copies_of_what_does_not_exist_count_for_nothing(self):
+    def test_copies_of_nonexistent_partitions_are_ignored(self):
         subject = equals({"t": 4}, 2, standbys=1)
         claims = {"gone": (0,), "t": (-1, 4, 2**31 - 1)}
         odd = replace(subject, members=(replace(subject.members[0], standbys=claims), subject.members[1]))
@@ -319,12 +319,12 @@ def test_a_wrong_setting_of_the_leader_is_refused(name, text, problem):
     assert problem in str(caught.value)
 
 
-def test_blanks_around_names_of_changelogs_do_no_harm():
+def test_spaces_around_names_of_changelogs_are_ignored():
     assignment = EAGER.assign(equals({"t": 2, "u": 2}, 2, standbys=1, changelogs=" t , t = s "))
     assert holders(assignment).keys() == {("t", 0), ("t", 1), ("s", 0), ("s", 1)}
 
 
-def test_skew_is_measured_against_a_share_of_every_group_rounded_up():
+def test_skew_is_relative_to_a_rounded_up_share_of_every_copartition_group():
     subject = equals({"a": 3, "b": 3, "c": 2}, 2)
     assignment = EAGER.assign(subject)
     quality = judge(subject, assignment, EAGER)
@@ -334,6 +334,6 @@ def test_skew_is_measured_against_a_share_of_every_group_rounded_up():
     assert judge(subject, piled, EAGER).skew_ratio == 8 / 5
 
 
-def test_targets_follow_each_members_own_groups():
+def test_targets_follow_each_members_copartition_groups():
     subject = stateful({"t": 4, "u": 3}, member("a", "t u"), member("b", "t"))
     assert EAGER.targets(subject) == {"a": 5, "b": 2}

@@ -37,7 +37,7 @@ SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
 
 
 def _stay():
-    """Instead of joining again."""
+    """Replaces the rejoin of aiokafka's coordinator."""
 
 
 class TP(NamedTuple):
@@ -46,7 +46,7 @@ class TP(NamedTuple):
 
 
 class Client:
-    """Answers every request with ``answer``."""
+    """Responds to every request with ``answer``."""
 
     def __init__(self, **answer):
         self.answer = SimpleNamespace(**{"error_code": 0, **answer})
@@ -93,7 +93,7 @@ def test_the_leader_gets_whole_subscriptions_and_aiokafka_the_fields_that_it_sup
     assert read == [(("m", "i"), ["t"]), (("short", None), ["t"]), (("broken", None), [])]
 
 
-def test_members_of_older_answers_have_no_instance_id():
+def test_members_of_older_responses_have_no_instance_id():
     client = Client(members=[("m", SUBSCRIPTION)])
     joining = Joining(client)
     assert ask(client, JOIN_GROUP).members == [("m", SUBSCRIPTION)]
@@ -101,13 +101,13 @@ def test_members_of_older_answers_have_no_instance_id():
 
 
 @pytest.mark.parametrize("data", [b"", None, b"\0\1\x7f"])
-def test_an_assignment_that_cannot_be_read_is_an_empty_one(data):
+def test_an_unreadable_assignment_is_empty(data):
     client = Client(member_assignment=data)
     Joining(client)
     assert decode_assignment(ask(client, SYNC_GROUP).member_assignment).partitions == {}
 
 
-def test_an_assignment_and_a_refusal_are_left_alone():
+def test_a_received_assignment_and_a_rejection_are_unchanged():
     data = encode_assignment(ConsumerAssignment(1, {"t": (1,)}))
     client = Client(member_assignment=data)
     Joining(client)
@@ -117,7 +117,7 @@ def test_an_assignment_and_a_refusal_are_left_alone():
     assert ask(client, SYNC_GROUP).member_assignment == b""
 
 
-def test_a_join_without_all_strategies_is_never_sent():
+def test_a_join_request_contains_all_strategies_or_is_not_sent():
     client = Client(members=[])
     joining = Joining(client)
     first, last = (
@@ -145,7 +145,7 @@ def test_a_strategy_assigns_by_the_members_subscriptions():
     assert one.decision.assignment.unknown_topics == ("unknown",)
 
 
-def test_the_assignment_is_in_the_next_subscription():
+def test_the_next_subscription_contains_the_assignment():
     one = Assignor(StrategyAssignor(WEIGHTED, participant(), _stay), Joining(Client()), lambda: 9, last=True)
     one.on_assignment(assignment(t=(0, 2)))
     said = decode_subscription(one.metadata(["t"]))
@@ -163,7 +163,7 @@ def test_two_consumers_share_no_state():
     assert decode_subscription(heavy.metadata(["t"])).owned_partitions == {"t": (0, 2)}
 
 
-def test_aiokafkas_own_assignor_gets_and_gives_what_it_would_without_us():
+def test_aiokafkas_own_assignor_has_unchanged_input_and_output():
     keeps = participant()
     one = PlainAssignor(RangePartitionAssignor, keeps, "group")
     metadata = {name: RangePartitionAssignor.metadata(["t"]) for name in "ab"}
@@ -177,7 +177,7 @@ def test_aiokafkas_own_assignor_gets_and_gives_what_it_would_without_us():
     assert (keeps.owned, keeps.generation) == ({"t": (0, 1)}, 3)
 
 
-def test_racks_are_those_of_the_replicas_if_a_member_has_one():
+def test_racks_of_replicas_are_requested_if_a_member_has_a_rack():
     known = cluster(racks=("r0", "r1"), t=3)
     assert topic_metadata(known, [MemberSubscription("a", ("t",))])["t"].racks is None
     racks = topic_metadata(known, [MemberSubscription("a", ("t",), rack="r1")])["t"].racks
@@ -226,7 +226,7 @@ def test_before_the_first_join_nothing_is_lost():
     assert seen.events == []
 
 
-def test_coroutines_of_the_users_go_on_to_aiokafka():
+def test_users_coroutines_are_passed_to_aiokafka():
     class Async(Users):
         async def on_partitions_assigned(self, assigned):
             return assigned
@@ -272,12 +272,12 @@ def test_a_mistake_in_the_configuration_is_named(configs, problem):
         make(**configs)
 
 
-def test_a_listener_goes_with_topics():
+def test_a_listener_needs_topics():
     with pytest.raises(InvalidInputError, match="requires topics"):
         make(listener=Users())
 
 
-def test_a_listener_that_is_none_of_aiokafkas_is_refused_before_anything_is_opened():
+def test_an_invalid_listener_is_refused_before_anything_is_opened():
     with pytest.raises(InvalidInputError, match="ConsumerRebalanceListener"):
         make("t", listener=object())
 

@@ -33,7 +33,8 @@ def cluster(**topics):
 
 
 class Client:
-    """Answers a join as to a leader that is alone; ``topics`` is the cluster's answer, or what it raises."""
+    """Responds to a JoinGroup as for the only member; ``topics`` is the cluster's response, or the exception that it
+    raises."""
 
     def __init__(self, name, subscription, topics):
         self.answer = SimpleNamespace(
@@ -55,7 +56,7 @@ class Client:
 
 
 def led(name, topics, config=None):
-    """The client, and what its only member is assigned of ``t`` (three partitions)."""
+    """Return the client, and the partitions of ``t`` (three) that its only member is assigned."""
     chosen = strategy(name)
     ahead = TopicsBeforeAssign([chosen])
     config = SETTINGS.get(name, {}) if config is None else config
@@ -68,7 +69,7 @@ def led(name, topics, config=None):
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_with_its_internal_topics_there_the_group_is_assigned(name):
+def test_with_existing_internal_topics_the_group_is_assigned(name):
     assert led(name, cluster(t=3, t_state=3))[1] == {"t": (0, 1, 2)}
 
 
@@ -80,7 +81,7 @@ def test_with_its_internal_topics_there_the_group_is_assigned(name):
         (cluster(t=3, t_state=2), "internal topic t-state needs 3 partitions, but has 2"),
     ],
 )
-def test_a_missing_or_wrong_internal_topic_is_named_before_anyone_is_assigned(name, topics, problem):
+def test_a_missing_or_wrong_internal_topic_is_named_before_the_assignment(name, topics, problem):
     with pytest.raises(InternalTopicError, match=problem):
         led(name, topics)
 
@@ -88,14 +89,14 @@ def test_a_missing_or_wrong_internal_topic_is_named_before_anyone_is_assigned(na
 @pytest.mark.parametrize(
     ("topics", "problem"), [(OSError("gone"), "OSError: gone"), (None, "the cluster did not answer within")]
 )
-def test_a_cluster_without_an_answer_is_an_error_only_if_topics_are_needed(monkeypatch, topics, problem):
+def test_a_missing_response_of_the_cluster_is_an_error_only_if_topics_are_needed(monkeypatch, topics, problem):
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
     with pytest.raises(ClusterError, match=f"internal topics cannot be checked: {problem}"):
         led("task-sticky", topics)
     assert led("task-sticky", topics, config={})[1] == {"t": (0, 1, 2)}
 
 
-def test_an_old_answer_is_not_used_again():
+def test_an_old_response_is_not_used_again():
     ahead = TopicsBeforeAssign([strategy("task-sticky")])
     client = Client("task-sticky", b"", cluster(t=3))
     asyncio.run(ahead.fetch(client, "task-sticky"))
@@ -110,6 +111,6 @@ def test_strategies_without_internal_topics_send_no_request():
     assert led("weighted-sticky", OSError("gone"))[0].looks == 0
 
 
-def test_nothing_is_created():
+def test_internal_topics_are_not_created():
     with pytest.raises(ClusterError, match="t-state: create them"):
         TopicsBeforeAssign([]).create_topics({"t-state": 3})

@@ -22,7 +22,7 @@ OFFSETS = {TopicPartition("t", 0): OffsetAndMetadata(1, "", -1)}
 
 
 class FakeMember:
-    """Keeps what it gets; ``raises`` are what its next polls do."""
+    """Records its calls; ``raises``: the exceptions of its next polls."""
 
     joined = True
 
@@ -73,7 +73,7 @@ class FakeMember:
 
 
 class World:
-    """A membership, and an application that comes only when the test says so."""
+    """A membership, and an application that polls only when the test calls it."""
 
     def __init__(self):
         self.clock = FakeClock()
@@ -121,14 +121,14 @@ def world():
     world.until(lambda: (world.poll(), world.membership.closed(0.01))[1])
 
 
-def test_nothing_is_connected_before_something_is_subscribed(world):
+def test_no_connection_is_opened_before_a_subscription(world):
     assert world.membership.identity == (-1, "")
     world.join()
     assert world.membership.identity == (7, "m-1")
     assert world.member.calls == [("follow", ("t",))]
 
 
-def test_the_copies_are_those_the_member_is_asked_for(world):
+def test_the_member_reports_the_configured_copies(world):
     assert world.membership.standbys == frozenset()
     world.join()
     assert world.membership.standbys == {("t", 3)}
@@ -149,7 +149,7 @@ def test_a_consumer_that_exceeds_its_poll_interval_leaves_and_joins_at_the_next_
     world.until(lambda: world.member.calls == [("follow", ("t",)), "leave", ("follow", ("t",))])
 
 
-def test_a_rebalance_that_the_application_does_not_come_for_ends_in_loss(world):
+def test_a_rebalance_without_a_poll_of_the_application_ends_with_lost_partitions(world):
     world.join()
     world.ledger.own([("t", 3)])
     failed = kafka.errors.KafkaError("User rebalance callback throws an error")
@@ -161,7 +161,7 @@ def test_a_rebalance_that_the_application_does_not_come_for_ends_in_loss(world):
     assert [each.code() for each in world.reports] == [KafkaError._MAX_POLL_EXCEEDED]
 
 
-def test_unsubscribing_revokes_first_and_leaves_then(world):
+def test_unsubscribing_revokes_and_then_leaves(world):
     world.join()
     world.ledger.own([("t", 3)])
     world.membership.subscribe(None)
@@ -187,7 +187,7 @@ def test_a_consumer_that_unsubscribes_without_polling_leaves_at_the_poll_interva
     assert world.member.calls == [("follow", ("t",)), "leave"]
 
 
-def test_a_leave_that_fails_ends_nothing(world):
+def test_a_failed_leave_ends_nothing(world):
     world.join()
 
     def leave():
@@ -201,7 +201,7 @@ def test_a_leave_that_fails_ends_nothing(world):
     world.until(lambda: world.member.calls[-1] == ("follow", ("u",)))
 
 
-def test_what_is_closed_while_it_is_in_no_generation_is_lost(world):
+def test_a_close_outside_of_a_generation_loses_partitions(world):
     world.join()
     world.ledger.own([("t", 3)])
     world.member.joined = False
@@ -212,7 +212,7 @@ def test_what_is_closed_while_it_is_in_no_generation_is_lost(world):
     assert world.member.calls[-1] == "close"
 
 
-def test_trouble_is_reported_once_and_only_if_it_does_not_pass_by_itself(world):
+def test_an_error_is_reported_once_and_only_if_it_persists(world):
     denied = [kafka.errors.GroupAuthorizationFailedError("g") for _ in range(2)]
     world.connects = [kafka.errors.KafkaConnectionError(), *denied]
     world.join()
@@ -233,7 +233,7 @@ def test_a_fenced_member_loses_everything_and_stays_away(world):
     world.until(lambda: world.member.calls[-1] == "leave")
 
 
-def test_a_commit_waits_for_a_join_to_end_and_not_for_ever(world):
+def test_a_commit_waits_for_the_end_of_a_join_up_to_a_timeout(world):
     world.join()
     world.member.refusals = [kafka.errors.RebalanceInProgressError()] * 3
     world.membership.commit(OFFSETS)
@@ -249,11 +249,11 @@ def test_a_commit_waits_for_a_join_to_end_and_not_for_ever(world):
     assert raised.value.args[0].code() == KafkaError.REBALANCE_IN_PROGRESS
 
 
-def test_patterns_are_held_against_the_topics_again_and_again(world):
+def test_patterns_are_matched_with_the_topics_periodically(world):
     world.join("^a")
     assert world.member.calls == [("follow", ("a1", "a2"))]
     world.member.topics.append("a3")
-    with world.watch:  # the application polls all the while
+    with world.watch:  # the application keeps polling
         world.clock.advance(60_000)
         world.until(lambda: len(world.member.calls) == 2)
     assert world.member.calls[1] == ("follow", ("a1", "a2", "a3"))

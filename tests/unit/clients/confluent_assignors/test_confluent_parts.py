@@ -34,7 +34,7 @@ def offset(number, epoch=-1):
 # handing over
 
 
-def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
+def test_a_task_runs_on_the_executing_thread_and_is_then_done():
     handover, ran, reported = ThreadHandover(), [], []
     task = Task(lambda: ran.append(threading.current_thread()), lambda: reported.append(task.done))
     handover.offer(task)
@@ -46,7 +46,7 @@ def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
     assert handover.await_done(task, 0)
 
 
-def test_what_a_task_raises_comes_out_where_it_ran_and_the_other_side_goes_on():
+def test_an_exception_of_a_task_is_raised_on_its_thread_and_the_other_side_continues():
     handover, reported = ThreadHandover(), []
     task = Task(lambda: {}["nothing"], lambda: reported.append("done"))
     handover.offer(task)
@@ -91,7 +91,7 @@ def test_the_poll_interval_does_not_run_during_a_poll():
 # offsets
 
 
-def test_only_owned_partitions_are_stored_and_only_what_differs_is_due():
+def test_only_owned_partitions_are_stored_and_only_changed_offsets_are_due():
     ledger = OffsetStore()
     ledger.own([("t", 0), ("t", 1)])
     ledger.store({Partition("t", 0): offset(5)})
@@ -106,7 +106,7 @@ def test_only_owned_partitions_are_stored_and_only_what_differs_is_due():
     assert ledger.owned == {("t", 1)}
 
 
-def test_only_records_of_owned_partitions_are_delivered_and_stored_if_so_wished():
+def test_only_records_of_owned_partitions_are_delivered_and_stored_if_configured():
     ledger = OffsetStore()
     ledger.own([("t", 0), ("t", 1)])
     assert ledger.delivers(Message(topic="t", partition=0, offset=6, leader_epoch=2), store=True)
@@ -120,7 +120,7 @@ def test_only_records_of_owned_partitions_are_delivered_and_stored_if_so_wished(
     assert ledger.due() == {Partition("t", 0): offset(7, 2)}
 
 
-def test_what_is_owned_again_begins_anew():
+def test_a_partition_owned_again_has_no_stored_offset():
     ledger = OffsetStore()
     ledger.own([("t", 0)])
     ledger.store({Partition("t", 0): offset(5)})
@@ -131,14 +131,14 @@ def test_what_is_owned_again_begins_anew():
     assert ledger.due() == {}
 
 
-def test_the_offset_of_a_message_is_the_next_one_with_its_epoch():
+def test_the_stored_offset_of_a_message_is_its_successor_with_the_epoch():
     message = Message(topic="t", partition=2, offset=0, leader_epoch=4)
     assert from_message(message) == {Partition("t", 2): offset(1, 4)}
     with pytest.raises(KafkaException):
         from_message(Message(error=KafkaError(KafkaError._ALL_BROKERS_DOWN)))
 
 
-def test_partitions_without_an_offset_are_left_out():
+def test_partitions_without_an_offset_are_omitted():
     assert by_partition([TopicPartition("t", 0, 7), TopicPartition("t", 1)]) == {Partition("t", 0): offset(7)}
 
 
@@ -146,7 +146,7 @@ def test_partitions_without_an_offset_are_left_out():
 
 
 class Coordinator:
-    """Takes commits when it is let."""
+    """Accepts commits when the test allows it."""
 
     def __init__(self):
         self.open = threading.Event()
@@ -167,7 +167,7 @@ def coordinator():
 
 @pytest.fixture
 def committing(coordinator):
-    """Makes a started committer; all are stopped at the end."""
+    """Creates started committers; all are stopped at the end."""
     made = []
 
     def make(ledger=None, interval=None):
@@ -183,7 +183,7 @@ def committing(coordinator):
         each.stop()
 
 
-def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together(coordinator, committing):
+def test_commits_arrive_in_order_and_asynchronous_ones_in_batches(coordinator, committing):
     committer, reported = committing()
     committer.commit_async({Partition("t", 0): offset(1)})
     committer.commit_async({Partition("t", 0): offset(2)})
@@ -202,7 +202,7 @@ def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together
     ]
 
 
-def test_a_refused_commit_raises_where_the_caller_waits_and_is_logged_elsewhere(coordinator, committing):
+def test_a_refused_commit_raises_if_synchronous_and_is_logged_otherwise(coordinator, committing):
     coordinator.open.set()
     coordinator.refusal = KafkaError.ILLEGAL_GENERATION
     committer, reported = committing()
@@ -227,7 +227,7 @@ def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordin
     assert ledger.due() == {}
 
 
-def test_stopping_finishes_what_was_asked_for(coordinator, committing):
+def test_stopping_finishes_requested_commits(coordinator, committing):
     committer, reported = committing()
     committer.commit_async({Partition("t", 0): offset(1)})
     coordinator.open.set()
@@ -257,7 +257,7 @@ def wait_for(condition):
 
 
 class Data:
-    """The data consumer as far as rebalances go."""
+    """The part of a data consumer that rebalances use."""
 
     def __init__(self):
         self.calls = []
@@ -279,7 +279,7 @@ class World:
 TWO = [("t", 1), ("t", 0)]
 
 
-def test_what_callbacks_leave_undone_is_done_after_them():
+def test_assignments_missing_in_callbacks_are_made_after_them():
     world = World(on_assign=lambda world, _: world.data.calls.append("user"))
     world.rebalancing.on_partitions_assigned(TWO)
     assert world.data.calls == ["user", ("assign", [0, 1])]
@@ -290,7 +290,7 @@ def test_what_callbacks_leave_undone_is_done_after_them():
     assert world.ledger.owned == frozenset()
 
 
-def test_a_cooperative_consumer_adds_and_gives_up_some():
+def test_a_cooperative_consumer_adds_and_removes_partitions():
     world = World(cooperative=True)
     world.rebalancing.on_partitions_assigned(TWO)
     world.rebalancing.on_partitions_revoked([("t", 1)])
@@ -298,7 +298,7 @@ def test_a_cooperative_consumer_adds_and_gives_up_some():
     assert world.ledger.owned == {("t", 0)}
 
 
-def test_what_a_callback_did_itself_is_not_done_again():
+def test_an_assignment_made_by_a_callback_is_not_repeated():
     world = World(
         on_assign=lambda world, _: world.rebalancing.assign([TopicPartition("t", 0, 9)]),
         on_revoke=lambda world, _: world.rebalancing.unassign(),
@@ -308,7 +308,7 @@ def test_what_a_callback_did_itself_is_not_done_again():
     assert world.data.calls == [("assign", [0]), ("unassign", [])]
 
 
-def test_nothing_is_committed_of_what_is_lost_and_on_revoke_stands_in_for_on_lost():
+def test_lost_partitions_are_not_committed_and_on_revoke_replaces_a_missing_on_lost():
     reported = []
     world = World(on_revoke=lambda _, partitions: reported.append([each.partition for each in partitions]))
     world.rebalancing.on_partitions_assigned(TWO)
@@ -318,7 +318,7 @@ def test_nothing_is_committed_of_what_is_lost_and_on_revoke_stands_in_for_on_los
 
 
 @pytest.mark.parametrize("event", ["assigned", "revoked", "lost"])
-def test_an_exception_of_a_callback_comes_out_when_all_is_done(event):
+def test_an_exception_of_a_callback_is_raised_after_the_rebalance(event):
     def fails(_consumer, _partitions):
         raise ValueError
 
@@ -333,7 +333,7 @@ def test_an_exception_of_a_callback_comes_out_when_all_is_done(event):
 
 
 @pytest.mark.parametrize("method", ["assign", "incremental_assign", "unassign", "incremental_unassign"])
-def test_assignments_of_ones_own_are_refused_outside_of_callbacks(method):
+def test_manual_assignments_are_refused_outside_of_callbacks(method):
     world = World()
     with pytest.raises(KafkaException) as raised:
         getattr(world.rebalancing, method)(*([] if method == "unassign" else [[]]))
@@ -370,7 +370,7 @@ def test_errors_have_confluents_codes(error, code):
 # topics
 
 
-def test_patterns_and_names_together():
+def test_a_subscription_may_contain_patterns_and_names():
     wanted = SubscribeCall(["plain", "^a.*b$", "^c"])
     assert wanted.has_patterns
     assert wanted.resolve(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
@@ -381,7 +381,7 @@ def test_a_subscription_by_names_needs_no_request():
 
 
 @pytest.mark.parametrize("topics", [[], "topic", [""], [1], ["^("]])
-def test_what_is_no_subscription_is_refused(topics):
+def test_an_invalid_subscription_is_refused(topics):
     with pytest.raises(InvalidInputError, match="topics"):
         SubscribeCall(topics)
 
@@ -398,7 +398,7 @@ class Writes:
 
 
 @pytest.mark.parametrize("instance", [None, "static"])
-def test_the_member_is_written_as_librdkafka_writes_it(instance):
+def test_group_metadata_has_librdkafkas_format(instance):
     reported = groupmetadata.group_metadata(Writes(b"CGMDv2:\xff\xff\xff\xffg\0\0\1"), "g", 258, "m", instance)
     ending = b"\1" if instance is None else b"\0static\0"
     assert reported == b"CGMDv2:" + (258).to_bytes(4, sys.byteorder) + b"g\0m\0" + ending
@@ -414,7 +414,7 @@ def test_metadata_in_another_format_is_refused():
 
 
 class Queue:
-    """librdkafka with these batches of records ready; a None in between is a rebalance that comes up."""
+    """librdkafka with these batches of records; None stands for a rebalance."""
 
     def __init__(self, handover, *batches):
         self._handover = handover
@@ -432,7 +432,7 @@ class Queue:
         return next(iter(self.consume(1, 0)), None)
 
 
-def test_records_that_were_read_go_to_the_application_before_a_rebalance_runs():
+def test_records_already_read_are_delivered_before_a_rebalance():
     with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="") as consumer:
         real = consumer._data
         consumer._offset_store.own([("t", 0)])
@@ -461,7 +461,7 @@ def test_a_method_of_a_closed_consumer_raises():
             call()
 
 
-def test_the_member_learns_what_it_is_to_ask_the_application(monkeypatch):
+def test_the_member_gets_the_applications_callbacks_for_copies_and_loads(monkeypatch):
     asked = {"loads": dict, "create_internal_topics": True, "held_standbys": dict}
     config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
     monkeypatch.setattr(consumer_module, "MemberConsumer", lambda *_arguments, **options: options)
@@ -470,7 +470,7 @@ def test_the_member_learns_what_it_is_to_ask_the_application(monkeypatch):
         assert asked.items() <= consumer._membership.connect().items()
 
 
-def test_closing_in_a_callback_is_refused_for_the_group_waits_for_it():
+def test_closing_in_a_callback_is_refused():
     with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="") as consumer:
         consumer._handover.offer(Task(consumer.close))
         with pytest.raises(RuntimeError, match="rebalance callback"):

@@ -42,7 +42,7 @@ def test_defaults_are_librdkafkas():
     assert (plain.auto_commit_seconds, plain.auto_store, plain.cooperative) == (5.0, True, False)
 
 
-def test_the_data_consumer_gets_everything_but_the_membership():
+def test_the_data_consumer_gets_all_settings_except_those_of_the_membership():
     config = BASE | {
         "group.instance.id": "i",
         "session.timeout.ms": 6_000,
@@ -67,7 +67,7 @@ def test_the_data_consumer_gets_everything_but_the_membership():
     }
 
 
-def test_the_member_gets_what_the_membership_needs():
+def test_the_member_gets_the_settings_of_the_membership():
     member = of(
         BASE
         | {
@@ -141,7 +141,7 @@ def test_the_protocol_is_cooperative_if_all_strategies_are(strategies, cooperati
         *(({name: "x"}, name) for name in settings.REFUSED),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name(extra, field):
+def test_unusable_settings_are_refused_by_name(extra, field):
     with pytest.raises(InvalidInputError) as raised:
         of(BASE | extra)
     assert raised.value.field == field
@@ -157,14 +157,14 @@ def test_a_refusal_never_shows_a_secret():
 
 
 @pytest.mark.parametrize("names", ["no-such-strategy", "weighted-sticky,nothing"])
-def test_a_strategy_that_there_is_not_is_refused(names):
+def test_an_unknown_strategy_is_refused_in_the_configuration(names):
     with pytest.raises(AssignmentError, match="there is no strategy"):
         of(BASE | {"partition.assignment.strategy": names})
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("key", ["sasl.mechanism", "sasl.mechanisms"])
-def test_sasl_with_a_password(mechanism, key):
+def test_sasl_with_a_password_is_translated(mechanism, key):
     config = BASE | {"security.protocol": "sasl_plaintext", key: mechanism, "sasl.username": "u", "sasl.password": "p"}
     member = of(config).member
     expected = {
@@ -177,7 +177,7 @@ def test_sasl_with_a_password(mechanism, key):
     assert of(config).data["sasl.password"] == "p"
 
 
-def test_gssapi_with_the_tickets_of_the_process():
+def test_gssapi_uses_the_tickets_of_the_process():
     member = of(BASE | {"security.protocol": "sasl_plaintext", "sasl.kerberos.service.name": "broker"}).member
     assert (member["sasl_mechanism"], member["sasl_kerberos_service_name"]) == ("GSSAPI", "broker")
 
@@ -188,24 +188,24 @@ def test_tls_verifies_the_broker_and_its_name_by_default():
     assert context.cert_store_stats()["x509_ca"] == ssl.create_default_context().cert_store_stats()["x509_ca"]
 
 
-def test_tls_without_the_name_still_verifies_the_broker():
+def test_tls_without_name_verification_still_verifies_the_certificate():
     config = BASE | {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "none"}
     context = of(config).member["ssl_context"]
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, False)
 
 
-def test_tls_without_verification():
+def test_tls_without_verification_accepts_any_certificate():
     config = BASE | {"security.protocol": "sasl_ssl", "enable.ssl.certificate.verification": "false"} | PLAIN
     context = of(config).member["ssl_context"]
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
 
 
-def test_a_directory_of_authorities_is_looked_up_and_not_read(tmp_path):
+def test_a_directory_of_authorities_is_used_without_reading_all_files(tmp_path):
     config = BASE | {"security.protocol": "ssl", "ssl.ca.location": str(tmp_path)}
     assert of(config).member["ssl_context"].cert_store_stats()["x509_ca"] == 0
 
 
-def test_tokens_of_oauth_cb_are_kept_until_shortly_before_their_end():
+def test_tokens_of_oauth_cb_are_cached_until_shortly_before_their_expiry():
     clock = FakeClock(1_000_000)
     asked = []
 
@@ -235,7 +235,7 @@ def test_oauth_cb_serves_both_connections():
     assert divided.data["oauth_cb"] is config["oauth_cb"]
 
 
-def test_the_page_lists_every_setting_that_is_translated_carried_out_or_refused():
+def test_the_page_lists_every_translated_implemented_or_refused_setting():
     page = (Path(__file__).parents[4] / "docs" / "confluent-kafka.md").read_text()
     listed = dict(re.findall(r"^\| `([a-z_.]+)` \| (.*) \|$", page, re.MULTILINE))
     tables = (settings.MEMBERSHIP, settings.OURS, settings.REFUSED, security.TLS, security.SASL, security.REFUSED)

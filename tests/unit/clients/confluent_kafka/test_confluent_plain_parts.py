@@ -53,8 +53,8 @@ def test_a_member_with_metadata_of_another_format_is_joined_without_a_generation
     assert (membership.generation, membership.member_id, membership.joined) == (-1, "member", True)
 
 
-def test_without_a_member_id_there_is_no_membership():
-    # librdkafka keeps the last generation when it has left.
+def test_a_consumer_without_a_member_id_has_no_membership():
+    # librdkafka keeps the last generation after leaving.
     assert membership_of(Asked(None, METADATA), "i") == Membership()
 
 
@@ -86,7 +86,7 @@ def test_a_reason_is_reported_once_for_each_rebalance():
         None,
     ],
 )
-def test_statistics_that_cannot_be_read_are_counted_and_logged_once(text, caplog):
+def test_unreadable_statistics_are_counted_and_logged_once(text, caplog):
     reader = Statistics(pytest.fail)
     with caplog.at_level("INFO", "rebalance_agent"):
         reader.read(text)
@@ -110,7 +110,7 @@ def test_a_reason_sends_the_event_again_with_a_revision():
     assert (again.process, again.sequence, again.partitions) == (first.process, first.sequence, first.partitions)
 
 
-def test_a_reason_of_losses_only_is_none_of_a_revocation():
+def test_a_reason_of_lost_partitions_is_not_used_for_a_revocation():
     seen = RecordedInstrumentation()
     seen.hooks.listener().on_partitions_revoked([TP])
     seen.hooks.explained("old", (Callback.LOST,))
@@ -125,7 +125,7 @@ def test_a_reason_of_losses_only_is_none_of_a_revocation():
 CONFIG = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
 
 
-def test_statistics_are_left_as_the_application_wants_them():
+def test_the_applications_statistics_settings_are_unchanged():
     theirs = []
     for settings, called in (
         ({"stats_cb": theirs.append}, False),
@@ -147,7 +147,7 @@ def test_the_applications_configuration_is_not_changed():
     assert settings == before
 
 
-def test_mistakes_are_confluent_kafkas_to_refuse():
+def test_confluent_kafka_itself_refuses_wrong_settings():
     with pytest.raises(confluent_kafka.KafkaException, match="nosuch"):
         Consumer({**CONFIG, "nosuch": 1}, events_url="")
     with pytest.raises(ValueError, match=r"group\.id"):
@@ -158,7 +158,7 @@ def test_mistakes_are_confluent_kafkas_to_refuse():
         consumer.subscribe(["t"], on_revoke=1)
 
 
-def test_a_closed_consumer_answers_as_ever_and_shows_nothing(caplog):
+def test_a_closed_consumer_responds_as_without_instrumentation(caplog):
     consumer = Consumer(CONFIG, events_url="")
     consumer.close()
     consumer.close()

@@ -22,7 +22,7 @@ from rebalance_agent.model.subscription import MemberSubscription, TopicMetadata
 
 
 class Admin:
-    """Takes the place of kafka-python's; ``made`` are the settings of each."""
+    """Replaces kafka-python's admin client; ``made``: the settings of each instance."""
 
     DEFAULT_CONFIG = module.KafkaAdminClient.DEFAULT_CONFIG
     made: list
@@ -44,7 +44,7 @@ def admin(monkeypatch):
     return Admin
 
 
-def test_a_question_is_asked_with_the_consumers_own_connection_settings_and_an_end(admin):
+def test_a_request_uses_the_consumers_connection_settings_and_a_timeout(admin):
     aside = AdminThread(
         {"bootstrap_servers": "b:1", "sasl_plain_username": "u", "group_id": "g", "metric_reporters": [int]}
     )
@@ -80,7 +80,7 @@ def test_a_request_ends_at_its_timeout_and_a_second_one_meanwhile_is_refused(adm
 
 
 class Asked:
-    """An `AdminThread` that puts its questions to ``admin`` at once."""
+    """An `AdminThread` that sends its requests to ``admin`` at once."""
 
     def __init__(self, **admin):
         self.admin = SimpleNamespace(**admin)
@@ -107,7 +107,7 @@ def listed(specs):
 
 
 @pytest.mark.parametrize(("from_start", "unread"), [(True, 6.0), (False, 0.0)])
-def test_lag_is_what_was_not_read_and_never_less_than_nothing(from_start, unread):
+def test_lag_is_the_number_of_unread_records_and_never_negative(from_start, unread):
     # Partition 2 has no committed offset and begins at 4; partition 3 was truncated below its committed offset.
     aside = Asked(
         list_group_offsets=lambda specs: {name: offsets(p0=10, p1=7, p3=5) for name in specs},
@@ -116,13 +116,13 @@ def test_lag_is_what_was_not_read_and_never_less_than_nothing(from_start, unread
     assert Lags(aside, "g", from_start=from_start)({"t": 4}) == {"t": [0.0, 3.0, unread, 0.0]}
 
 
-def test_a_cluster_without_an_answer_is_logged_once(caplog):
+def test_a_missing_response_of_the_cluster_is_logged_once(caplog):
     lags = Lags(Ill(), "the-group", from_start=True)
     assert [lags({"t": 4}), lags({"t": 4})] == [{}, {}]
     assert caplog.text.count("the-group: no lags") == 1
 
 
-def test_topics_that_are_there_have_counts_and_others_are_left_out():
+def test_existing_topics_have_counts_and_others_are_omitted():
     aside = Asked(
         describe_topics=lambda names: [
             {"name": "t", "error_code": 0, "partitions": [1, 2]},
@@ -145,7 +145,7 @@ def creating(error_code, found):
 
 
 @pytest.mark.parametrize("error_code", [0, 36])
-def test_a_topic_that_another_leader_created_first_is_as_good(error_code):
+def test_a_topic_created_by_another_leader_is_accepted(error_code):
     topics, waited = creating(error_code, 4)
     topics.create_topics({"t": 4})
     assert waited == ["t"]
@@ -155,7 +155,7 @@ def test_a_topic_that_another_leader_created_first_is_as_good(error_code):
     ("error_code", "found", "problem"),
     [(36, 2, " needs 4 partitions, but has 2"), (29, 4, ": TopicAuthorization.*why")],
 )
-def test_a_topic_that_is_not_as_wanted_is_named(error_code, found, problem):
+def test_a_topic_with_a_wrong_partition_count_is_named(error_code, found, problem):
     topics, _ = creating(error_code, found)
     with pytest.raises(ClusterError, match=f"internal topic t{problem}"):
         topics.create_topics({"t": 4})
@@ -181,7 +181,7 @@ def test_a_refusal_names_the_strategies_that_each_member_offers(aside, text):
 
 
 class Source:
-    """Topics beside those that the group subscribes to."""
+    """Topics in addition to the subscribed ones."""
 
     def __init__(self, **found):
         self.found = found
@@ -212,7 +212,7 @@ def decide(source, create=False, known=None, config=None):
     return one.decide(TASKS, {"t": TopicMetadata(4)} if known is None else known, MEMBERS)
 
 
-def test_internal_topics_that_are_there_are_asked_for_and_checked():
+def test_existing_internal_topics_are_requested_and_checked():
     source = Source(c=4)
     assert decide(source).assignment.members["m"]["t"] == (0, 1, 2, 3)
     assert source.asked == [{"c"}]
@@ -220,7 +220,7 @@ def test_internal_topics_that_are_there_are_asked_for_and_checked():
         decide(Source(c=3))
 
 
-def test_missing_internal_topics_are_an_error_or_created():
+def test_missing_internal_topics_are_created_or_an_error():
     with pytest.raises(InternalTopicError, match="internal topic c needs 4 partitions, but does not exist"):
         decide(Source())
     source = Source()
@@ -228,7 +228,7 @@ def test_missing_internal_topics_are_an_error_or_created():
     assert source.created == {"c": 4}
 
 
-def test_a_subscribed_topic_that_the_client_does_not_know_yet_is_asked_for_with_them():
+def test_an_unknown_subscribed_topic_is_requested_with_internal_topics():
     source = Source(t=4, c=4)
     decide(source, known={})
     assert source.asked == [{"t", "c"}]

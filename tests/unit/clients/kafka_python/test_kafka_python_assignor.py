@@ -21,11 +21,11 @@ from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subsc
 from rebalance_agent.model.subscription import ConsumerSubscription
 
 SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
-"""Version 1 with the fields of version 0: topics ``t``, empty user data, and then it ends."""
+"""Version 1 with only the fields of version 0: topics ``t`` and empty user data."""
 
 
 def assignor(name="weighted-sticky", config=None, owned=None, generation=-1, rack=None):
-    """An assignor of a consumer that was given ``owned`` in ``generation`` and, if it is cooperative, still has it."""
+    """An assignor of a consumer that was assigned ``owned`` in ``generation`` and, if cooperative, still owns it."""
     participant = Participant([strategy(name)], config or {}, group="group", rack=rack)
     participant.received(owned or {}, generation)
     return StrategyAssignor(strategy(name), participant, lambda: owned or {})
@@ -38,7 +38,7 @@ def member(name, data, instance=None):
 
 
 def cluster(racks=(), **topics):
-    """Kafka-python's own metadata: replicas of every partition on brokers 0 and 1."""
+    """kafka-python's own metadata: replicas of every partition on brokers 0 and 1."""
     answer = MetadataResponse(
         version=9,
         throttle_time_ms=0,
@@ -107,7 +107,7 @@ def test_two_assignors_of_one_process_are_independent():
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_goes_under_its_name_and_cooperative_ones_serve_eager_consumers_too(name):
+def test_every_strategy_has_its_name_and_cooperative_ones_also_serve_eager_consumers(name):
     one = assignor(name)
     assert one.name == name
     both = [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
@@ -115,7 +115,7 @@ def test_every_strategy_goes_under_its_name_and_cooperative_ones_serve_eager_con
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_gives_out_every_partition_and_every_member_an_entry(name):
+def test_every_strategy_assigns_every_partition_and_every_member_an_entry(name):
     members = [member(each, assignor(name).metadata({"t"})) for each in ("a", "b")]
     answer = assignor(name).assign(cluster(t=7), members)
     assert sorted(answer) == ["a", "b"]
@@ -125,7 +125,7 @@ def test_every_strategy_gives_out_every_partition_and_every_member_an_entry(name
     assert all(each.encode() for each in answer.values())
 
 
-def test_weights_travel_in_the_subscriptions():
+def test_subscriptions_contain_weights():
     members = [
         member(weight, assignor(config={"assignment.consumer.weight": weight}).metadata({"t"}))
         for weight in ("900", "90", "10")
@@ -153,7 +153,7 @@ def test_mixed_subscriptions_are_no_error():
     assert sum(len(numbers) for topics in answer.values() for numbers in topics.values()) == 4
 
 
-def test_static_members_come_first_whatever_the_order_of_the_answer():
+def test_static_members_are_first_in_any_order_of_the_response():
     one = assignor("range")
     members = [
         member("a", one.metadata({"t"})),
@@ -163,7 +163,7 @@ def test_static_members_come_first_whatever_the_order_of_the_answer():
     assert given(one.assign(cluster(t=3), members)) == {"z": {"t": [0]}, "a": {"t": [1]}, "b": {"t": [2]}}
 
 
-def test_another_members_broken_user_data_is_its_own_problem_and_logged_with_its_id(caplog):
+def test_broken_user_data_affects_only_that_member_and_is_logged_with_its_id(caplog):
     one = assignor()
     broken = encode_subscription(ConsumerSubscription(3, ("t",), b"\xff"))
     answer = given(one.assign(cluster(t=2), [member("good", one.metadata({"t"})), member("bad", broken)]))
@@ -185,20 +185,20 @@ def test_a_setting_out_of_bounds_is_refused_when_the_consumer_is_made():
         assignor(config={"assignment.consumer.weight": "0"})
 
 
-def test_a_subscription_that_ends_early_owns_nothing_and_keeps_its_topics():
+def test_a_truncated_subscription_owns_nothing_and_keeps_its_topics():
     with pytest.raises(Exception, match="buffer"):
-        ConsumerProtocolSubscription.decode(SHORT_V1)  # what this is all about
+        ConsumerProtocolSubscription.decode(SHORT_V1)  # the subject of this test
     kafkas = ConsumerProtocolSubscription.decode(complete("m", SHORT_V1))
     assert (kafkas.topics, kafkas.owned_partitions, kafkas.generation_id) == (["t"], [], -1)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\x7f\xff\xff\xff", b"\xff" * 40])
-def test_a_subscription_that_cannot_be_read_subscribes_to_nothing_and_is_logged(data, caplog):
+def test_an_unreadable_subscription_is_empty_and_logged(data, caplog):
     assert ConsumerProtocolSubscription.decode(complete("the-member", data)).topics == []
     assert "the-member" in caplog.text
 
 
-def test_every_member_reaches_kafka_pythons_leader_complete():
+def test_kafka_pythons_leader_gets_complete_members():
     coordinator = Coordinator()
     read_tolerantly(coordinator)
     members = [SimpleNamespace(member_id="a", metadata=SHORT_V1), SimpleNamespace(member_id="b", metadata=b"")]
@@ -206,7 +206,7 @@ def test_every_member_reaches_kafka_pythons_leader_complete():
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\x7f\xff\xff\xff"])
-def test_an_assignment_that_cannot_be_read_is_nothing_and_is_logged(data, caplog):
+def test_an_unreadable_assignment_is_empty_and_logged(data, caplog):
     coordinator = Coordinator()
     read_tolerantly(coordinator)
     run(coordinator._on_join_complete_async(1, "m", "range", data))
@@ -214,21 +214,21 @@ def test_an_assignment_that_cannot_be_read_is_nothing_and_is_logged(data, caplog
     assert "assignment cannot be read" in caplog.text
 
 
-def test_topics_that_cannot_exist_are_left_out_and_logged(caplog):
+def test_topics_with_invalid_names_are_omitted_and_logged(caplog):
     data = encode_subscription(ConsumerSubscription(3, ("t", "", ".", "..", "a b", "x" * 250, "\u00e4", "t.u-v_w")))
     assert decode_subscription(complete("the-member", data)).topics == ("t", "t.u-v_w")
     assert "the-member" in caplog.text
 
 
 def run(coroutine):
-    """The result of a coroutine that waits for nothing."""
+    """Return the result of a coroutine that never suspends."""
     with pytest.raises(StopIteration) as end:
         coroutine.send(None)
     return end.value.value
 
 
 class Coordinator:
-    """As much of kafka-python's as joins have to do with. Every attempt to join is answered with a new generation."""
+    """The parts of kafka-python's coordinator that joins use. Every join is answered with a new generation."""
 
     def __init__(self):
         self.rejoin_needed = False
@@ -263,25 +263,25 @@ class Coordinator:
         self.assigned.append(ConsumerProtocolAssignment.decode(data).assigned_partitions)
 
 
-def test_a_consumer_that_sends_a_join_wants_to_join_until_it_has():
+def test_a_consumer_needs_to_rejoin_until_its_join_has_succeeded():
     coordinator = Coordinator()
     finish_joins(coordinator)
     assert coordinator.group_protocols() == [("range", b"")]
     assert coordinator.rejoin_needed
 
 
-def test_an_answer_that_came_between_two_polls_is_taken_by_the_next_and_only_once():
+def test_a_join_response_between_two_polls_is_used_once_by_the_next_poll():
     coordinator = Coordinator()
     finish_joins(coordinator)
     join = coordinator._do_join_and_sync_async
-    assert run(join()) == b"assignment 1"  # and the poll that wanted it had no more time
+    assert run(join()) == b"assignment 1"  # after the timeout of the poll that requested it
     assert run(join()) == b"assignment 1"
     run(coordinator._on_join_complete_async(1, "m", "range", b"\0\3\0\0\0\0\xff\xff\xff\xff"))
     assert run(join()) == b"assignment 2"
 
 
 @pytest.mark.parametrize("change", [{"_generation": None}, {"session_expired": True}])
-def test_an_answer_to_a_member_that_fell_out_of_the_group_is_not_taken(change):
+def test_a_join_response_for_a_removed_member_is_ignored(change):
     coordinator = Coordinator()
     finish_joins(coordinator)
     run(coordinator._do_join_and_sync_async())
@@ -290,7 +290,7 @@ def test_an_answer_to_a_member_that_fell_out_of_the_group_is_not_taken(change):
 
 
 @pytest.mark.parametrize(("polls", "within"), [(10, 1_000), (5_000, 5_000), (None, None)])
-def test_the_commit_before_a_join_has_time_whatever_the_poll_has(polls, within):
+def test_the_commit_before_a_join_has_its_own_timeout(polls, within):
     coordinator = Coordinator()
     finish_joins(coordinator)
     run(coordinator._on_join_prepare_async(1, "m", timeout_ms=polls))

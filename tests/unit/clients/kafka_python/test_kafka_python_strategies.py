@@ -19,11 +19,11 @@ def made(*wanted):
 
 
 @pytest.mark.parametrize("wanted", ["sticky", STICKY, ["sticky"], (STICKY,)])
-def test_a_strategy_may_stand_alone_by_name_or_as_it_is(wanted):
+def test_a_single_strategy_may_be_given_by_name_or_as_an_object(wanted):
     assert entries(wanted) == [STICKY]
 
 
-def test_the_order_is_the_order_of_preference_and_classes_become_instances():
+def test_strategies_are_in_order_of_preference_and_classes_become_instances():
     instance = RangePartitionAssignor()
     both = made("cooperative-sticky", instance)
     assert [each.name for each in both] == ["cooperative-sticky", "range"]

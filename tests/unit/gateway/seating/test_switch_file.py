@@ -16,24 +16,24 @@ ON, OFF = "orders=on,seats.keep.seconds=60", "off\n"
 
 
 @pytest.mark.parametrize("said", ["on", "ON\n", " on "])
-def test_a_file_that_says_on_switches_nothing_off(tmp_path, said):
+def test_a_file_with_on_switches_nothing_off(tmp_path, said):
     (tmp_path / "switch").write_text(said)
     assert read_switch(f"{tmp_path}/switch") == Switch("")
 
 
 @pytest.mark.parametrize("said", ["off", "Off\n", " off\t"])
-def test_a_file_that_says_off_switches_off(tmp_path, said):
+def test_a_file_with_off_switches_off(tmp_path, said):
     (tmp_path / "switch").write_text(said)
     assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says off")
 
 
 @pytest.mark.parametrize("said", [b"", b"of", b"true", b"\xff\xfe", b"no" * 1_000_000])
-def test_what_is_not_understood_switches_off(tmp_path, said):
+def test_unknown_content_switches_off(tmp_path, said):
     (tmp_path / "switch").write_bytes(said)
     assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says neither on nor off", understood=False)
 
 
-def test_a_file_that_is_missing_does_not_switch_off_and_one_that_cannot_be_read_does(tmp_path):
+def test_a_missing_file_does_not_switch_off_and_an_unreadable_one_does(tmp_path):
     assert read_switch(f"{tmp_path}/switch") == Switch("")
     assert read_switch(f"{tmp_path}/none/switch") == Switch("")
     os.mkfifo(tmp_path / "pipe")
@@ -45,7 +45,7 @@ def test_a_file_that_is_missing_does_not_switch_off_and_one_that_cannot_be_read_
 
 
 @run
-async def test_all_groups_stop_while_the_file_says_off(tmp_path):
+async def test_all_groups_stop_while_the_file_has_off(tmp_path):
     switch = tmp_path / "switch"
     gateway = SeatGateway(ON, switch_file=str(switch))
     old = await member(gateway)
@@ -63,7 +63,7 @@ async def test_all_groups_stop_while_the_file_says_off(tmp_path):
 
 
 @run
-async def test_a_newcomer_that_waits_joins_as_it_is_when_the_file_says_off(tmp_path):
+async def test_a_waiting_newcomer_joins_unchanged_when_the_file_has_off(tmp_path):
     switch = tmp_path / "switch"
     gateway = SeatGateway("orders=on", switch_file=str(switch))
     old = await member(gateway)
@@ -75,7 +75,7 @@ async def test_a_newcomer_that_waits_joins_as_it_is_when_the_file_says_off(tmp_p
 
 
 @run
-async def test_members_keep_their_seats_while_it_says_off_and_are_succeeded_afterwards(tmp_path):
+async def test_members_keep_their_seats_while_switched_off_and_have_successors_afterwards(tmp_path):
     switch = tmp_path / "switch"
     gateway = SeatGateway(ON, switch_file=str(switch))
     old = await member(gateway)
@@ -124,7 +124,7 @@ async def test_a_group_without_seats_for_another_reason_stays_without(tmp_path):
 
 
 @run
-async def test_a_gateway_that_starts_while_the_file_says_off_gives_no_seat_and_observes(tmp_path):
+async def test_a_gateway_started_while_switched_off_gives_no_seat_and_observes(tmp_path):
     switch = tmp_path / "switch"
     switch.write_text(OFF)
     gateway = SeatGateway(ON, switch_file=str(switch))
@@ -137,7 +137,7 @@ async def test_a_gateway_that_starts_while_the_file_says_off_gives_no_seat_and_o
 
 
 @run
-async def test_time_is_kept_for_the_next_look(tmp_path):
+async def test_the_file_is_read_at_an_interval(tmp_path):
     without, with_one = SeatGateway(), SeatGateway(switch_file=str(tmp_path / "switch"))
     assert (without.seats._pause(), with_one.seats._pause()) == (60.0, 5.0)
     await settle()

@@ -1,4 +1,4 @@
-"""Hostile clients and unlucky orders of frames, in groups with seats: nothing of another member may be acted on."""
+"""Hostile clients and unlucky orders of frames, in groups with seats: a client must not affect another member."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REFUSED = 30
 
 
 async def passed(client, message):
-    """What the gateway makes of a request; the coordinator does not get it."""
+    """Return the gateway's reaction to a request, which the coordinator does not get."""
     message.with_header(correlation_id=1, client_id=client.client_id)
     frame = bytes(message.encode(header=True))
     return await client.talk.request(read_head(frame), frame, client.ask), frame
@@ -61,7 +61,7 @@ def beat(member_id, generation=1):
 
 
 def without_rights(gateway):
-    """A client whose requests the coordinator refuses, also those that the gateway sends by its connection."""
+    """A client whose requests the coordinator refuses, including those that the gateway sends on its connection."""
     one = SeatClient(gateway, "hostile", host="10.0.0.9")
 
     async def refused(message):
@@ -77,7 +77,7 @@ def goodbye(member_id):
     return LeaveGroupRequest(version=3, group_id=GROUP, members=[one])
 
 
-# -- acts on another client's membership -----------------------------------------------------------------------
+# -- requests about another client's membership -----------------------------------------------------------------------
 
 
 @run
@@ -86,13 +86,13 @@ async def test_a_client_without_rights_cannot_make_another_member_leave():
     old = await member(gateway)
     hostile = without_rights(gateway)
     shown, frame = await passed(hostile, goodbye(old.member_id))
-    assert shown == frame, "only the coordinator knows whether this client may do it"
+    assert shown == frame, "only the coordinator knows whether this client has the right"
     await gateway.advance(5)
     assert await old.heartbeat() == 0
 
 
 @run
-async def test_a_member_that_leaves_by_a_new_connection_is_believed_once_the_coordinator_confirms_it():
+async def test_a_leave_on_a_new_connection_counts_once_the_coordinator_confirms_it():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old = await member(gateway)
     again = SeatClient(gateway, "old")
@@ -145,7 +145,7 @@ async def test_a_transactional_producer_that_is_closed_is_not_the_crash_of_its_c
 
 
 @run
-async def test_a_join_that_the_coordinator_refuses_does_not_change_what_is_known_of_the_member():
+async def test_a_refused_join_does_not_change_the_known_member():
     gateway = SeatGateway()
     old = await member(gateway)
     hostile = SeatClient(gateway, "hostile", host="10.0.0.9")
@@ -156,7 +156,9 @@ async def test_a_join_that_the_coordinator_refuses_does_not_change_what_is_known
     await old.leave()
     await gateway.advance(1)
     entering.cancel()
-    assert gateway.acts.done("handover") == 0, "it subscribes to another topic, and would get the assignment of the old"
+    assert gateway.acts.done("handover") == 0, (
+        "it subscribes to another topic, and would get the assignment of the old one"
+    )
 
 
 @pytest.mark.parametrize("vacant", [False, True])
@@ -191,7 +193,7 @@ async def test_a_leave_of_several_members_or_of_an_instance_is_left_to_the_coord
 
 
 @run
-async def test_a_leave_that_is_sent_again_does_not_end_the_successor():
+async def test_a_repeated_leave_does_not_end_the_successor():
     gateway = SeatGateway()
     old = await member(gateway)
     new, entering = await waiting(gateway)
@@ -202,7 +204,7 @@ async def test_a_leave_that_is_sent_again_does_not_end_the_successor():
 
 
 @run
-async def test_a_consumer_that_leaves_and_joins_again_and_again_takes_no_memory():
+async def test_a_consumer_that_leaves_and_joins_repeatedly_takes_no_memory():
     gateway = SeatGateway()
     old = await member(gateway)
     for _ in range(50):
@@ -215,7 +217,7 @@ async def test_a_consumer_that_leaves_and_joins_again_and_again_takes_no_memory(
 
 
 @run
-async def test_without_a_hold_seats_are_kept_all_the_same():
+async def test_seats_are_kept_even_without_a_hold():
     gateway = SeatGateway("orders=on,seats.hold.seconds=0,seats.keep.seconds=60")
     old = await member(gateway)
     await old.leave()
@@ -308,7 +310,7 @@ async def test_a_join_whose_bytes_are_mostly_unknown_fields_is_not_held():
     assert joining.done()
 
 
-@pytest.mark.no_cover  # others count the same lines
+@pytest.mark.no_cover  # other tests cover the same lines
 @run
 async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory():
     gateway = SeatGateway()
@@ -329,11 +331,11 @@ async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory():
     assert used < 50 * 4 * HELD_BYTES_MAX
 
 
-# -- nobody waits beyond the bound -----------------------------------------------------------------------------
+# -- no request waits beyond the bound -----------------------------------------------------------------------------
 
 
 @run
-async def test_two_leaves_of_one_member_by_two_connections_are_both_answered():
+async def test_two_leaves_of_one_member_on_two_connections_are_both_answered():
     gateway = SeatGateway()
     old = await member(gateway)
     asked = asyncio.get_running_loop().create_future()
@@ -343,7 +345,7 @@ async def test_two_leaves_of_one_member_by_two_connections_are_both_answered():
 
     again = SeatClient(gateway, "old")
     again.member_id, again.generation = old.member_id, old.generation
-    assert await again.heartbeat() == 0  # without it the coordinator would be asked first
+    assert await again.heartbeat() == 0  # otherwise the coordinator would be queried first
     old.ask = again.ask = slow
     first, second = asyncio.create_task(old.leave()), asyncio.create_task(again.leave())
     await gateway.advance(10)
@@ -351,7 +353,7 @@ async def test_two_leaves_of_one_member_by_two_connections_are_both_answered():
 
 
 @run
-async def test_a_leave_that_is_never_decided_is_sent_all_the_same(monkeypatch):
+async def test_a_leave_without_a_decision_is_sent_in_the_end(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
@@ -363,11 +365,11 @@ async def test_a_leave_that_is_never_decided_is_sent_all_the_same(monkeypatch):
     await gateway.advance(30)
     done, _ = await asyncio.wait((leaving,), timeout=5)
     leaving.cancel()
-    assert done, "a LeaveGroup waits for ever"
+    assert done, "the LeaveGroup would wait without end"
 
 
 @run
-async def test_a_newcomer_is_held_once_though_the_coordinator_moved_meanwhile():
+async def test_a_newcomer_is_held_once_although_the_coordinator_moved():
     gateway = SeatGateway("orders=on,seats.hold.seconds=10")
     await member(gateway)
     new, joining = SeatClient(gateway, "new"), None
@@ -378,13 +380,13 @@ async def test_a_newcomer_is_held_once_though_the_coordinator_moved_meanwhile():
     joining = asyncio.create_task(new.join())
     await gateway.advance(2)
     joining.cancel()
-    assert gateway.acts.held == 0, "it has waited as long as it may"
+    assert gateway.acts.held == 0, "it has waited for the maximum time"
 
 
 # -- unlucky orders --------------------------------------------------------------------------------------------
 
 
-def test_a_seat_whose_former_member_is_refused_before_its_successors_answer_stays_known():
+def test_a_seat_stays_known_if_its_former_member_is_refused_before_its_successors_response():
     group = seats()
     seated(group, process=7)
     group.described(STABLE, 10)
@@ -404,7 +406,7 @@ def test_a_seat_whose_former_member_is_refused_before_its_successors_answer_stay
 
 
 @run
-async def test_a_newcomer_that_is_gone_when_the_other_leaves_does_not_get_the_seat_for_a_session():
+async def test_a_newcomer_that_is_gone_when_the_member_leaves_does_not_block_the_seat_for_a_session():
     gateway = SeatGateway()
     old = await member(gateway)
     new, entering = await waiting(gateway)
@@ -425,11 +427,11 @@ async def test_a_newcomer_that_is_gone_when_the_other_leaves_does_not_get_the_se
     await ended(new)
     await gateway.advance(20)
     gateway.coordinator.model.tick(gateway.clock.monotonic())
-    assert gateway.coordinator.model.members == {}, "nobody consumes its partitions until the session ends"
+    assert gateway.coordinator.model.members == {}, "no member consumes its partitions until the session ends"
 
 
 @pytest.mark.parametrize("another", [False, True])
-def test_a_newcomer_that_is_gone_before_the_answer_leaves_the_seat_that_it_got(another):
+def test_a_newcomer_that_is_gone_before_the_response_leaves_its_seat(another):
     @run
     async def leaves():
         gateway = SeatGateway()
@@ -460,7 +462,7 @@ def test_a_newcomer_that_is_gone_before_the_answer_leaves_the_seat_that_it_got(a
 
 
 @run
-async def test_a_seat_is_not_kept_once_the_newcomer_for_which_it_was_kept_is_gone():
+async def test_a_seat_is_given_up_once_its_waiting_newcomer_is_gone():
     gateway = SeatGateway()
     old = await member(gateway)
     new, entering = await waiting(gateway)
@@ -496,11 +498,11 @@ async def test_a_seat_is_given_up_at_the_new_coordinator_after_it_moved():
     old.ask = moved
     await gateway.advance(62)
     members = gateway.coordinator.model.members
-    assert old.member_id not in members, "asked by a connection to a broker that is not the coordinator any more"
+    assert old.member_id not in members, "requested on a connection to a former coordinator"
 
 
 @run
-async def test_a_client_that_connects_again_within_the_window_is_alive_though_its_heartbeat_is_not_due():
+async def test_a_client_that_reconnects_within_the_window_is_alive_although_its_heartbeat_is_not_due():
     gateway = SeatGateway()
     old = await member(gateway)
     await ended(old)
@@ -525,7 +527,7 @@ async def test_a_waiting_newcomer_does_not_take_the_seat_of_a_client_that_only_r
 
 
 @run
-async def test_a_group_that_ended_and_began_anew_has_seats_again():
+async def test_a_recreated_group_has_seats_again():
     gateway = SeatGateway("orders=on,seats.hold.seconds=5")
     old = await member(gateway, host="10.0.0.7")
     await ended(old)
@@ -549,7 +551,7 @@ async def test_a_group_that_ended_and_began_anew_has_seats_again():
 
 
 @run
-async def test_an_error_of_one_group_does_not_keep_others_from_being_switched_off(monkeypatch):
+async def test_an_error_of_one_group_does_not_prevent_switching_off_others(monkeypatch):
     gateway = SeatGateway(".*=on,seats.keep.seconds=60")
     gateway.seats.of("another")
     old = await member(gateway)
@@ -569,7 +571,7 @@ async def test_an_error_of_one_group_does_not_keep_others_from_being_switched_of
 
 
 @run
-async def test_an_error_of_one_group_does_not_end_the_time_of_all(monkeypatch):
+async def test_an_error_of_one_group_does_not_end_the_timers_of_others(monkeypatch):
     gateway = SeatGateway(".*=on,seats.keep.seconds=60")
     old = await member(gateway)
     await old.leave()
@@ -597,7 +599,7 @@ async def test_a_seat_is_not_kept_in_a_group_that_the_coordinator_does_not_descr
 
 
 @run
-async def test_one_client_cannot_take_the_seats_of_all_groups_by_naming_many():
+async def test_one_client_that_names_many_groups_cannot_take_the_seats_of_all():
     gateway = SeatGateway(".*=on")
     hostile = SeatClient(gateway, "hostile", host="10.0.0.9")
     for number in range(100):
@@ -617,7 +619,7 @@ async def test_a_member_that_reconnected_and_lost_its_membership_then_is_not_hel
     again = SeatClient(gateway, "old")
     again.member_id, again.generation = one.member_id, one.generation
     assert await again.heartbeat() == 0
-    gateway.coordinator.errors[HeartbeatRequest] = UNKNOWN  # its session ended
+    gateway.coordinator.errors[HeartbeatRequest] = UNKNOWN  # the member's session ended
     assert await again.heartbeat() == UNKNOWN
     again.member_id = ""
     joining = asyncio.create_task(again.join())
@@ -634,7 +636,7 @@ def test_closed_connections_of_one_client_are_remembered_in_bounded_number():
         clients.opened(one, "x" * 30_000)
         clients.ended(one, 0.0, by_client=True)
     clients.crashed(0.0)
-    assert len(clients._closed) <= 1_000, "as many as connections may be open"
+    assert len(clients._closed) <= 1_000, "at most the number of open connections"
 
 
 class Closed:
@@ -647,7 +649,7 @@ class Closed:
 
 
 @run
-async def test_observing_counts_also_where_time_passes_between_the_two_joins_of_a_newcomer():
+async def test_observing_counts_newcomers_with_time_between_their_two_joins():
     gateway = SeatGateway("orders=observe")
     old = SeatClient(gateway, "old")
     old.joined = await old.send(old._join_request())
@@ -678,7 +680,7 @@ def test_observing_goes_on_after_many_members_vanished_without_leaving():
 
 
 @pytest.mark.parametrize("leaves", [True, False])
-def test_a_seat_that_a_newcomer_joins_with_stays_known_whatever_its_former_member_does_meanwhile(leaves):
+def test_a_seat_that_a_newcomer_joins_with_stays_known_whatever_its_former_member_does(leaves):
     group = seats()
     instance_id = seated(group, process=7)
     group.described(STABLE, 10)
@@ -693,7 +695,7 @@ def test_a_seat_that_a_newcomer_joins_with_stays_known_whatever_its_former_membe
     assert group.table.get(instance_id) is group.table.of_member("m2")
 
 
-def test_a_seat_that_its_successor_did_not_get_is_given_up_where_seats_are_off_meanwhile():
+def test_a_seat_that_its_successor_did_not_get_is_given_up_if_seats_were_switched_off():
     group = seats()
     seated(group)
     group.described(STABLE, 10)
@@ -703,7 +705,7 @@ def test_a_seat_that_its_successor_did_not_get_is_given_up_where_seats_are_off_m
     assert only(group.lock_answered(seat.instance_id, granted=True, now=11), ForwardSeated)
     group.stop(12)
     acts, _ = group.join_answered(2, 23, "", -1, leads=False, now=13)
-    assert only(acts, GiveUpSeat), "nobody takes it any more"
+    assert only(acts, GiveUpSeat), "no newcomer takes it any more"
 
 
 @run
@@ -719,14 +721,14 @@ async def test_all_held_joins_have_a_bound_in_bytes(monkeypatch):
     again = SeatClient(gateway, "again")
     tasks.append(asyncio.create_task(again.join(metadata=large(20_000))))
     await settle()
-    assert not again.sent, "the others are not held any more"
+    assert not again.sent, "the others are no longer held"
     assert old.member_id
     for each in tasks:
         each.cancel()
 
 
 @run
-async def test_a_seat_is_kept_though_the_newest_newcomer_has_no_right_to_ask():
+async def test_a_seat_is_kept_although_the_newest_newcomer_has_no_right_to_query_the_group():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old = await member(gateway)
     await old.leave()
@@ -751,7 +753,7 @@ async def test_a_newcomer_that_never_joins_with_its_member_id_is_forgotten():
     assert "orders" not in gateway.seats._groups
 
 
-def test_acts_that_clients_cause_at_will_are_all_counted_but_not_all_logged():
+def test_acts_that_clients_can_cause_at_will_are_counted_but_not_all_logged():
     clock, counts = FakeClock(), RecordedActs()
     report = ActReport(counts, clock, ActEvents(lambda _event, _left_out: None, clock, "p"))
     with structlog.testing.capture_logs() as lines:
@@ -765,7 +767,7 @@ def test_acts_that_clients_cause_at_will_are_all_counted_but_not_all_logged():
     assert lines[-1]["left_out_before"] == 50
 
 
-def test_where_too_many_groups_commit_without_naming_a_member_no_group_has_seats():
+def test_too_many_groups_with_unfenced_commits_switch_all_seats_off():
     groups = GroupNames()
     for number in range(GROUP_NAMES_MAX - 1):
         groups.add(f"group-{number}")

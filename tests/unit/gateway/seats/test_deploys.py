@@ -1,4 +1,4 @@
-"""Deploys, crashes and starts of whole groups in the model: how many rebalances they cost, with seats and without."""
+"""Deploys, crashes and starts of whole groups in the model: the number of rebalances with and without seats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rebalances(world, do):
 
 
 @pytest.mark.parametrize(("mode", "expected"), [(SeatMode.ON, 0), (SeatMode.OFF, 8)])
-def test_a_rolling_deploy_with_surge(mode, expected):
+def test_rebalances_of_a_rolling_deploy_with_surge_are_counted(mode, expected):
     world, clients = running(mode=mode)
     world.forecast = DEAR
 
@@ -44,7 +44,7 @@ def test_a_rolling_deploy_with_surge(mode, expected):
 
 
 @pytest.mark.parametrize(("forecast", "expected"), [(CHEAP, 0), (DEAR, 8)])
-def test_a_rolling_restart_without_surge_spares_rebalances_only_where_that_is_cheaper(forecast, expected):
+def test_a_rolling_restart_without_surge_spares_rebalances_only_if_that_is_cheaper(forecast, expected):
     world, clients = running()
     world.forecast = forecast
 
@@ -59,7 +59,7 @@ def test_a_rolling_restart_without_surge_spares_rebalances_only_where_that_is_ch
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(1.0, 0), (8.0, 2)])
-def test_a_process_that_crashes_and_returns(seconds, expected):
+def test_rebalances_of_a_process_that_crashes_and_returns_are_counted(seconds, expected):
     world, clients = running()
 
     def crash():
@@ -77,7 +77,7 @@ def test_a_process_that_crashes_and_does_not_return_is_replaced_after_the_crash_
     world.check_recovered()  # its session is longer
 
 
-def test_newcomers_of_both_gateways_join_in_one_rebalance():
+def test_newcomers_behind_both_gateways_join_in_one_rebalance():
     world, _ = running(admission_seconds=10.0, hold_seconds=4.0)
     world.advance(10.0 - world.now % 10.0 + 1.0)
 
@@ -89,7 +89,7 @@ def test_newcomers_of_both_gateways_join_in_one_rebalance():
     assert rebalances(world, start) == 1
 
 
-def test_a_successor_that_subscribes_otherwise_gets_what_it_asks_for():
+def test_a_successor_with_another_subscription_gets_its_own_assignment():
     world, clients = running(2)
     world.start(1, which=1)
     world.advance(3.0)
@@ -100,7 +100,7 @@ def test_a_successor_that_subscribes_otherwise_gets_what_it_asks_for():
     assert sorted(map(id, asked)) == sorted(id(one.profile) for one in world.coordinator.members.values())
 
 
-def test_off_forwards_every_frame_as_it_is():
+def test_off_forwards_every_frame_unchanged():
     world, clients = running(mode=SeatMode.OFF)
     world.crash(clients[0])
     world.stop(clients[1])
@@ -110,7 +110,7 @@ def test_off_forwards_every_frame_as_it_is():
     assert all(member.instance_id is None for member in world.coordinator.members.values())
 
 
-def test_on_changes_one_frame_in_the_life_of_a_member():
+def test_on_changes_one_frame_per_member():
     world, _ = running()
     world.advance(30.0)
     assert sum(gateway.changed_frames for gateway in world.gateways) == 4

@@ -1,4 +1,4 @@
-"""Which consumers may have which seat; each refusal has a name."""
+"""The consumers that may have a seat; each refusal has a name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_plain_consumer_may_have_a_seat():
         ({"unfenced_commits": True}, SeatRefusal.UNFENCED_COMMITS),
     ],
 )
-def test_each_refusal_of_a_consumer(changes, expected):
+def test_each_ineligible_consumer_is_refused_by_name(changes, expected):
     assert seat_refusal(newcomer(1, **changes), mixed_group=False) is expected
 
 
@@ -39,12 +39,12 @@ def refusal(last, one, *, watches_topics=False):
     return handover_refusal(last, one, watches_topics=watches_topics)
 
 
-def test_an_equal_consumer_may_take_a_followers_seat_whatever_its_version():
+def test_an_equal_consumer_of_any_version_may_take_a_followers_seat():
     assert refusal(LastMember(profile(), leads=False), newcomer(1, version=5)) is None
 
 
 @pytest.mark.parametrize("version", [5, 6, 7, 8])
-def test_a_leaders_seat_is_for_successors_that_are_told_that_they_lead(version):
+def test_a_leaders_seat_is_only_for_successors_whose_join_response_names_the_leader(version):
     last = LastMember(profile(), leads=True)
     assert refusal(last, newcomer(1, version=version)) is SeatRefusal.LEADER
     assert refusal(last, newcomer(1, version=version), watches_topics=True) is None

@@ -8,13 +8,13 @@ from rebalance_agent.gateway.seats.seat_acts import ForwardJoin
 from support.gateway.seats import newcomer, seated
 
 
-def test_off_knows_no_group():
+def test_off_tracks_no_group():
     seats = GatewaySeats(SeatSettings(), SeatMode.OFF, "a")
     assert seats.of("g") is None
     assert seats.next_due() is None
 
 
-def test_groups_are_bounded_and_idle_ones_make_room():
+def test_groups_are_bounded_and_idle_ones_are_dropped():
     seats = GatewaySeats(SeatSettings(groups_max=1), SeatMode.ON, "a")
     assert seats.of("g") is seats.of("g") is not None
     assert seats.of("h") is None
@@ -24,13 +24,13 @@ def test_groups_are_bounded_and_idle_ones_make_room():
     assert seats.of("g") is None
 
 
-def test_names_of_seats_are_never_used_twice():
+def test_names_of_seats_are_unique():
     seats = GatewaySeats(SeatSettings(), SeatMode.ON, "a")
     names = {seated(seats.of(group), number, member=f"{group}{number}") for group in "gh" for number in range(3)}
     assert len(names) == 6
 
 
-def test_the_switch_ends_what_is_held_in_every_group():
+def test_the_switch_ends_all_holds_in_every_group():
     seats = GatewaySeats(SeatSettings(), SeatMode.ON, "a")
     for group in "gh":
         seats.of(group).join(newcomer(1), 0.0, 0.0)

@@ -15,7 +15,7 @@ def weighted(weight, owned):
     return WEIGHTED.user_data({"assignment.consumer.weight": str(weight)}, owned, 3)
 
 
-def test_what_a_consumer_owned_makes_no_difference():
+def test_owned_partitions_make_no_difference():
     before = profile(names=("cooperative-sticky",), owned_partitions={"t": (1, 2)}, generation_id=7)
     after = profile(names=("cooperative-sticky",))
     assert difference(before, after) is None
@@ -58,7 +58,7 @@ def test_a_strategys_user_data_is_compared_without_what_the_member_owned():
     assert difference(before, profile(names=names, user_data=weighted(3, {}))) is ProfileDifference.USER_DATA
 
 
-def test_user_data_that_only_lists_ownership_makes_no_difference():
+def test_user_data_with_only_owned_partitions_makes_no_difference():
     sticky = strategy("sticky")
     before = profile(names=("sticky",), user_data=sticky.user_data({}, {"t": (0, 1)}, 4))
     assert difference(before, profile(names=("sticky",))) is None

@@ -1,4 +1,4 @@
-"""What happens with the frames of seated members, and with the seats that they leave."""
+"""Decisions about frames of members with seats, and about vacant seats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.gateway.seats import CHEAP, DEAR, STABLE, newcomer, only, profile, 
 
 
 def vacant(**settings):
-    """A group with the member m2, and the seat of m1, vacant since 0.0; and the instance id of that."""
+    """A group with the member m2 and the seat of m1, vacant since 0.0; and the seat's instance id."""
     group = seats(**settings)
     seated(group, 2, member="m2")
     instance_id = seated(group)
@@ -36,7 +36,7 @@ def vacant(**settings):
 # -- leaving ---------------------------------------------------------------------------------------------------
 
 
-def test_the_seat_of_a_consumer_that_leaves_is_kept_where_that_costs_less_than_two_rebalances():
+def test_the_seat_of_a_leaving_consumer_is_kept_if_that_costs_less_than_two_rebalances():
     group, instance_id = vacant()
     assert group.next_due() == 0.5
     assert group.due(0.5) == [KeepSeat(instance_id, "m1", 5, until=1.0)]
@@ -44,7 +44,7 @@ def test_the_seat_of_a_consumer_that_leaves_is_kept_where_that_costs_less_than_t
     assert group.next_due() == 1.0
 
 
-def test_it_is_not_kept_where_nobody_waits_and_keeping_costs_more_or_an_unknown_time():
+def test_a_seat_is_not_kept_without_a_waiting_newcomer_if_that_costs_more_or_an_unknown_time():
     group = seats()
     instance_id = seated(group)
     assert group.leave("m1", None, DEAR, 0.0, 0.0) == [HoldLeave("m1", 1.0), DescribeSeats()]
@@ -52,16 +52,16 @@ def test_it_is_not_kept_where_nobody_waits_and_keeping_costs_more_or_an_unknown_
     assert group.described(STABLE, 0.1) == leaves
 
 
-def test_a_group_that_cannot_be_described_does_not_keep_a_consumer_from_leaving():
+def test_a_consumer_can_leave_a_group_that_cannot_be_described():
     group = seats()
     instance_id = seated(group, process=7)
     group.leave("m1", None, DEAR, 0.0, 0.0)
-    group.connections_closed(7, 0.1)  # it does not wait for the answer
+    group.connections_closed(7, 0.1)  # it does not wait for the response
     assert group.next_due() == 1.0
     assert group.due(1.0) == [ForwardLeave("m1", GiveUpReason.NO_SUCCESSOR), ReleaseLock(instance_id)]
 
 
-def test_a_group_that_began_to_rebalance_meanwhile_is_left_for_real():
+def test_a_consumer_leaves_for_real_if_the_group_has_begun_to_rebalance():
     group = seats()
     seated(group)
     group.leave("m1", None, DEAR, 0.0, 0.0)
@@ -71,7 +71,7 @@ def test_a_group_that_began_to_rebalance_meanwhile_is_left_for_real():
 
 
 @pytest.mark.parametrize("reason", ["consumer poll timeout has expired.", "the consumer unsubscribed from all topics"])
-def test_a_consumer_that_leaves_and_goes_on_living_leaves_for_real(reason):
+def test_a_consumer_that_leaves_and_keeps_running_leaves_for_real(reason):
     group = seats()
     seated(group)
     assert group.leave("m1", reason, CHEAP, 0.0, 0.0)[0] == ForwardLeave("m1", GiveUpReason.NOT_ENDING)
@@ -91,7 +91,7 @@ def test_no_seat_is_kept_while_the_group_rebalances():
         (WaitingElsewhere(profile(topics=("u",)).fingerprint, 9), False),
     ],
 )
-def test_a_seat_is_kept_for_an_equal_newcomer_that_waits_at_another_gateway(waiting, kept):
+def test_a_seat_is_kept_for_an_equal_newcomer_waiting_behind_another_gateway(waiting, kept):
     group = seats()
     seated(group)
     assert only(group.leave("m1", None, DEAR, 0.0, 0.0), HoldLeave) != []
@@ -112,7 +112,7 @@ def test_one_waiting_newcomer_keeps_one_seat():
     assert ForwardLeave("m2", GiveUpReason.NO_SUCCESSOR) in acts
 
 
-def test_what_was_known_before_of_newcomers_elsewhere_keeps_no_seat():
+def test_outdated_knowledge_of_newcomers_elsewhere_keeps_no_seat():
     group = seats()
     seated(group)
     waiting = (WaitingElsewhere(profile().fingerprint, 9),)
@@ -120,7 +120,7 @@ def test_what_was_known_before_of_newcomers_elsewhere_keeps_no_seat():
     assert group.leave("m1", None, DEAR, 0.1, 0.0) == [HoldLeave("m1", 1.1), DescribeSeats()]
 
 
-def test_a_newcomer_is_not_counted_for_a_seat_that_another_gateway_offers_already():
+def test_a_newcomer_is_not_counted_for_a_seat_already_offered_by_another_gateway():
     group = seats()
     seated(group)
     equal = profile().fingerprint
@@ -155,7 +155,7 @@ def test_a_leaders_seat_is_not_kept_for_a_newcomer_that_could_not_lead():
     assert AnswerLeave("m1") not in group.described(described, 0.1)
 
 
-def test_a_held_newcomer_of_this_gateway_gets_the_seat_without_asking_for_the_lock():
+def test_a_held_newcomer_of_this_gateway_gets_the_seat_without_a_lock_request():
     group = seats()
     instance_id = seated(group)
     group.described(STABLE, 0.0)
@@ -166,7 +166,7 @@ def test_a_held_newcomer_of_this_gateway_gets_the_seat_without_asking_for_the_lo
     assert group.facts.phase is GroupPhase.STABLE
 
 
-def test_a_member_without_a_seat_leaves_as_it_is():
+def test_the_leave_of_a_member_without_a_seat_is_forwarded_unchanged():
     assert seats().leave("m9", None, CHEAP, 0.0, 0.0) == [ForwardLeave("m9", None)]
 
 
@@ -186,10 +186,10 @@ def test_at_the_first_sign_of_a_rebalance_a_vacant_seat_is_given_up_and_never_he
     assert group.kept(instance_id, "m1", 27, 0.5) == [give_up]
     for tenth in range(6, 460):
         assert only(group.due(tenth / 10), KeepSeat) == []
-    assert group.table.get(instance_id) is None  # its session is over
+    assert group.table.get(instance_id) is None  # its session has expired
 
 
-def test_a_rebalance_that_any_member_behind_the_gateway_sees_gives_vacant_seats_up():
+def test_vacant_seats_are_given_up_when_any_member_behind_the_gateway_sees_a_rebalance():
     group, instance_id = vacant()
     acts, error = group.heartbeat_answered("a member without a seat", 27, 0.1)
     assert acts == [GiveUpSeat(instance_id, "m1", GiveUpReason.REBALANCE)]
@@ -204,12 +204,12 @@ def test_a_vacant_seat_is_kept_while_the_coordinator_moves(error):
 
 
 @pytest.mark.parametrize("error", [22, 30])
-def test_any_other_refusal_ends_the_keeping(error):
+def test_any_other_refusal_ends_a_kept_seat(error):
     group, instance_id = vacant()
     assert group.kept(instance_id, "m1", error, 0.5) == [GiveUpSeat(instance_id, "m1", GiveUpReason.REFUSED)]
 
 
-def test_a_vacant_seat_that_nobody_takes_is_given_up_in_time():
+def test_a_vacant_seat_without_a_successor_is_given_up_in_time():
     group, instance_id = vacant(vacant_seconds=30.0)
     assert group.due(30.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
     assert group.given_up(instance_id, "m1", 0, 30.0) == []
@@ -227,7 +227,7 @@ def test_several_vacant_seats_are_given_up_at_the_same_multiple_of_the_clock():
     assert [group.table.of_member(member).vacant_until for member in times] == [25.0, 25.0, 25.0]
 
 
-def test_a_seat_is_kept_for_its_whole_time_where_no_multiple_of_the_clock_is_within():
+def test_a_seat_is_kept_for_its_whole_time_if_no_multiple_of_the_clock_lies_within():
     group = seats(vacant_seconds=30.0, admission_seconds=100.0)
     seated(group)
     group.described(STABLE, 0.0)
@@ -235,7 +235,7 @@ def test_a_seat_is_kept_for_its_whole_time_where_no_multiple_of_the_clock_is_wit
     assert group.table.of_member("m1").vacant_until == 30.0
 
 
-def test_a_newcomer_that_claimed_a_seat_which_is_given_up_releases_its_lock_and_joins_the_rebalance():
+def test_a_newcomer_releases_the_lock_of_a_given_up_seat_and_joins_the_rebalance():
     group, instance_id = vacant()
     group.described(SeatsRoster(phase=GroupPhase.COMPLETING, members=2, seated=2), 0.1)
     assert ClaimLock(instance_id) in group.join(newcomer(3), 0.1, 0.1)
@@ -246,7 +246,7 @@ def test_a_newcomer_that_claimed_a_seat_which_is_given_up_releases_its_lock_and_
     assert claim.instance_id != instance_id
 
 
-def test_a_leave_that_is_not_answered_is_sent_again_until_the_session_is_over():
+def test_an_unanswered_leave_is_repeated_until_the_session_expires():
     group, instance_id = vacant()
     group.kept(instance_id, "m1", 27, 0.5)
     assert group.given_up(instance_id, "m1", None, 0.6) == []
@@ -281,7 +281,7 @@ def test_a_process_that_is_gone_is_removed_after_the_crash_window_and_not_before
     assert group.given_up(instance_id, "m1", 0, 11.0) == [ReleaseLock(instance_id)]
 
 
-def test_a_lock_that_is_lost_is_not_released():
+def test_a_lost_lock_is_not_released():
     group = seats(crash_window_seconds=10.0)
     instance_id = seated(group, process=7)
     group.connections_closed(7, 0.0)
@@ -298,11 +298,11 @@ def test_a_process_that_only_reconnects_is_never_removed():
         group.connections_opened(7)
         assert group.due(10.0 * number + 10.0) == []
     group.connections_closed(7, 20_000.0)
-    group.seen("m1")  # by a connection that was not mapped to the process
+    group.seen("m1")  # on a connection that was not mapped to the process
     assert group.due(20_010.0) == []
 
 
-def test_a_late_answer_to_a_process_that_is_gone_is_no_sign_of_life():
+def test_a_late_response_to_a_process_that_is_gone_is_no_sign_of_life():
     group = seats(crash_window_seconds=10.0)
     instance_id = seated(group, process=7)
     group.connections_closed(7, 1.0)
@@ -328,7 +328,7 @@ def test_the_next_process_takes_the_seat_of_one_that_is_gone():
 # -- members ---------------------------------------------------------------------------------------------------
 
 
-def test_a_client_is_never_shown_that_its_instance_id_is_fenced():
+def test_a_client_never_sees_the_fencing_of_its_instance_id():
     for answered in ("heartbeat", "sync"):
         group = seats()
         instance_id = seated(group)
@@ -340,19 +340,19 @@ def test_a_client_is_never_shown_that_its_instance_id_is_fenced():
     assert (acts, error) == ([ReleaseLock(instance_id)], 25)
 
 
-def test_nor_by_a_gateway_that_lost_its_list_and_does_not_know_the_seat():
+def test_a_client_never_sees_the_fencing_also_after_the_gateway_lost_its_seats():
     assert seats().heartbeat_answered("m9", 82, 0.0) == ([], 25)
     assert seats().sync_answered("m9", 82, 0.0) == ([], 25)
     assert seats().rejoin_answered(newcomer(2, member_id="m9"), 82, -1, leads=False, now=0.0) == ([], 25)
 
 
-def test_other_errors_are_shown_as_they_are():
+def test_other_errors_are_passed_on_unchanged():
     for error in (0, 14, 22, 25, 30):
         assert seats().heartbeat_answered("m9", error, 0.0)[1] == error
 
 
 @pytest.mark.parametrize(("version", "shown"), [(8, 27), (9, 0)])
-def test_a_returned_leader_that_watches_no_topics_is_made_to_rejoin_once_when_they_change(version, shown):
+def test_a_returned_leader_that_watches_no_topics_must_rejoin_once_when_they_change(version, shown):
     group = seats(watches_topics=True)
     seated(group, leads=True, version=version)
     group.described(STABLE, 0.0)
@@ -407,17 +407,17 @@ def test_a_restarted_gateway_keeps_vacant_seats_for_the_rest_of_their_time():
 
 
 @pytest.mark.parametrize("elapsed", [-1.0, 1e9])
-def test_a_clock_that_went_backwards_or_far_ahead_keeps_no_seat(elapsed):
+def test_after_a_clock_step_no_seat_is_kept(elapsed):
     group, instance_id = vacant()
     again = seats()
     again.restore(group.saved(0.0), elapsed, 0.0)
     assert again.due(0.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
 
 
-def test_switched_off_nothing_is_held_or_kept_and_members_go_on():
+def test_after_switching_off_nothing_is_held_or_kept_and_members_continue():
     group, instance_id = vacant()
     group.described(STABLE, 0.0)
-    group.join(newcomer(3, of=profile(topics=("u",))), 0.0, 0.0)  # gives the vacant one up
+    group.join(newcomer(3, of=profile(topics=("u",))), 0.0, 0.0)  # gives up the vacant seat
     group.join(newcomer(4), 0.0, 0.0)
     acts = group.stop(0.0)
     assert ForwardJoin(4, PlainReason.OFF) in acts
@@ -432,18 +432,18 @@ def test_only_seats_with_a_known_member_are_saved():
     seated(group)
     group.described(STABLE, 0.0)
     group.join(newcomer(2), 0.0, 0.0)
-    group.leave("m1", None, DEAR, 0.0, 0.0)  # the newcomer's JoinGroup is sent, and not answered
+    group.leave("m1", None, DEAR, 0.0, 0.0)  # the newcomer's JoinGroup is sent, but not answered
     assert group.saved(0.0) == ()
 
 
-def test_a_restored_seat_is_not_kept_longer_than_the_setting_of_now():
+def test_a_restored_seat_is_not_kept_longer_than_the_current_setting():
     group, instance_id = vacant(vacant_seconds=30.0)
     again = seats(vacant_seconds=2.0)
     again.restore(group.saved(0.0), 0.0, 0.0)
     assert again.due(2.0) == [GiveUpSeat(instance_id, "m1", GiveUpReason.NO_SUCCESSOR)]
 
 
-def test_another_newcomer_takes_the_seat_of_a_process_only_after_it_had_time_to_connect_again():
+def test_another_newcomer_takes_the_seat_of_a_process_only_after_it_had_time_to_reconnect():
     group = seats(reconnect_seconds=1.0)
     instance_id = seated(group, process=7)
     group.described(STABLE, 10.0)
@@ -466,7 +466,7 @@ def test_the_successor_of_a_process_takes_its_seat_at_once_also_if_its_own_conne
 NO_GROUP = SeatsRoster(phase=GroupPhase.EMPTY, members=0, seated=0, exists=False)
 
 
-def test_a_group_that_is_described_as_none_though_a_member_was_heard_has_another_protocol():
+def test_an_unknown_group_with_an_active_member_has_another_protocol():
     group = seats()
     seated(group)
     group.described(NO_GROUP, 10.0)
@@ -475,7 +475,7 @@ def test_a_group_that_is_described_as_none_though_a_member_was_heard_has_another
     assert group.described(NO_GROUP, 10.1)[0] == ForwardLeave("m1", GiveUpReason.GROUP_TYPE)
 
 
-def test_a_group_without_members_that_were_heard_for_a_session_may_begin_anew():
+def test_a_group_without_active_members_for_a_session_may_start_again():
     group = seats()
     seated(group)
     group.heartbeat_answered("m1", 0, 10.0)
@@ -486,7 +486,7 @@ def test_a_group_without_members_that_were_heard_for_a_session_may_begin_anew():
     assert only(group.join(newcomer(2), 55.0, 55.0), ForwardJoin) == []
 
 
-def test_a_description_of_another_protocol_is_not_believed_for_ever():
+def test_a_description_of_another_protocol_expires():
     group = seats()
     seated(group)
     group.described(NO_GROUP, 10.0)

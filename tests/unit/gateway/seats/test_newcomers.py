@@ -1,4 +1,4 @@
-"""What happens with the JoinGroup of a newcomer, fact by fact of the classic protocol."""
+"""Decisions about the JoinGroup of a newcomer, by the facts of the classic protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_free(phase=GroupPhase.STABLE, free=FREE):
 
 
 def claimed(group, *, now=0.0, phase=GroupPhase.STABLE):
-    """A newcomer that was granted the lock of another gateway's free seat; what follows."""
+    """A newcomer that was granted the lock of another gateway's free seat; returns the next actions."""
     group.described(with_free(phase), now)
     assert ClaimLock("elsewhere") in group.join(newcomer(1), now, now)
     return group.lock_answered("elsewhere", granted=True, now=now)
@@ -60,7 +60,7 @@ def test_a_newcomer_is_held_while_all_have_joined_and_not_all_have_their_assignm
     assert group.described(with_free(), 12.0) == [ForwardSeated(1, "elsewhere", returns=True)]
 
 
-def test_a_newcomer_joins_a_rebalance_that_runs_anyway():
+def test_a_newcomer_joins_a_running_rebalance_at_once():
     assert claimed(seats(), phase=GroupPhase.PREPARING) == [ForwardSeated(1, "elsewhere", returns=True)]
     group = seats()
     group.join(newcomer(1), 0.0, 0.0)
@@ -79,7 +79,7 @@ def test_a_lock_that_was_not_confirmed_for_long_is_not_used():
     assert acts == [ReleaseLock("elsewhere"), ForwardJoin(1, PlainReason.NO_LOCK)]
 
 
-def test_a_lock_that_is_not_answered_is_not_waited_for():
+def test_a_newcomer_does_not_wait_for_an_unanswered_lock():
     group = seats()
     group.described(with_free(), 0.0)
     group.join(newcomer(1), 0.0, 0.0)
@@ -94,7 +94,7 @@ def test_a_group_that_cannot_be_described_is_joined_without_a_seat():
     assert only(group.due(1.0), ForwardJoin) == [ForwardJoin(1, PlainReason.NO_LOCK)]
 
 
-def test_a_seat_that_another_gateway_has_is_not_asked_for_again():
+def test_a_seat_owned_by_another_gateway_is_not_requested_again():
     group = seats()
     group.described(with_free(), 0.0)
     group.join(newcomer(1), 0.0, 0.0)
@@ -110,7 +110,7 @@ def test_two_newcomers_never_claim_one_seat():
 
 
 @pytest.mark.parametrize(("patience", "until"), [(300.0, 60.0), (20.0, 20.0), (0.0, 0.0)])
-def test_nobody_is_held_longer_than_the_setting_and_its_own_client_allow(patience, until):
+def test_no_newcomer_is_held_longer_than_the_setting_and_its_client_allow(patience, until):
     group = seats()
     group.described(STABLE, 0.0)
     acts = group.join(newcomer(1, patience_seconds=patience), 0.0, 0.0)
@@ -120,7 +120,7 @@ def test_nobody_is_held_longer_than_the_setting_and_its_own_client_allow(patienc
     assert acts == [ForwardJoin(1, PlainReason.HELD_LONG_ENOUGH)]
 
 
-def test_a_newcomer_that_found_no_seat_joins_with_a_new_one_before_its_time_is_over():
+def test_a_newcomer_without_a_free_seat_joins_with_a_new_one_in_time():
     group = seats()
     group.described(STABLE, 58.9)
     group.join(newcomer(1), 0.0, 0.0)
@@ -130,8 +130,8 @@ def test_a_newcomer_that_found_no_seat_joins_with_a_new_one_before_its_time_is_o
     ]
 
 
-def test_newcomers_of_all_gateways_join_at_the_same_multiple_of_the_clock():
-    for arrived in (3.0, 11.0, 19.0):  # each gateway's own clock begins somewhere
+def test_newcomers_behind_all_gateways_join_at_the_same_multiple_of_the_clock():
+    for arrived in (3.0, 11.0, 19.0):  # each gateway's clock has its own origin
         group = seats(hold_seconds=5.0, admission_seconds=25.0)
         group.described(STABLE, arrived)
         group.join(newcomer(1), arrived, 1_000.0 + arrived)
@@ -140,14 +140,14 @@ def test_newcomers_of_all_gateways_join_at_the_same_multiple_of_the_clock():
         assert only(group.due(25.0), ClaimLock) != []
 
 
-def test_a_group_without_seats_is_not_waited_for():
+def test_newcomers_of_a_group_without_seats_are_not_held():
     group = seats()
     group.described(SeatsRoster(phase=GroupPhase.STABLE, members=3, seated=0), 0.0)
     assert only(group.join(newcomer(1), 0.0, 0.0), ClaimLock) != []
 
 
 @pytest.mark.parametrize("error", [-1, 23, 25, 81, 82])
-def test_an_error_that_the_instance_id_caused_is_not_shown(error):
+def test_an_error_caused_by_the_instance_id_is_not_passed_on(error):
     group = seats()
     claimed(group)
     acts, verdict = group.join_answered(1, error, "", -1, leads=False, now=0.0)
@@ -157,7 +157,7 @@ def test_an_error_that_the_instance_id_caused_is_not_shown(error):
 
 
 @pytest.mark.parametrize("error", [14, 15, 16])
-def test_an_error_that_the_clients_own_frame_would_have_got_is_shown(error):
+def test_an_error_that_the_clients_own_frame_would_have_caused_is_passed_on(error):
     group = seats()
     claimed(group)
     acts, verdict = group.join_answered(1, error, "", -1, leads=False, now=0.0)
@@ -165,7 +165,7 @@ def test_an_error_that_the_clients_own_frame_would_have_got_is_shown(error):
     assert only(acts, ForwardJoin) == []
 
 
-def test_the_holder_of_a_seat_is_untouched_where_the_newcomer_is_refused():
+def test_the_holder_of_a_seat_is_unaffected_if_the_newcomer_is_refused():
     group = seats()
     instance_id = seated(group)
     group.described(STABLE, 0.0)
@@ -176,7 +176,7 @@ def test_the_holder_of_a_seat_is_untouched_where_the_newcomer_is_refused():
     assert group.table.of_member("m1").state is SeatState.VACANT
 
 
-def test_a_vacant_seat_of_a_consumer_that_subscribed_otherwise_is_given_up_and_not_handed_over():
+def test_a_vacant_seat_with_another_subscription_is_given_up_and_not_handed_over():
     group = seats()
     instance_id = seated(group)
     group.leave("m1", None, CHEAP, 0.0, 0.0)
@@ -203,18 +203,18 @@ def test_a_consumer_that_lost_its_membership_is_not_held_for_a_predecessor():
     assert only(group.join(newcomer(1, was_member=True), 0.0, 0.0), ClaimLock) != []
 
 
-def test_a_newcomer_that_may_have_no_seat_is_forwarded_as_it_is():
+def test_an_ineligible_newcomer_is_forwarded_unchanged():
     assert seats().join(newcomer(1, member_id="pending"), 0.0, 0.0) == [ForwardJoin(1, SeatRefusal.MEMBER_ID)]
 
 
-def test_a_held_newcomer_of_a_group_that_turns_out_to_be_mixed_is_forwarded():
+def test_a_held_newcomer_is_forwarded_if_the_group_is_mixed():
     group = seats()
     group.join(newcomer(1), 0.0, 0.0)
     mixed = SeatsRoster(phase=GroupPhase.STABLE, members=3, seated=0, mixed=True)
     assert group.described(mixed, 0.1) == [ForwardJoin(1, SeatRefusal.GROUP_TYPE)]
 
 
-def test_what_is_held_and_known_is_bounded():
+def test_holds_and_known_members_are_bounded():
     group = seats(held_max=1)
     group.join(newcomer(1), 0.0, 0.0)
     assert group.join(newcomer(2), 0.0, 0.0) == [ForwardJoin(2, PlainReason.FULL)]
@@ -223,7 +223,7 @@ def test_what_is_held_and_known_is_bounded():
     assert group.join(newcomer(2), 0.0, 0.0) == [ForwardJoin(2, PlainReason.FULL)]
 
 
-def test_a_newcomer_that_goes_away_releases_its_lock():
+def test_a_newcomer_that_disconnects_releases_its_lock():
     group = seats()
     claimed(group, phase=GroupPhase.COMPLETING)
     assert group.withdraw(1, 1.0) == [ReleaseLock("elsewhere")]

@@ -1,4 +1,4 @@
-"""Mode observe: the acts are counted, with what they would have saved at least and lost at most."""
+"""Mode observe counts the acts, with their minimum savings and maximum losses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def predicted(members=2, **settings):
     return one
 
 
-def test_a_surge_deploy_behind_one_gateway_saves_a_rebalance_a_member_and_loses_nothing():
+def test_a_surge_deploy_behind_one_gateway_saves_a_rebalance_per_member_and_loses_nothing():
     one = predicted()
     for number in (0, 1):
         at = 10.0 * (number + 1)
@@ -24,7 +24,7 @@ def test_a_surge_deploy_behind_one_gateway_saves_a_rebalance_a_member_and_loses_
     assert one.tally.partition_seconds_lost_max == 0.0
 
 
-def test_a_restart_without_surge_counts_the_standstill_of_all_its_partitions():
+def test_a_restart_without_surge_counts_the_stall_of_all_its_partitions():
     one = predicted()
     one.left("m0", None, CHEAP, 10.0, 10.0, partitions=6, stable=True)
     one.due(12.0)
@@ -33,7 +33,7 @@ def test_a_restart_without_surge_counts_the_standstill_of_all_its_partitions():
     assert one.tally.partition_seconds_lost_max == 18.0
 
 
-def test_a_seat_that_nobody_takes_is_only_lost():
+def test_a_seat_without_a_successor_only_loses_time():
     one = predicted(vacant_seconds=30.0)
     one.left("m0", None, CHEAP, 10.0, 10.0, partitions=6, stable=True)
     one.due(40.0)
@@ -42,14 +42,14 @@ def test_a_seat_that_nobody_takes_is_only_lost():
     assert one.next_due() is None
 
 
-def test_a_leave_in_a_rebalance_saves_nothing():
+def test_a_leave_during_a_rebalance_saves_nothing():
     one = predicted()
     one.joined(newcomer(10), "n0", 10.0, 10.0)
     one.left("m0", None, DEAR, 14.0, 14.0, partitions=6, stable=False)
     assert one.tally.rebalances_saved_min == 0
 
 
-def test_a_successor_that_subscribes_otherwise_saves_nothing():
+def test_a_successor_with_another_subscription_saves_nothing():
     one = predicted()
     one.joined(newcomer(10, of=profile(topics=("u",))), "n0", 10.0, 10.0)
     one.left("m0", None, DEAR, 14.0, 14.0, partitions=6, stable=True)

@@ -1,4 +1,4 @@
-"""Seats of one gateway, frame by frame: which JoinGroups wait, which seats they get, and how clients are answered."""
+"""Seats of one gateway, frame by frame: held JoinGroups, their seats, and the responses to clients."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(test):
 
 
 async def member(gateway, client_id="old", **options):
-    """A member with a seat in a stable group, of which nothing older is known."""
+    """A member with a seat in a stable group without earlier history."""
     one = await SeatClient(gateway, client_id, **options).enter()
     await gateway.advance(5)
     return one
@@ -77,13 +77,13 @@ async def test_only_the_first_join_is_sent_with_an_instance_id():
     one = await member(gateway)
     (sent,) = gateway.coordinator.asked(JoinGroupRequest)
     assert sent.group_instance_id.startswith(SEAT_PREFIX)
-    assert one.sent == [(frame, frame) for frame, _ in one.sent], "its other frames are its own, byte for byte"
+    assert one.sent == [(frame, frame) for frame, _ in one.sent], "its other frames are unchanged, byte for byte"
     await one.enter()
     assert gateway.coordinator.asked(JoinGroupRequest)[-1].group_instance_id is None
 
 
 @pytest.mark.parametrize("seats", ["", "orders=off; .*=on", "others=on", "orders=observe"])
-def test_without_a_rule_that_is_on_every_byte_passes_as_it_is(seats):
+def test_without_an_enabled_rule_every_byte_passes_unchanged(seats):
     @run
     async def passes():
         gateway = SeatGateway(seats)
@@ -99,7 +99,7 @@ def test_without_a_rule_that_is_on_every_byte_passes_as_it_is(seats):
 
 
 @run
-async def test_an_error_that_the_instance_id_caused_is_not_shown_but_the_own_join_sent():
+async def test_after_an_error_caused_by_the_instance_id_the_clients_own_join_is_sent():
     gateway = SeatGateway()
     gateway.coordinator.errors[JoinGroupRequest] = 23
     one = await member(gateway)
@@ -111,7 +111,7 @@ async def test_an_error_that_the_instance_id_caused_is_not_shown_but_the_own_joi
 
 
 @run
-async def test_a_member_whose_seat_is_taken_is_shown_an_error_that_it_knows():
+async def test_a_member_whose_seat_is_taken_gets_an_error_that_clients_handle():
     gateway = SeatGateway()
     one = await member(gateway)
     gateway.coordinator.errors[HeartbeatRequest] = 82
@@ -147,7 +147,7 @@ async def test_a_newcomer_that_waited_long_enough_joins_with_a_seat_of_its_own()
 
 
 @run
-async def test_an_error_of_the_decisions_leaves_every_frame_as_it_is(monkeypatch):
+async def test_an_exception_in_the_decisions_leaves_every_frame_unchanged(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
@@ -161,7 +161,7 @@ async def test_an_error_of_the_decisions_leaves_every_frame_as_it_is(monkeypatch
 
 
 @run
-async def test_an_error_of_seats_leaves_what_the_rules_of_strategies_show_to_the_client(monkeypatch):
+async def test_an_exception_in_seats_does_not_affect_the_rules_of_strategies(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
@@ -170,7 +170,7 @@ async def test_an_error_of_seats_leaves_what_the_rules_of_strategies_show_to_the
 
     async def chooses(request):
         answer = await answered(request)
-        answer.protocol_name = request.protocols[0].name  # ours, which no client knows
+        answer.protocol_name = request.protocols[0].name  # our instance id, which no client knows
         return answer
 
     gateway.coordinator._join = chooses
@@ -180,7 +180,7 @@ async def test_an_error_of_seats_leaves_what_the_rules_of_strategies_show_to_the
 
 
 @run
-async def test_the_gateway_ends_also_if_seats_cannot_be_switched_off():
+async def test_the_gateway_also_ends_if_seats_cannot_be_switched_off():
     class Broken:
         async def switch_off(self):
             raise RuntimeError("a bug")
@@ -193,7 +193,7 @@ async def test_the_gateway_ends_also_if_seats_cannot_be_switched_off():
 
 
 @run
-async def test_a_hold_whose_end_is_never_decided_ends_all_the_same(monkeypatch):
+async def test_a_hold_without_a_decision_ends_at_its_timeout(monkeypatch):
     gateway = SeatGateway("orders=on,seats.hold.seconds=5")
     await member(gateway)
     monkeypatch.setattr("rebalance_agent.gateway.seating.acting_group.OVERDUE_SECONDS", -4.99)
@@ -262,7 +262,7 @@ async def test_a_consumer_that_left_by_its_poll_limit_leaves_for_real_though_a_n
 
 
 @run
-async def test_a_kept_seat_gets_heartbeats_by_the_connection_of_its_last_member_until_it_is_given_up():
+async def test_a_kept_seat_gets_heartbeats_on_the_connection_of_its_last_member_until_it_is_given_up():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old = await member(gateway)
     assert await old.leave() == 0
@@ -291,7 +291,7 @@ async def test_a_successor_within_the_time_of_the_rule_takes_the_seat():
 
 
 @run
-async def test_a_consumer_that_left_and_goes_on_living_does_not_keep_its_seat():
+async def test_a_consumer_that_left_and_keeps_running_does_not_keep_its_seat():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old = await member(gateway)
     await old.leave()
@@ -301,7 +301,7 @@ async def test_a_consumer_that_left_and_goes_on_living_does_not_keep_its_seat():
 
 
 @run
-async def test_a_newcomer_that_subscribes_otherwise_does_not_get_the_seat():
+async def test_a_newcomer_with_another_subscription_does_not_get_the_seat():
     gateway = SeatGateway()
     old = await member(gateway)
     _, entering = await waiting(gateway, metadata=OTHER_TOPIC)
@@ -333,7 +333,7 @@ async def test_a_successor_of_a_crashed_process_takes_its_seat_at_once():
 
 
 @run
-async def test_a_process_is_not_taken_for_dead_while_a_connection_with_its_client_id_is_open():
+async def test_a_process_counts_as_alive_while_a_connection_with_its_client_id_is_open():
     gateway = SeatGateway()
     old, again = await member(gateway), SeatClient(gateway, "old")
     await ended(old)
@@ -343,7 +343,7 @@ async def test_a_process_is_not_taken_for_dead_while_a_connection_with_its_clien
 
 
 @run
-async def test_a_connection_from_another_machine_that_is_closed_is_no_crash():
+async def test_a_closed_connection_from_another_machine_is_no_crash():
     gateway = SeatGateway()
     old = await member(gateway, host="10.0.0.7")
     closing = await ended(old)
@@ -366,7 +366,7 @@ async def test_a_member_that_the_coordinator_removed_has_no_seat_any_more():
 
 
 @run
-async def test_observing_does_not_let_a_leave_wait():
+async def test_observing_does_not_delay_a_leave():
     gateway = SeatGateway("orders=observe")
     old = await member(gateway)
     old.unanswered = 1  # a commit
@@ -374,7 +374,7 @@ async def test_observing_does_not_let_a_leave_wait():
 
 
 @run
-async def test_a_consumer_that_left_keeps_its_seat_though_others_have_its_client_id():
+async def test_the_seat_of_a_consumer_that_left_is_kept_although_others_have_its_client_id():
     gateway = SeatGateway("orders=on,seats.keep.seconds=60")
     old, _other = await member(gateway), SeatClient(gateway, "old")
     await old.leave()
@@ -399,7 +399,7 @@ async def test_a_client_that_reconnected_and_is_killed_then_is_noticed():
 
 
 @run
-async def test_a_group_that_is_not_classic_any_more_gets_no_further_seats():
+async def test_a_group_that_is_no_longer_classic_gets_no_further_seats():
     gateway = SeatGateway()
     old = await member(gateway)
     gateway.coordinator.hidden = True
@@ -429,7 +429,7 @@ async def test_a_client_that_reconnects_within_the_window_keeps_its_seat():
 
 
 @run
-async def test_a_rebalance_ends_what_is_kept_at_once():
+async def test_a_rebalance_ends_kept_seats_at_once():
     gateway = SeatGateway("orders=on,seats.hold.seconds=1,seats.keep.seconds=60")
     old, other = await member(gateway), SeatClient(gateway, "other")
     joining = asyncio.create_task(other.enter())
@@ -445,7 +445,7 @@ async def test_a_rebalance_ends_what_is_kept_at_once():
 
 
 @run
-async def test_switched_off_it_holds_nothing_and_keeps_nothing():
+async def test_after_switching_off_the_gateway_holds_and_keeps_nothing():
     gateway = SeatGateway("orders=on,seats.hold.seconds=1,seats.keep.seconds=60; others=on")
     old = await member(gateway)
     await old.leave()
@@ -458,7 +458,7 @@ async def test_switched_off_it_holds_nothing_and_keeps_nothing():
 
 
 @run
-async def test_switched_off_it_forwards_a_held_join_as_it_is():
+async def test_after_switching_off_a_held_join_is_forwarded_unchanged():
     gateway = SeatGateway()
     old = await member(gateway)
     new, entering = await waiting(gateway)
@@ -470,7 +470,7 @@ async def test_switched_off_it_forwards_a_held_join_as_it_is():
 
 
 @run
-async def test_a_group_that_commits_without_naming_the_member_has_no_seats():
+async def test_a_group_with_unfenced_commits_has_no_seats():
     gateway = SeatGateway()
     await member(gateway)
     fields = {"transactional_id": "x", "group_id": "orders", "producer_id": 1, "producer_epoch": 0, "topics": []}
@@ -487,7 +487,7 @@ async def test_a_group_that_commits_without_naming_the_member_has_no_seats():
 
 
 @run
-async def test_a_leader_that_returned_and_would_not_notice_new_partitions_is_made_to_rejoin():
+async def test_a_returned_leader_that_would_not_notice_new_partitions_must_rejoin():
     gateway = SeatGateway()
     old = await member(gateway, version=5)
     new, entering = await waiting(gateway, version=5)
@@ -512,11 +512,11 @@ async def test_a_leader_that_returned_and_would_not_notice_new_partitions_is_mad
         ("", -1, 12),
     ],
 )
-def test_a_client_is_held_for_half_of_what_it_waits(software, rebalance_ms, seconds):
+def test_a_client_is_held_for_half_of_its_request_timeout(software, rebalance_ms, seconds):
     assert patience_seconds(software, rebalance_ms) == seconds
 
 
-@pytest.mark.no_cover  # others count the same lines
+@pytest.mark.no_cover  # other tests cover the same lines
 @run
 async def test_a_thousand_held_joins_cost_no_thread_and_little_memory():
     gateway = SeatGateway()
@@ -549,7 +549,7 @@ async def test_a_join_beyond_the_bounds_is_forwarded():
 
 
 @run
-async def test_observing_counts_what_would_have_been_spared():
+async def test_observing_counts_the_rebalances_that_would_have_been_spared():
     gateway = SeatGateway("orders=observe")
     old, new = await member(gateway), SeatClient(gateway, "new")
     joining = asyncio.create_task(new.join())

@@ -1,4 +1,4 @@
-"""What a gateway sends for the locks of seats, and what it takes from the answers."""
+"""Requests of a gateway for the locks of seats, and the handling of responses."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def new_locks(**limits):
 
 
 def held_lock(seat="s", **limits):
-    """Locks of which one was granted at 0.0."""
+    """Locks, one of them granted at 0.0."""
     locks = new_locks(**limits)
     (claim,) = locks.claim(seat, 0.0)
     assert locks.answered(claim, OK, 0.0) == [LockChange(seat)]
     return locks
 
 
-def test_a_claim_is_a_heartbeat_of_a_new_member_and_its_answer_is_reported():
+def test_a_claim_is_a_heartbeat_of_a_new_member_and_its_result_is_reported():
     locks = new_locks()
     (claim,) = locks.claim("s", 3.0)
     assert claim == LockBeat("s", "member-1", 0, 3.0)
@@ -59,7 +59,7 @@ def test_a_claim_is_a_heartbeat_of_a_new_member_and_its_answer_is_reported():
         (42, LockLoss.REFUSED),
     ],
 )
-def test_a_refused_claim_says_why_and_is_forgotten(error, loss):
+def test_a_refused_claim_has_a_reason_and_is_dropped(error, loss):
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
     assert locks.answered(claim, LockAnswer(error), 0.1) == [LockChange("s", loss, error)]
@@ -75,19 +75,19 @@ def test_a_lock_is_confirmed_three_times_within_the_time_for_which_a_confirmatio
     assert beat == LockBeat("s", "member-1", 1, 3.5)
     assert locks.answered(beat, LockAnswer(0, 2, interval_seconds=1.0), 3.6) == [LockChange("s")]
     assert locks.held("s", 13.4)
-    assert locks.next_due() == 4.5  # the coordinator asks for one a second
+    assert locks.next_due() == 4.5  # the coordinator requires one per second
     assert locks.due(4.5) == [LockBeat("s", "member-1", 2, 4.5)]
 
 
 @pytest.mark.parametrize("error", [25, 69, 82, 110])
-def test_a_lock_that_the_coordinator_ended_is_lost(error):
+def test_a_lock_ended_by_the_coordinator_is_lost(error):
     locks = held_lock()
     (beat,) = locks.due(4.0)
     assert locks.answered(beat, LockAnswer(error), 4.1) == [LockChange("s", LockLoss.LOST, error)]
     assert not locks.held("s", 4.1)
 
 
-def test_a_lock_that_is_not_confirmed_is_lost_but_not_released_and_granted_again_once_it_is():
+def test_an_unconfirmed_lock_is_lost_but_not_released_and_granted_again_when_confirmed():
     locks = held_lock()
     (beat,) = locks.due(9.0)
     assert locks.answered(beat, None, 9.1) == []
@@ -101,8 +101,8 @@ def test_a_lock_that_is_not_confirmed_is_lost_but_not_released_and_granted_again
     assert locks.held("s", 20.4)
 
 
-def test_a_confirmation_counts_from_when_it_was_asked_for():
-    """The process slept for 60 s between request and answer; meanwhile the session may have ended."""
+def test_a_confirmation_counts_from_the_time_of_its_request():
+    """The process slept for 60 s between request and response; the session may have expired."""
     locks = held_lock()
     (beat,) = locks.due(4.0)
     assert locks.answered(beat, OK, 64.0) == []
@@ -110,18 +110,18 @@ def test_a_confirmation_counts_from_when_it_was_asked_for():
     assert locks.due(64.0)[0] == LockChange("s", LockLoss.NOT_CONFIRMED)
 
 
-def test_a_claim_without_an_answer_is_withdrawn_since_it_may_have_been_done():
+def test_a_claim_without_a_response_is_withdrawn_because_it_may_have_succeeded():
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
     assert locks.next_due() == SETTINGS.answer_seconds
     lost = [LockChange("s", LockLoss.NOT_CONFIRMED), LockBeat("s", "member-1", -2, 1.0)]
     assert locks.due(1.0) == lost
-    # The claim was done after its release, on an older connection.
+    # The claim was processed after its release, on an older connection.
     assert locks.answered(lost[1], LockAnswer(25), 1.1) == []
     assert locks.answered(claim, OK, 1.2) == [LockBeat("s", "member-1", -2, 1.2)]
 
 
-def test_a_claim_whose_answer_is_too_old_is_withdrawn():
+def test_a_claim_with_a_late_response_is_withdrawn():
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
     lost = [LockChange("s", LockLoss.NOT_CONFIRMED), LockBeat("s", "member-1", -2, 60.0)]
@@ -139,7 +139,7 @@ def test_a_claim_is_sent_again_after_its_connection_ended_or_while_the_coordinat
 
 
 def refused_claim():
-    """Locks of which one was refused by UNRELEASED_INSTANCE_ID; and the release that tells whose it is."""
+    """Locks, one of them refused with UNRELEASED_INSTANCE_ID; and the release whose response shows the owner."""
     locks = new_locks()
     (claim,) = locks.claim("s", 0.0)
     (release,) = locks.answered(claim, LockAnswer(UNRELEASED), 0.1)
@@ -147,7 +147,7 @@ def refused_claim():
     return locks, claim, release
 
 
-def test_an_own_claim_that_was_done_and_not_answered_is_released_and_claimed_again():
+def test_an_own_claim_that_succeeded_without_a_response_is_released_and_repeated():
     locks, _, release = refused_claim()
     (again,) = locks.answered(release, LockAnswer(0, -2), 0.2)
     assert again == LockBeat("s", "member-2", 0, 0.2)
@@ -156,14 +156,14 @@ def test_an_own_claim_that_was_done_and_not_answered_is_released_and_claimed_aga
 
 
 @pytest.mark.parametrize("error", [25, 69, 82])
-def test_a_claim_is_refused_where_another_member_has_the_lock(error):
+def test_a_claim_is_refused_if_another_member_has_the_lock(error):
     locks, _, release = refused_claim()
     assert locks.due(0.5) == []
     assert locks.answered(release, LockAnswer(error), 0.6) == [LockChange("s", LockLoss.TAKEN, UNRELEASED)]
     assert (len(locks), locks.next_due()) == (0, None)
 
 
-def test_a_refused_claim_whose_release_is_not_answered_ends_in_time():
+def test_a_refused_claim_without_a_response_to_its_release_ends_in_time():
     locks, claim, release = refused_claim()
     assert locks.answered(release, None, 0.2) == []
     assert locks.due(0.5) == [replace(release, sent_at=0.5)]
@@ -171,7 +171,7 @@ def test_a_refused_claim_whose_release_is_not_answered_ends_in_time():
     assert change == LockChange("s", LockLoss.NOT_CONFIRMED)
     assert locks.answered(release, LockAnswer(0, -2), 1.1) == []
     assert locks.answered(taken_back, LockAnswer(25), 1.1) == []
-    # The first claim comes after all: nobody waits for it.
+    # The first claim arrives late: no request waits for it.
     assert locks.answered(claim, OK, 1.2) == [LockBeat("s", "member-1", -2, 1.2)]
 
 
@@ -183,7 +183,7 @@ def test_a_released_seat_can_be_claimed_at_once_by_another_member_id():
     assert locks.release("other", 1.0) == []
 
 
-def test_a_release_is_sent_until_it_is_answered_or_the_session_is_over():
+def test_a_release_is_repeated_until_it_is_answered_or_the_session_expires():
     locks = held_lock()
     (release,) = locks.release("s", 1.0)
     assert locks.answered(release, LockAnswer(16), 1.1) == []
@@ -212,14 +212,14 @@ def test_locks_and_releases_are_bounded():
     assert [beat.instance_id for beat in locks.due(2.0)] == ["t"]
 
 
-def test_all_are_released_when_seats_are_switched_off():
+def test_all_locks_are_released_when_seats_are_switched_off():
     locks = held_lock()
     (claim,) = locks.claim("t", 0.0)
     assert [(act.instance_id, act.epoch) for act in locks.release_all(0.5)] == [("s", -2), ("t", -2)]
     assert locks.answered(claim, LockAnswer(111), 0.6) == []
 
 
-def test_a_restarted_gateway_goes_on_as_the_member_that_it_was():
+def test_a_restarted_gateway_continues_with_its_member_id():
     locks = held_lock()
     locks.claim("not granted yet", 0.0)
     saved = locks.saved()
@@ -236,7 +236,7 @@ def test_a_restarted_gateway_goes_on_as_the_member_that_it_was():
     assert len(few.restore([*saved, *saved, SavedLock("t", "member-9", 1)], 0.0)) == len(few) == 1
 
 
-def test_changes_are_what_the_seats_of_a_group_take():
+def test_changes_are_passed_to_the_seats_of_their_group():
     seats = GroupSeats(SETTINGS, iter(()))
     change = LockChange("unknown")
     (act,) = seats.lock_answered(change.instance_id, granted=change.granted, now=0.0)
@@ -244,8 +244,8 @@ def test_changes_are_what_the_seats_of_a_group_take():
     assert not LockChange("s", LockLoss.TAKEN, 111).granted
 
 
-def test_the_frames_of_a_lock():
-    """Epoch 0 subscribes to nothing; each but a release names no partitions, so that a previous epoch is accepted."""
+def test_the_frames_of_a_lock_have_the_documented_fields():
+    """Epoch 0 has an empty subscription; all except releases omit partitions, so that a previous epoch is accepted."""
     claim, beat, release = (
         decode_heartbeat(1, heartbeat_frame("g", LockBeat("s", "m", epoch, 0.0), 7, "gateway")) for epoch in (0, 4, -2)
     )
@@ -259,7 +259,7 @@ def test_the_frames_of_a_lock():
 
 
 @pytest.mark.parametrize("read", [read_heartbeat_answer, holders])
-def test_what_ends_early_is_no_answer(read):
+def test_a_truncated_response_is_ignored(read):
     with pytest.raises(DecodeError, match="ConsumerGroup"):
         read(b"\0" * 5)
 

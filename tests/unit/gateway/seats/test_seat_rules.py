@@ -12,7 +12,7 @@ def test_the_first_rule_whose_pattern_matches_the_whole_name_counts():
     rules = parse_seat_rules("orders-dev=off; orders.*=on; .*=observe")
     assert rules.of("orders-eu").mode is SeatMode.ON
     assert rules.of("my-orders").mode is SeatMode.OBSERVE
-    assert rules.of("orders-dev") is None, "off is no rule that something follows from"
+    assert rules.of("orders-dev") is None, "a rule with off has no effect"
     assert parse_seat_rules("orders=on").of("orders-2") is None
 
 
@@ -22,7 +22,7 @@ def test_without_rules_no_group_has_seats(text):
     assert parse_seat_rules(text).of("orders") is None
 
 
-def test_a_rule_says_how_long_newcomers_are_held_and_seats_kept():
+def test_a_rule_has_the_times_for_holds_and_kept_seats():
     text = "a=on,seats.hold.seconds=20,seats.keep.seconds=7.5"
     (rule,) = parse_seat_rules(text)
     assert (rule.settings.hold_seconds, rule.settings.vacant_seconds) == (20, 7.5)
@@ -30,13 +30,13 @@ def test_a_rule_says_how_long_newcomers_are_held_and_seats_kept():
     assert str(rule) == text
 
 
-def test_without_a_time_in_its_rule_a_seat_is_kept_for_newcomers_that_wait_alone():
+def test_without_a_time_in_its_rule_a_seat_is_kept_only_for_waiting_newcomers():
     (rule,) = parse_seat_rules("a=on")
     assert not rule.forecast.worth_keeping
     assert (rule.settings.hold_seconds, str(rule)) == (60, "a=on")
 
 
-def test_seats_of_other_gateways_are_taken_only_where_the_rule_says_so():
+def test_seats_are_shared_between_gateways_only_if_the_rule_enables_it():
     key = "seats.between.gateways"
     usual, between, not_between = parse_seat_rules(f"a=on; b=on,{key}=true; c=on,{key}=false")
     assert [rule.between_gateways for rule in (usual, between, not_between)] == [False, True, False]

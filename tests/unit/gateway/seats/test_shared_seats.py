@@ -1,4 +1,4 @@
-"""What a gateway tells others of its seats and newcomers, and when it asks for a lock."""
+"""A gateway's notes to others about its seats and newcomers, and its lock requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new(*, on=True):
 
 
 def offered():
-    """Locks of which the seat s was offered at 0.0."""
+    """Locks, after the seat s was offered at 0.0."""
     locks = new()
     (claim,) = locks.release("s", 0.0, NOTE)
     assert claim == LockBeat("s", "id-1", 0, 0.0, NOTE)
@@ -62,16 +62,16 @@ def test_a_seat_is_offered_as_long_as_its_lock_is_released_and_its_last_member_i
 
 
 @pytest.mark.parametrize("note", [None, "", "2" + NOTE[1:], NOTE[:30], "1 x 0 s-1 a", NOTE.replace(" 1 ", " 2 ")])
-def test_a_note_that_is_none_of_ours_offers_nothing(note):
+def test_a_note_in_another_format_offers_nothing(note):
     assert offered_seats([known(note=note)], {"s": "s-1 a"}) == {}
 
 
-def test_a_seat_that_cannot_be_compared_is_not_offered():
+def test_a_seat_without_a_known_subscription_is_not_offered():
     assert offer_note(replace(SEAT, profile=None)) is None
     assert offer_note(replace(SEAT, member_id="m" * 1_000)) is None
 
 
-def test_other_gateways_read_how_many_newcomers_of_each_kind_wait():
+def test_notes_contain_the_number_of_waiting_newcomers_by_kind():
     note = waiting_note({OTHER: 1, ONE: 2})
     assert waiting_elsewhere([known(WAITING, note, released=False)], "own") == (ONE, ONE, OTHER)
     assert waiting_elsewhere([known(WAITING, note, released=False)], WAITING) == ()
@@ -79,7 +79,7 @@ def test_other_gateways_read_how_many_newcomers_of_each_kind_wait():
     assert waiting_elsewhere([known("s", note, released=False)], "own") == ()
 
 
-def test_a_note_of_many_kinds_has_those_with_the_most_newcomers_and_a_long_one_is_cut():
+def test_a_note_is_bounded_and_prefers_kinds_with_the_most_newcomers():
     kinds = {WaitingElsewhere(f"{number:032x}", 9): number for number in range(1, 2_000)}
     note = waiting_note(kinds)
     assert len(note) <= 1_000
@@ -88,7 +88,7 @@ def test_a_note_of_many_kinds_has_those_with_the_most_newcomers_and_a_long_one_i
     assert int(last.fingerprint, 16) > 1_900
 
 
-def test_what_is_no_entry_of_a_note_is_left_out():
+def test_invalid_entries_of_a_note_are_ignored():
     note = f"1 x {ONE.fingerprint}:5:1 {ONE.fingerprint}:5 {ONE.fingerprint}:5:-1"
     assert waiting_elsewhere([known(WAITING, note, released=False)], "own") == (ONE,)
     assert waiting_elsewhere([known(WAITING, "2" + note[1:], released=False)], "own") == ()
@@ -97,20 +97,20 @@ def test_what_is_no_entry_of_a_note_is_left_out():
 # -- seats of this gateway -------------------------------------------------------------------------------------
 
 
-def test_a_seat_that_others_do_not_know_needs_no_lock():
+def test_a_seat_that_was_never_offered_needs_no_lock():
     locks = new()
     assert locks.claim("new", 0.0) == [LockChange("new")]
     assert locks.release("new", 0.0, None) == []
 
 
 def refuse(locks, claim, now):
-    """Another gateway has the lock; what comes of that."""
+    """Another gateway gets the lock; returns the resulting actions."""
     (release,) = locks.answered(claim, LockAnswer(111), now)
     assert (release.member_id, release.epoch) == (claim.member_id, -2)
     return locks.answered(release, LockAnswer(82), now)
 
 
-def test_a_vacant_seat_is_offered_and_its_own_gateway_has_to_ask_for_it_then():
+def test_after_an_offer_the_own_gateway_also_needs_the_lock():
     locks = offered()
     (claim,) = locks.claim("s", 1.0)
     assert (claim.member_id, claim.epoch, claim.note) == ("id-2", 0, NOTE)
@@ -119,10 +119,10 @@ def test_a_vacant_seat_is_offered_and_its_own_gateway_has_to_ask_for_it_then():
     assert locks.answered(claim, OK, 2.1) == CHECK
     assert locks.checked("s", STILL_THERE, 2.1) == [LockChange("s")]
     assert [beat.epoch for beat in locks.taken("s", 2.2)] == [-2]
-    assert locks.due(30.0, {"s"})[0].epoch == -2  # only the release, which was not answered
+    assert locks.due(30.0, {"s"})[0].epoch == -2  # only the unanswered release
 
 
-def test_a_newcomer_that_comes_while_the_seat_is_offered_gets_it_first():
+def test_a_newcomer_of_the_own_gateway_has_priority_for_an_offered_seat():
     locks = new()
     (claim,) = locks.release("s", 0.0, NOTE)
     assert locks.claim("s", 0.1) == []
@@ -131,7 +131,7 @@ def test_a_newcomer_that_comes_while_the_seat_is_offered_gets_it_first():
 
 
 @pytest.mark.parametrize("error", [25, 82, None, 16])
-def test_a_seat_that_has_another_member_is_not_taken_though_its_lock_is_granted(error):
+def test_a_seat_with_another_member_is_not_taken_although_its_lock_is_granted(error):
     locks = offered()
     (claim,) = locks.claim("s", 1.0)
     assert locks.answered(claim, OK, 1.1) == CHECK
@@ -141,10 +141,10 @@ def test_a_seat_that_has_another_member_is_not_taken_though_its_lock_is_granted(
     assert change == LockChange("s", LockLoss.TAKEN, error or 0)
     assert locks.checked("s", error, 1.4) == []
     again = locks.due(60.0, {"s"})
-    assert (0 in {beat.epoch for beat in again}) is (error in (None, 16)), "it is offered again if it may be vacant"
+    assert (0 in {beat.epoch for beat in again}) is (error in (None, 16)), "a possibly vacant seat is offered again"
 
 
-@pytest.mark.parametrize("answer", [LockAnswer(30), LockAnswer(35), LockAnswer(42), None])  # None: never any
+@pytest.mark.parametrize("answer", [LockAnswer(30), LockAnswer(35), LockAnswer(42), None])  # None: no lock
 def test_a_seat_that_could_not_be_offered_is_free_for_a_newcomer_of_its_own_gateway(answer):
     locks = new()
     (claim,) = locks.release("s", 0.0, NOTE)
@@ -165,7 +165,7 @@ def test_a_seat_is_offered_again_while_it_is_vacant_since_a_released_lock_ends()
     assert locks.next_due() is None
 
 
-def test_an_offer_that_was_refused_is_made_again_soon():
+def test_a_refused_offer_is_repeated_soon():
     locks = new()
     (claim,) = locks.release("s", 0.0, NOTE)
     assert refuse(locks, claim, 0.1) == []
@@ -173,7 +173,7 @@ def test_an_offer_that_was_refused_is_made_again_soon():
     assert [act.epoch for act in locks.due(1.0, {"s"})] == [0]
 
 
-def test_the_seat_of_a_newcomer_that_does_not_take_it_is_offered_again():
+def test_a_seat_that_its_newcomer_does_not_take_is_offered_again():
     locks = offered()
     (claim,) = locks.claim("s", 1.0)
     locks.answered(claim, OK, 1.1)
@@ -193,7 +193,7 @@ def test_a_seat_of_another_gateway_is_claimed_and_released_once_its_newcomer_has
     locks = new()
     elsewhere(locks)
     (claim,) = locks.claim("s", 0.0)
-    assert claim.note == NOTE  # it is offered again if the newcomer does not take it
+    assert claim.note == NOTE  # the seat is offered again if the newcomer does not take it
     assert locks.answered(claim, OK, 0.1) == CHECK
     assert locks.checked("s", STILL_THERE, 0.1) == [LockChange("s")]
     assert (locks.fresh(10.0), locks.fresh(9.9)) == (False, True)
@@ -201,7 +201,7 @@ def test_a_seat_of_another_gateway_is_claimed_and_released_once_its_newcomer_has
     assert locks.fresh(20.0)
 
 
-def test_a_claim_that_nobody_waits_for_any_more_is_released():
+def test_a_claim_without_a_waiting_newcomer_is_released():
     locks = new()
     elsewhere(locks)
     (claim,) = locks.claim("s", 0.0)
@@ -210,14 +210,14 @@ def test_a_claim_that_nobody_waits_for_any_more_is_released():
     assert [beat.epoch for beat in locks.release("s", 0.2, None)] == [-2]
 
 
-def test_the_own_offers_are_no_seats_of_other_gateways():
+def test_own_offers_do_not_count_as_seats_of_other_gateways():
     assert offered().described([known()], {"s": "s-1 a"}) == ((), ())
 
 
-# -- newcomers that wait ---------------------------------------------------------------------------------------
+# -- waiting newcomers ---------------------------------------------------------------------------------------
 
 
-def test_other_gateways_are_told_how_many_newcomers_wait():
+def test_other_gateways_get_the_number_of_waiting_newcomers():
     locks = new()
     assert locks.waits(Counter(), 0.0) == []
     (claim,) = locks.waits(Counter({ONE: 1}), 0.0)
@@ -229,7 +229,7 @@ def test_other_gateways_are_told_how_many_newcomers_wait():
     assert [act.epoch for act in locks.waits(Counter(), 0.4)] == [-2]
 
 
-def test_a_refused_note_of_newcomers_is_tried_again_after_a_second():
+def test_a_refused_note_of_newcomers_is_repeated_after_a_second():
     locks = new()
     (claim,) = locks.waits(Counter({ONE: 1}), 0.0)
     assert refuse(locks, claim, 0.1) == []
@@ -241,7 +241,7 @@ def test_a_refused_note_of_newcomers_is_tried_again_after_a_second():
 # -- clusters without locks ------------------------------------------------------------------------------------
 
 
-def test_without_locks_nothing_is_offered_or_asked_for():
+def test_without_locks_nothing_is_offered_or_claimed():
     locks = new(on=False)
     assert not locks.usable(1e9)
     assert locks.release("s", 0.0, NOTE) == []
@@ -251,7 +251,7 @@ def test_without_locks_nothing_is_offered_or_asked_for():
 
 
 @pytest.mark.parametrize(("error", "loss"), [(30, LockLoss.FORBIDDEN), (35, LockLoss.UNSUPPORTED)])
-def test_a_cluster_that_refuses_locks_is_not_asked_again_for_a_minute(error, loss):
+def test_a_cluster_that_refuses_locks_gets_no_request_for_a_minute(error, loss):
     locks = new()
     (claim,) = locks.waits(Counter({ONE: 1}), 0.0)
     assert locks.answered(claim, LockAnswer(error), 1.0) == [LockChange(WAITING, loss, error)]
@@ -262,7 +262,7 @@ def test_a_cluster_that_refuses_locks_is_not_asked_again_for_a_minute(error, los
     assert len(locks.waits(Counter({ONE: 1}), 61.0)) == len(locks.due(61.0, {"s"})) == 1
 
 
-def test_a_gateway_that_stops_gives_everything_back():
+def test_a_stopping_gateway_releases_everything():
     locks = new()
     elsewhere(locks)
     (waits,) = locks.waits(Counter({ONE: 1}), 0.0)

@@ -87,7 +87,7 @@ async def test_a_seat_goes_from_gateway_to_gateway_and_back():
 
 @run
 async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhere():
-    """It learns at its next heartbeat for the vacant seat that another member has it."""
+    """The response to its next heartbeat for the vacant seat shows that another member has it."""
     first, second = gateways()
     _, new, joining = await kept_for_one_elsewhere(first, second)
     while not joining.done():
@@ -99,14 +99,15 @@ async def test_a_gateway_does_not_take_its_own_seat_back_from_a_newcomer_elsewhe
     await settle()
     assert first.acts.done("claim") == first.acts.counted["claim", "refused"] - 1 == 0
     first.seats.step()
-    assert first.acts.vacant == 0, "it knows now that its seat has another member"
+    assert first.acts.vacant == 0, "it has learned that its seat has another member"
     assert await new.heartbeat() == 0
     assert not task.done()
     task.cancel()
 
 
 class EndingClient(SeatClient):
-    """Ends when a seat is claimed by its connection: before the coordinator has done that, or after it."""
+    """A client that ends when a seat is claimed on its connection, before or after the coordinator has processed the
+    claim."""
 
     ends = ""
 
@@ -122,11 +123,11 @@ class EndingClient(SeatClient):
 
 @run
 @pytest.mark.parametrize("ends", ["before", "after"])
-async def test_a_claim_that_is_lost_with_its_clients_connection_is_sent_by_another_one(ends):
+async def test_a_claim_lost_with_its_clients_connection_is_repeated_on_another_one(ends):
     first, second = gateways()
     old = await member(first, second)
     new, entering = await waiting(second)
-    ending = EndingClient(second, "ends")  # its connection is the newest, and so the first that is used
+    ending = EndingClient(second, "ends")  # its connection is the newest and is used first
     abandoned = asyncio.create_task(ending.enter())
     await settle()
     await second.advance(1)
@@ -161,7 +162,7 @@ async def test_one_of_two_newcomers_of_two_gateways_takes_the_seat():
 
 @run
 @pytest.mark.parametrize("blind", ["orders=on", "orders=on,seats.keep.seconds=60", "orders=off"])
-async def test_gateways_that_do_not_share_take_no_seats_of_each_other(blind):
+async def test_gateways_without_sharing_take_no_seats_of_each_other(blind):
     first, second = gateways(blind, blind)
     old = await member(first, second)
     joining = asyncio.create_task(SeatClient(second, "new").enter())
@@ -175,7 +176,7 @@ async def test_gateways_that_do_not_share_take_no_seats_of_each_other(blind):
 
 
 @run
-async def test_a_gateway_that_shares_takes_no_seat_of_one_that_does_not():
+async def test_a_sharing_gateway_takes_no_seat_of_one_that_does_not_share():
     first, second = gateways("orders=on,seats.keep.seconds=60", KEPT)
     old = await member(first, second)
     assert await old.leave() == 0
@@ -187,7 +188,7 @@ async def test_a_gateway_that_shares_takes_no_seat_of_one_that_does_not():
 
 
 @run
-async def test_without_rights_on_the_helper_group_each_gateway_goes_on_alone():
+async def test_without_rights_on_the_lock_group_each_gateway_works_alone():
     first, second = gateways(KEPT)
     first.coordinator.lock_error = FORBIDDEN
     old = await member(first, second)
@@ -198,12 +199,12 @@ async def test_without_rights_on_the_helper_group_each_gateway_goes_on_alone():
     new = await SeatClient(first, "new").enter()
     assert new.generation == old.generation
     assert first.acts.counted["claim", "failed"] == 1
-    assert len(first.coordinator.lock_frames) == asked, "it is not asked again at once"
+    assert len(first.coordinator.lock_frames) == asked, "it is not repeated at once"
 
 
 @run
 @pytest.mark.parametrize("versions", [{}, {68: 0, 69: 0}])
-async def test_a_broker_that_does_not_know_the_requests_of_locks_never_gets_one(versions):
+async def test_a_broker_without_the_apis_of_locks_gets_no_lock_request(versions):
     first, second = gateways(KEPT)
     first.coordinator.versions = versions
     old = await member(first, second)
@@ -218,7 +219,7 @@ async def test_a_broker_that_does_not_know_the_requests_of_locks_never_gets_one(
 
 @run
 @pytest.mark.parametrize("damaged", [b"", bytes(5), b"\xff" * 64, bytes(200)])
-async def test_answers_that_cannot_be_read_leave_each_gateway_alone(damaged):
+async def test_with_unreadable_responses_each_gateway_works_alone(damaged):
     first, second = gateways(KEPT)
     first.coordinator.locks = lambda _frame: damaged
     old = await member(first, second)
@@ -251,7 +252,7 @@ async def test_a_description_of_too_many_locks_counts_as_none(monkeypatch):
 
 
 @run
-async def test_a_leave_waits_a_second_at_most_for_what_other_gateways_do():
+async def test_a_leave_waits_at_most_a_second_for_other_gateways():
     first, second = gateways()
     old = await member(first, second)
     never = asyncio.get_running_loop().create_future()
@@ -269,10 +270,10 @@ async def test_a_leave_waits_a_second_at_most_for_what_other_gateways_do():
 
 
 @run
-async def test_a_seat_that_is_kept_for_a_newcomer_elsewhere_is_given_up_soon_if_that_is_gone():
+async def test_a_seat_kept_for_a_newcomer_elsewhere_is_given_up_soon_after_the_newcomer_is_gone():
     first, second = gateways()
     _, _, joining = await kept_for_one_elsewhere(first, second)
-    await first.advance(4)  # the other gateway stands still
+    await first.advance(4)  # the other gateway is paused
     assert (first.acts.done("keep"), first.acts.done("give_up")) == (1, 0)
     await first.advance(1)
     assert first.acts.done("give_up") == 1
@@ -280,7 +281,7 @@ async def test_a_seat_that_is_kept_for_a_newcomer_elsewhere_is_given_up_soon_if_
 
 
 @run
-async def test_a_gateway_that_stops_takes_its_newcomers_back():
+async def test_a_stopping_gateway_withdraws_its_newcomers():
     first, second = gateways()
     await member(first, second)
     _, joining = await waiting(second)
@@ -295,7 +296,7 @@ async def test_a_gateway_that_stops_takes_its_newcomers_back():
 
 
 @run
-async def test_without_newcomers_and_vacant_seats_nothing_is_asked():
+async def test_without_newcomers_and_vacant_seats_no_request_is_sent():
     first, second = gateways()
     old = await member(first, second)
     first.coordinator.lock_frames.clear()

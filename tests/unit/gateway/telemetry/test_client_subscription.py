@@ -1,4 +1,4 @@
-"""Which clients are asked for telemetry, and for what."""
+"""Telemetry subscriptions by client library."""
 
 import pytest
 
@@ -26,11 +26,11 @@ def asked(name, version):
         ("librdkafka", "12.5.0"),
     ],
 )
-def test_librdkafka_is_asked_for_the_prefix_that_both_of_its_types_have(software):
+def test_librdkafka_gets_a_common_prefix_of_its_metrics(software):
     assert asked(*software).metrics == ("org.apache.kafka.",)
 
 
-def test_java_is_asked_for_what_becomes_a_series_alone():
+def test_java_gets_only_metrics_that_become_series():
     assert set(asked(*JAVA).metrics) == set(CLIENT_VALUES)
 
 
@@ -43,7 +43,7 @@ def test_java_is_asked_for_what_becomes_a_series_alone():
         ("confluent-kafka-go", "v2.6.0-librdkafka-2.5.0"),
     ],
 )
-def test_the_librdkafka_that_aborts_is_never_asked(software):
+def test_versions_of_librdkafka_that_would_abort_get_no_subscription(software):
     assert asked(*software) is None
 
 
@@ -51,7 +51,7 @@ def test_the_librdkafka_that_aborts_is_never_asked(software):
     "software",
     [("", ""), ("librdkafka", ""), ("librdkafka", "master"), ("kafka-python", "3.0.0"), ("sarama", "1.43.0")],
 )
-def test_clients_that_are_not_known_are_not_asked(software):
+def test_unknown_clients_get_no_subscription(software):
     assert asked(*software) is None
 
 
@@ -63,10 +63,12 @@ def test_the_id_is_the_same_after_a_restart_and_another_one_for_other_settings()
     assert all(-(2**31) <= each < 2**31 for each in others)
 
 
-def test_each_row_is_made_of_some_client_metric_with_each_of_its_label_values():
+def test_each_row_has_a_client_metric_for_each_of_its_label_values():
     made = {(value.row, value.labels) for value in CLIENT_VALUES.values()}
     assert {row for row, _ in made} == set(MEMBER_CLIENT_ROWS) - {CLIENT_INFO, CLIENT_POLL_LIMIT}
     for row in MEMBER_CLIENT_ROWS[2:]:
         for number, (label, closed) in enumerate(row.values.items()):
             assert {labels[number] for other, labels in made if other is row} == set(closed), label
-        assert len({value.merge for value in CLIENT_VALUES.values() if value.row is row}) == 1, "series of one row"
+        assert len({value.merge for value in CLIENT_VALUES.values() if value.row is row}) == 1, (
+            "label values of one series"
+        )

@@ -1,4 +1,4 @@
-"""OTLP's metrics: what is wanted of them is read, whatever stands around it, and hostile bytes are refused."""
+"""The reader of OTLP metrics finds the wanted ones in any surroundings, and refuses hostile bytes."""
 
 import math
 import struct
@@ -23,7 +23,7 @@ UNKNOWN = (
     varint(31 << 3 | 5) + bytes(4),
     field(31, b"\xff" * 9),
 )
-"""A field of each encoding, with a number that no message has."""
+"""A field of each encoding, with an unknown number."""
 
 
 def read(data, metrics=WANTED, attributes=("group_id",)):
@@ -43,14 +43,14 @@ def test_wanted_metrics_and_attributes_are_read_and_no_others():
 @pytest.mark.parametrize(
     ("pushed", "latency_ms", "number"), [(PUSHED_BY_JAVA, 175.0, 12), (PUSHED_BY_LIBRDKAFKA, 184.0, 6)]
 )
-def test_what_real_clients_pushed_is_read(pushed, latency_ms, number):
+def test_pushes_of_real_clients_are_read(pushed, latency_ms, number):
     found = read_metrics(unpacked(pushed, GZIP), CLIENT_VALUES, ("group_id",))
     assert found.attributes == {"group_id": "g"}
     assert found.values["org.apache.kafka.consumer.coordinator.rebalance.latency.total"] == latency_ms
-    assert len(found.values) == number, "Java has callbacks and polls, too, and no number for what it did not measure"
+    assert len(found.values) == number, "Java also has callbacks and polls, and NaN for metrics without a measurement"
 
 
-def test_an_empty_message_has_nothing():
+def test_an_empty_message_has_no_metrics():
     assert read(b"") == read(metrics_data()) == PushedMetrics()
 
 
@@ -71,7 +71,7 @@ def test_the_last_of_several_values_counts():
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_left_out(number):
+def test_values_that_are_no_numbers_are_omitted(number):
     assert read(metrics_data(gauge("a", number), gauge("b", 1))).values == {"b": 1.0}
 
 
@@ -89,13 +89,13 @@ def test_a_metric_may_have_its_name_after_its_values():
     assert read(field(1, field(2, field(2, field(5, point) + field(1, "a"))))).values == {"a": 2.5}
 
 
-def test_attributes_that_are_no_text_are_left_out():
+def test_attributes_that_are_no_strings_are_omitted():
     number = field(1, field(1, "group_id") + field(2, varint(3 << 3) + varint(7)))
     assert read(field(1, field(1, number))).attributes == {}
 
 
-def test_a_message_may_have_so_many_fields_and_no_more(monkeypatch):
-    """Here ten: metrics of a resource, the resource, those of a scope, the scope, a metric of three, a point of one."""
+def test_the_number_of_fields_is_bounded(monkeypatch):
+    """Ten here: a resource and its list, a scope and its list, a metric with three fields, a point with one."""
     data = metrics_data(gauge("a", 1.0))
     monkeypatch.setattr(otlp_reader, "FIELDS_MAX", 10)
     assert read(data).values == {"a": 1.0}
@@ -124,13 +124,13 @@ def test_a_long_attribute_is_too_large_and_a_name_of_kafka_is_not():
         field(1, field(2, field(2, field(1, "a") + field(5, field(1, varint(4 << 3 | 1) + bytes(7)))))),
     ],
 )
-def test_bytes_that_are_no_message_are_invalid(data):
+def test_invalid_bytes_are_refused(data):
     assert refused(data) is PushOutcome.INVALID
 
 
 @given(some.integers(0, len(DATA) - 1), some.binary(max_size=3))
 def test_a_damaged_message_is_read_or_refused(at, instead):
-    """Bytes of it are replaced, or it ends there."""
+    """Bytes are replaced, or the message is truncated."""
     for data in (DATA[:at] + instead, DATA[:at] + instead + DATA[at + len(instead) :]):
         try:
             found = read(data)
@@ -144,7 +144,7 @@ NUMBERS = some.floats(allow_nan=False, allow_infinity=False) | some.integers(-(2
 
 
 @given(some.dictionaries(some.sampled_from("abcdefgh"), NUMBERS), some.text(max_size=20))
-def test_what_is_written_is_read(values, group):
+def test_the_reader_reads_what_the_writer_writes(values, group):
     metrics = [(gauge, total)[number % 2](name, value) for number, (name, value) in enumerate(values.items())]
     found = read(metrics_data(*metrics, group_id=group))
     assert found == PushedMetrics(

@@ -1,4 +1,4 @@
-"""What clients push is unpacked within bounds."""
+"""Pushes of clients are decompressed within bounds."""
 
 import gzip
 import tracemalloc
@@ -18,7 +18,7 @@ def refused(content, codec):
     return refusal.value.outcome
 
 
-def test_both_forms_are_unpacked_up_to_their_bounds():
+def test_both_compressions_are_unpacked_up_to_their_bounds():
     most = bytes(UNPACKED_BYTES_MAX)
     assert unpacked(b"plain", NONE) == unpacked(gzip.compress(b"plain"), GZIP) == b"plain"
     assert unpacked(most[:PUSH_BYTES_MAX], NONE) == most[:PUSH_BYTES_MAX]
@@ -26,15 +26,15 @@ def test_both_forms_are_unpacked_up_to_their_bounds():
 
 
 @pytest.mark.parametrize("codec", [NONE, GZIP, ZSTD])
-def test_too_many_bytes_are_refused_as_they_came(codec):
+def test_a_too_large_push_is_refused_before_decompression(codec):
     assert refused(bytes(PUSH_BYTES_MAX + 1), codec) is PushOutcome.TOO_LARGE
 
 
-def test_a_byte_too_much_is_refused_without_its_compression():
+def test_a_push_one_byte_above_the_bound_is_refused_after_decompression():
     assert refused(gzip.compress(bytes(UNPACKED_BYTES_MAX + 1)), GZIP) is PushOutcome.TOO_LARGE
 
 
-def test_a_bomb_takes_no_more_memory_than_its_bound():
+def test_a_decompression_bomb_takes_no_more_memory_than_the_bound():
     bomb = gzip.compress(bytes(60 * 2**20))
     assert len(bomb) <= PUSH_BYTES_MAX
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The clients that push, and what stands on /metrics of them."""
+"""Pushing clients and their series on /metrics."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def telemetry():
     return Telemetry()
 
 
-def test_values_become_series_in_seconds_with_the_labels_of_their_client(telemetry):
+def test_pushed_values_become_series_in_seconds_with_the_clients_labels(telemetry):
     telemetry.push(coordinator_rebalance_latency_max=1500, poll_idle_ratio_avg=0.25, last_poll_seconds_ago=4)
     assert telemetry.series() == {
         ("rebalance_seconds", "g", "c", "h", "max"): 1.5,
@@ -48,7 +48,7 @@ def test_values_become_series_in_seconds_with_the_labels_of_their_client(telemet
     }
 
 
-def test_a_push_replaces_what_was_there_before(telemetry):
+def test_a_push_replaces_the_previous_one(telemetry):
     telemetry.push(coordinator_rebalance_latency_max=1500)
     telemetry.clock.advance(INTERVAL_S * 1000)
     telemetry.push(coordinator_rebalance_latency_avg=1000)
@@ -70,7 +70,7 @@ def test_clients_with_equal_labels_share_series_of_the_worst_and_of_sums(telemet
     }
 
 
-def test_a_client_that_ends_takes_its_series_with_it(telemetry):
+def test_the_series_of_a_client_end_with_it(telemetry):
     telemetry.push("one", client_id="one", last_poll_seconds_ago=1)
     telemetry.push("other", client_id="other", last_poll_seconds_ago=1)
     telemetry.clients.terminated("one")
@@ -80,7 +80,7 @@ def test_a_client_that_ends_takes_its_series_with_it(telemetry):
     assert telemetry.ends == [True], "once"
 
 
-def test_a_client_that_is_silent_for_three_intervals_is_gone(telemetry):
+def test_a_client_without_a_push_for_three_intervals_is_removed(telemetry):
     telemetry.push("one", client_id="one", last_poll_seconds_ago=1)
     telemetry.clock.advance(INTERVAL_S * 1000)
     telemetry.push("other", client_id="other", last_poll_seconds_ago=1)
@@ -102,7 +102,7 @@ def test_a_push_long_before_its_time_is_refused(telemetry):
     telemetry.push()
 
 
-def test_so_many_clients_push_and_one_more_waits_until_one_is_gone(telemetry, monkeypatch):
+def test_the_number_of_pushing_clients_is_bounded(telemetry, monkeypatch):
     monkeypatch.setattr(telemetry_clients, "CLIENTS_MAX", 2)
     telemetry.push("one")
     telemetry.push("two")

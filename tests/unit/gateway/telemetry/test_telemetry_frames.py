@@ -35,7 +35,7 @@ PUSHED = metrics_data(gauge(LATENCY, 1500.0), gauge("org.apache.kafka.consumer.o
 
 
 class Members(NoGroups):
-    """Each ListOffsets is one of a member, which says its timeout in the first one."""
+    """Treats each ListOffsets as a member's request; the first one has its timeout."""
 
     def wants(self, head):
         return head.api_key == LIST_OFFSETS
@@ -46,7 +46,7 @@ class Members(NoGroups):
 
 
 class Broker(RawBroker):
-    """Offers ``apis``, and answers other requests with an echo."""
+    """Offers ``apis``, and echoes other requests."""
 
     def __init__(self, *apis, error_code=0):
         super().__init__(self._answer)
@@ -61,7 +61,7 @@ class Broker(RawBroker):
 
 @asynccontextmanager
 async def talking(*apis, telemetry_s=INTERVAL_S, software=LIBRDKAFKA, version=3, error_code=0, groups=NoGroups):
-    """A client that has asked for API versions; ``client.offered``: those of the answer."""
+    """A client that has requested API versions; ``client.offered``: the versions in the response."""
     broker, clock = await Broker(*apis, error_code=error_code).start(), FakeClock()
     async with through(broker.port, groups=groups, clock=clock, telemetry_s=telemetry_s) as gateway:
         client = await Client.connect(gateway.port)
@@ -82,7 +82,7 @@ async def asked(client, frame):
 
 
 async def pushed(client, metrics=PUSHED, **changes):
-    """The error code of a push of a client that has asked what to push."""
+    """The error code of a push by a client that has requested its subscription."""
     if not hasattr(client, "asked"):
         client.asked = subscription(await asked(client, get_request()))
     fields = {"instance_id": client.asked.client_instance_id, "subscription_id": client.asked.subscription_id}
@@ -95,7 +95,7 @@ def outcomes(gateway):
 
 
 @run
-async def test_it_is_offered_beside_the_brokers_apis():
+async def test_telemetry_is_offered_in_addition_to_the_brokers_apis():
     async with talking(API_VERSIONS, LIST_OFFSETS) as client:
         assert client.offered == [API_VERSIONS, LIST_OFFSETS, GET, PUSH]
 
@@ -111,7 +111,7 @@ async def test_it_is_offered_beside_the_brokers_apis():
     ],
     ids=str,
 )
-def test_it_is_not_offered(case):
+def test_telemetry_is_not_offered(case):
     @run
     async def check():
         async with talking(API_VERSIONS, **case) as client:
@@ -122,7 +122,7 @@ def test_it_is_not_offered(case):
 
 
 @run
-async def test_a_broker_that_takes_telemetry_gets_it():
+async def test_a_broker_with_telemetry_gets_its_requests():
     for own in ((GET,), (PUSH,), (GET, PUSH)):
         async with talking(API_VERSIONS, *own) as client:
             assert client.offered == [API_VERSIONS, *own]
@@ -132,7 +132,7 @@ async def test_a_broker_that_takes_telemetry_gets_it():
 
 
 @run
-async def test_a_client_gets_an_id_and_what_to_push_and_the_broker_sees_nothing_of_it():
+async def test_a_client_gets_an_id_and_a_subscription_without_a_request_to_the_broker():
     async with talking(software=JAVA) as client:
         first = subscription(await asked(client, get_request()))
         assert first.client_instance_id != ZERO_UUID
@@ -140,13 +140,13 @@ async def test_a_client_gets_an_id_and_what_to_push_and_the_broker_sees_nothing_
         assert (first.telemetry_max_bytes, first.delta_temporality) == (PUSH_BYTES_MAX, 0)
         assert LATENCY in first.requested_metrics
         again = subscription(await asked(client, get_request(first.client_instance_id)))
-        assert again == first, "it keeps its id"
+        assert again == first, "the client keeps its id"
         assert subscription(await asked(client, get_request())).client_instance_id != first.client_instance_id
         assert client.broker.keys == [API_VERSIONS]
 
 
 @pytest.mark.parametrize("codec", [0, 1])
-def test_what_is_pushed_becomes_series_with_the_group_the_client_id_and_the_address(codec):
+def test_a_push_becomes_series_with_group_client_id_and_address(codec):
     @run
     async def check():
         async with talking() as client:
@@ -181,7 +181,7 @@ async def test_the_last_push_of_a_client_removes_its_series():
         ({"metrics": b"\xff"}, PushOutcome.INVALID),
     ],
 )
-def test_a_push_that_is_not_taken_has_an_error_code_and_the_connection_goes_on(changes, outcome):
+def test_a_refused_push_has_an_error_code_and_the_connection_stays_open(changes, outcome):
     @run
     async def check():
         async with talking() as client:
@@ -204,7 +204,7 @@ async def test_a_client_that_pushes_too_often_is_throttled():
 
 
 @run
-async def test_what_is_refused_for_its_bytes_is_throttled_as_well():
+async def test_a_push_refused_for_its_content_is_also_throttled():
     async with talking() as client:
         client.clock.advance(60_000)
         assert await pushed(client, b"\xff") == PushOutcome.INVALID.error_code
@@ -213,7 +213,7 @@ async def test_what_is_refused_for_its_bytes_is_throttled_as_well():
 
 
 @run
-async def test_a_client_goes_on_after_a_restart_of_the_gateway_with_the_same_settings():
+async def test_a_client_continues_after_a_restart_of_the_gateway_with_the_same_settings():
     async with talking() as client:
         await pushed(client)
         known = client.asked
@@ -227,7 +227,7 @@ async def test_clients_without_a_group_have_no_series():
     async with talking() as client:
         assert await pushed(client, metrics_data(gauge(LATENCY, 1.0))) == NO_ERROR
         assert client.gateway.telemetry.text() == b""
-        assert await pushed(client) == PushOutcome.THROTTLED.error_code, "it is known"
+        assert await pushed(client) == PushOutcome.THROTTLED.error_code, "the client is known"
 
 
 @run
@@ -240,8 +240,8 @@ async def test_long_names_are_shortened():
 
 
 @run
-async def test_answers_keep_their_order_with_100_requests_in_flight():
-    """Among the broker's own; it answers only once all have been sent to the gateway."""
+async def test_responses_keep_their_order_with_100_requests_in_flight():
+    """Between the broker's responses; the broker responds only once all requests have been sent to the gateway."""
     async with talking() as client:
         await pushed(client)
         client.broker.reading.clear()
@@ -261,7 +261,7 @@ async def test_answers_keep_their_order_with_100_requests_in_flight():
 
 
 @run
-async def test_a_request_that_cannot_be_read_ends_its_connection_alone():
+async def test_an_unreadable_request_ends_only_its_connection():
     broker = await Broker().start()
     async with through(broker.port, telemetry_s=INTERVAL_S) as gateway:
         hello = greeting()
@@ -278,7 +278,7 @@ async def test_a_request_that_cannot_be_read_ends_its_connection_alone():
 
 
 @run
-async def test_a_members_library_and_poll_limit_are_known_as_long_as_its_connection_is_open_also_without_telemetry():
+async def test_a_members_library_and_poll_limit_are_known_while_its_connection_is_open_also_without_telemetry():
     async with talking(groups=Members, telemetry_s=0) as client:
         assert client.gateway.telemetry.text() == b""
         for _ in range(2):
@@ -296,7 +296,7 @@ async def test_a_members_library_and_poll_limit_are_known_as_long_as_its_connect
 
 
 @run
-async def test_a_connection_is_of_the_member_that_it_named_last():
+async def test_a_connection_belongs_to_the_member_that_it_named_last():
     class Changing(Members):
         async def request(self, head, frame, ask):
             self.member = ("orders", f"c{head.correlation_id}", 300.0)

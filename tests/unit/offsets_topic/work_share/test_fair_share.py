@@ -1,4 +1,4 @@
-"""One group that causes too much work waits; the others do not, and nothing of theirs is lost."""
+"""A group that causes too much work waits; the others do not wait and lose no records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Observer:
         self.emitter.gaps.begin({0: 0})
 
     def read(self, *records):
-        """``records``: of classic groups by their group, others by their key, each with its value."""
+        """``records``: group (classic) or key (others), each with its value."""
         messages = [
             FakeRecord(
                 group if isinstance(group, bytes) else group_key(group),
@@ -84,7 +84,7 @@ ABSURD = "hostile", _value(1, {"absurd": tuple(range(220_000))})
 MANY_OWNERS = "hostile", _value(1, {"t": tuple(range(REAL))}, members=40)
 
 
-def test_a_group_whose_records_claim_what_does_not_exist_costs_its_share_at_most():
+def test_a_group_with_nonexistent_partitions_costs_at_most_its_share():
     observer = Observer()
     found = observer.run(20, ABSURD, ORDERS)
     assert sum(record.group == "orders" for record in found) == 200, "the others never wait"
@@ -93,14 +93,14 @@ def test_a_group_whose_records_claim_what_does_not_exist_costs_its_share_at_most
     assert observer.emitter.share.named() == ["hostile"]
 
 
-def test_a_group_whose_partitions_have_many_owners_costs_its_share_at_most():
+def test_a_group_with_many_owners_per_partition_costs_at_most_its_share():
     observer = Observer()
     hostile = [record for record in observer.run(20, MANY_OWNERS, ORDERS) if record.group == "hostile"]
     assert 0 < sum(work_seconds(record.value) for record in hostile) <= 20 * GROUP_RATE + 2
     assert sum(record.skipped for record in hostile) + len(hostile) <= 200
 
 
-def test_many_such_groups_together_leave_time_for_the_others():
+def test_many_such_groups_leave_time_for_the_others():
     observer = Observer()
     hostile = [(f"hostile-{number}", MANY_OWNERS[1]) for number in range(10)]
     found = observer.run(10, ORDERS, *hostile)
@@ -109,7 +109,7 @@ def test_many_such_groups_together_leave_time_for_the_others():
     assert sum(record.group == "orders" for record in found) == 100
 
 
-def test_a_group_that_floods_small_generations_has_its_share_and_the_last_one_is_shown():
+def test_a_group_with_a_flood_of_small_generations_has_its_share_and_the_last_one_is_shown():
     observer = Observer()
     flood = [("hostile", _value(number, {"t": (0,)})) for number in range(1, 101)]
     found = observer.run(2, *flood, ORDERS)
@@ -122,7 +122,7 @@ def test_a_group_that_floods_small_generations_has_its_share_and_the_last_one_is
 
 @pytest.mark.no_cover  # as above
 def test_an_ordinary_large_group_is_read_at_once():
-    """2,000 members and 10,000 partitions, eager, one rebalance each two seconds."""
+    """2,000 members and 10,000 partitions, eager, one rebalance every two seconds."""
     observer = Observer()
     observer.emitter._records.topic_sizes = {"t": 10_000}
     members = []
@@ -144,7 +144,7 @@ def test_a_group_is_named_as_long_as_alerts_need_it():
     assert observer.emitter.share.named() == []
 
 
-def test_positions_wait_for_the_records_that_wait():
+def test_positions_wait_for_waiting_records():
     observer = Observer()
     observer.run(3, ABSURD, ORDERS)
     assert observer.emitter.share.held_back({0: observer.offset})[0] < observer.offset
@@ -152,7 +152,7 @@ def test_positions_wait_for_the_records_that_wait():
     assert observer.emitter.share.held_back({0: observer.offset}) == {0: observer.offset}
 
 
-def test_the_work_that_is_owed_is_waited_for():
+def test_a_group_waits_until_its_work_is_paid_off():
     budget = WorkBudget(0.0)
     assert budget.allows(b"g", 100, 0.0)
     budget.spend(b"g", 100, 1.0, 0.0)
@@ -161,10 +161,10 @@ def test_the_work_that_is_owed_is_waited_for():
     assert budget.allows(b"other", 100, 0.0)
 
 
-@pytest.mark.no_cover  # the same lines for each of 20,000 records: counting them takes longer than running them
+@pytest.mark.no_cover  # the same lines for each of 20,000 records: coverage takes longer than the test
 @pytest.mark.parametrize("members", [1, 50, 100_000])
-def test_a_group_whose_coordinator_assigns_has_a_share_too(members):
-    """Its members write 5,000 records a second, of few keys or each of another one."""
+def test_a_group_whose_coordinator_assigns_also_has_a_share(members):
+    """Its members write 5,000 records per second, with few keys or each with a new one."""
     observer, written, found, seconds = Observer(), 0, [], 4
     orders = _part(joins(0, "a"), "orders")
     for _ in range(seconds * 10):
@@ -183,7 +183,7 @@ def test_a_group_whose_coordinator_assigns_has_a_share_too(members):
     assert offsets == sorted(offsets)
 
 
-def test_a_rebalance_of_a_large_group_whose_coordinator_assigns_is_read_whole_and_soon():
+def test_a_rebalance_of_a_large_group_whose_coordinator_assigns_is_read_completely_and_soon():
     """2,000 members join at once, get an epoch, and reach it within five seconds."""
     observer = Observer()
     names = [f"m{number}" for number in range(2_000)]
@@ -203,12 +203,12 @@ def test_kinds_of_groups_with_one_name_share_its_budget_and_their_order():
 
 
 def _flood(observer, groups=("hostile",)):
-    """Let some hundred records of each group wait, and take what was emitted of them."""
+    """Let several hundred records of each group wait; return the observations emitted so far."""
     for each in range(10):
         observer.read(*(_part(current(0, f"m{number}", each + 2), group) for group in groups for number in range(300)))
 
 
-def test_records_that_waited_come_behind_those_of_others_while_the_tracker_is_late():
+def test_while_the_tracker_is_late_waiting_records_follow_those_of_others():
     observer = Observer()
     inbox, share = observer.context.inbox, observer.emitter.share
     _flood(observer)
@@ -216,7 +216,7 @@ def test_records_that_waited_come_behind_those_of_others_while_the_tracker_is_la
         inbox.put(fact(0, GroupEpoch(2)))
     observer.context.clock.advance(1_000)
     share.release()
-    assert len(inbox) == AHEAD_MAX + 1, "one at a time"
+    assert len(inbox) == AHEAD_MAX + 1, "one record at a time"
     inbox.take(10_000, 0)
     share.release()
     assert len(inbox) == AHEAD_MAX
@@ -232,7 +232,7 @@ def test_groups_that_wait_take_turns():
     assert {group: emitted.count(group) for group in groups} == dict.fromkeys(groups, AHEAD_MAX // 5)
 
 
-def test_a_group_whose_records_are_no_longer_read_waits_anew_as_any_other():
+def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
     observer = Observer()
     _flood(observer)
     observer.emitter.share.drop([0])

@@ -1,4 +1,4 @@
-"""What a record claims: what exists counts, absurd claims cost nothing, ordinary records stay as they are."""
+"""Claims of a record: existing partitions count, absurd claims cost nothing, ordinary records are unchanged."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def _assigned(value):
     return [dict(member.assigned) for member in value.members]
 
 
-def test_an_ordinary_record_stays_as_it_is_even_if_its_topics_are_newer_than_the_list():
+def test_an_ordinary_record_is_unchanged_even_if_its_topics_are_newer_than_the_list():
     value = _group({"t": tuple(range(10_000))}, owned={"t": tuple(range(10_000))})
     assert claims(value) == FREE_CLAIMS
     assert bounded_claims(value, {"other": 1}) is value
 
 
-def test_of_very_many_partitions_only_those_that_exist_count():
+def test_nonexistent_partitions_of_very_many_are_removed():
     value = _group({"t": tuple(range(50_000)), "absurd": tuple(range(50_000))}, topics=("t", "absurd"))
     bounded = bounded_claims(value, {"t": 3})
     assert _assigned(bounded) == [{"t": (0, 1, 2)}]
@@ -64,7 +64,7 @@ def test_subscriptions_to_very_many_topics_keep_those_that_exist():
     assert bounded.members[0].subscription.topics == ("t7", "t9")
 
 
-def test_of_a_record_with_too_many_existing_partitions_nothing_is_said_about_partitions():
+def test_a_record_with_too_many_existing_partitions_loses_all_its_partitions():
     everyone = {"t": tuple(range(2_000))}
     value = _group(*[everyone] * (CLAIMS_MAX // 2_000 + 1))
     bounded = bounded_claims(value, {"t": 2_000})
@@ -79,7 +79,7 @@ def test_of_a_record_with_too_many_existing_partitions_nothing_is_said_about_par
     assert (view.partitions, view.unassigned, view.skew_ratio, view.idle_members) == (None, None, None, None)
 
 
-def test_before_the_topics_are_known_claims_are_bounded_as_well():
+def test_claims_are_bounded_before_the_topics_are_known():
     value = _group({"absurd": tuple(range(CLAIMS_MAX + 1))})
     assert bounded_claims(value, {}).protocol_type == UNREAD_ASSIGNMENTS
     fits = _group({"t": tuple(range(CLAIMS_MAX))})
@@ -110,7 +110,7 @@ def test_partitions_that_exist_are_never_lost_below_the_bound(assigned, topic_si
     assert claims(bounded) == sum(map(count_partitions, _assigned(bounded)))
 
 
-def test_a_member_without_a_subscription_that_could_be_read_is_bounded_too():
+def test_a_member_with_an_unreadable_subscription_is_bounded():
     value = _group({"absurd": tuple(range(30_000))})
     value = replace(value, members=(replace(value.members[0], subscription=None),))
     assert _assigned(bounded_claims(value, {"t": 1})) == [{}]

@@ -1,4 +1,4 @@
-"""Records that wait: each group's in order, bounded in number and bytes, and none lost silently."""
+"""Waiting records keep the order of their group, are bounded in number and bytes, and are never lost silently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _offsets(waiting, key):
     return found
 
 
-def test_records_of_a_group_leave_in_the_order_in_which_they_came():
+def test_waiting_records_of_a_group_leave_in_order():
     waiting = SetAside()
     for offset in range(5):
         assert waiting.put(b"a" if offset % 2 else b"b", _record(offset)) == 0
@@ -37,14 +37,14 @@ def test_records_of_a_group_leave_in_the_order_in_which_they_came():
     assert not waiting
 
 
-def test_of_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
+def test_with_too_many_records_the_oldest_are_dropped_and_the_next_one_counts_them(monkeypatch):
     monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 3)
     waiting = SetAside()
     assert [waiting.put(b"a", _record(offset)) for offset in range(6)] == [0, 0, 0, 1, 1, 1]
     assert _offsets(waiting, b"a") == [(3, 3), (4, 0), (5, 0)]
 
 
-def test_the_last_record_of_each_key_waits_as_in_the_compacted_topic(monkeypatch):
+def test_only_the_last_record_of_each_key_waits_as_in_the_compacted_topic(monkeypatch):
     monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 2)
     waiting = SetAside()
     keys = [b"x", b"y", b"x", b"x", b"y", b"x"]
@@ -52,7 +52,7 @@ def test_the_last_record_of_each_key_waits_as_in_the_compacted_topic(monkeypatch
     assert _offsets(waiting, b"a") == [(1, 0), (3, 2), (4, 0), (5, 0)]
 
 
-def test_a_record_that_is_larger_than_the_bound_waits_alone(monkeypatch):
+def test_a_record_larger_than_the_bound_waits_alone(monkeypatch):
     monkeypatch.setattr(set_aside, "GROUP_BYTES_MAX", 250)
     waiting = SetAside()
     assert [waiting.put(b"a", _record(offset, size)) for offset, size in enumerate((100, 100, 100, 900))] == [
@@ -64,7 +64,7 @@ def test_a_record_that_is_larger_than_the_bound_waits_alone(monkeypatch):
     assert _offsets(waiting, b"a") == [(3, 3)]
 
 
-def test_all_groups_together_are_bounded_and_a_group_that_lost_all_knows_it_later(monkeypatch):
+def test_the_total_of_all_groups_is_bounded_and_losses_are_counted_with_the_next_record(monkeypatch):
     monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 1_000)
     waiting = SetAside()
     assert waiting.put(b"large", _record(1, 800)) == 0
@@ -74,7 +74,7 @@ def test_all_groups_together_are_bounded_and_a_group_that_lost_all_knows_it_late
     assert _offsets(waiting, b"large") == [(3, 1)]
 
 
-def test_positions_are_held_before_the_first_record_that_waits():
+def test_positions_stop_before_the_first_waiting_record():
     waiting = SetAside()
     waiting.put(b"a", _record(7, partition=1))
     waiting.put(b"a", _record(9, partition=1))
@@ -84,7 +84,7 @@ def test_positions_are_held_before_the_first_record_that_waits():
     assert waiting.held_back({1: 20}) == {1: 8}
 
 
-def test_records_of_partitions_that_are_not_read_any_more_are_dropped():
+def test_records_of_partitions_no_longer_read_are_dropped():
     waiting = SetAside()
     waiting.put(b"a", _record(1, partition=1))
     waiting.put(b"b", _record(1, partition=2))

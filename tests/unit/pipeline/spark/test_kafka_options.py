@@ -11,7 +11,7 @@ SERVERS = {"bootstrap.servers": "b:9092"}
 KEY = "-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----\n"
 
 
-def test_plain_is_plain_and_tuning_is_left_out():
+def test_plaintext_is_translated_and_tuning_is_omitted():
     given = SERVERS | {"client.id": "x", "log_level": "0", "queued.min.messages": "7", "client.rack": "a"}
     assert java_properties(given) == SERVERS | {"client.rack": "a"}
     assert source_options(SERVERS) == {"kafka.bootstrap.servers": "b:9092"}
@@ -21,7 +21,7 @@ def test_plain_is_plain_and_tuning_is_left_out():
     ("mechanism", "module"),
     [("PLAIN", "plain.PlainLoginModule"), ("SCRAM-SHA-512", "scram.ScramLoginModule")],
 )
-def test_a_password_login_is_one_line_of_jaas_that_nothing_in_it_can_end(mechanism, module):
+def test_a_password_login_is_one_escaped_line_of_jaas(mechanism, module):
     given = SERVERS | {
         "security.protocol": "sasl_ssl", "sasl.mechanism": mechanism, "sasl.username": "me", "sasl.password": 'a"; \\b',
     }  # fmt: skip
@@ -33,7 +33,7 @@ def test_a_password_login_is_one_line_of_jaas_that_nothing_in_it_can_end(mechani
     )
 
 
-def test_tokens_come_from_an_address():
+def test_tokens_are_requested_from_the_configured_address():
     given = SERVERS | {
         "security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "sasl.oauthbearer.method": "oidc",
         "sasl.oauthbearer.client.id": "c", "sasl.oauthbearer.client.secret": "s", "sasl.oauthbearer.scope": "r",
@@ -44,7 +44,7 @@ def test_tokens_come_from_an_address():
     assert 'clientId="c" clientSecret="s" scope="r";' in found["sasl.jaas.config"]
 
 
-def test_certificates_are_handed_over_as_text(tmp_path):
+def test_certificates_are_passed_as_text(tmp_path):
     for name, text in (("ca", "CA"), ("cert", "CERT"), ("key", KEY)):
         (tmp_path / name).write_text(text)
     given = SERVERS | {
@@ -74,7 +74,7 @@ def test_certificates_are_handed_over_as_text(tmp_path):
         ({"ssl.ca.location": "/nowhere/ca.pem"}, "kafka.ssl.ca.location"),
     ],
 )
-def test_what_java_cannot_do_is_refused_by_name_and_without_secrets(more, field):
+def test_settings_without_a_java_equivalent_are_refused_by_name_without_secrets(more, field):
     with pytest.raises(InvalidInputError) as refused:
         java_properties(SERVERS | more)
     assert refused.value.field == field

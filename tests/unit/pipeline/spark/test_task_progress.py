@@ -16,12 +16,12 @@ STAGES = {
 
 
 def spark(stages):
-    """As much of a session as is asked; ``stages`` that have ended have no information any more."""
+    """The used part of a Spark session; ended ``stages`` have no information."""
     tracker = SimpleNamespace(getActiveStageIds=lambda: [*STAGES, 3], getStageInfo=stages)
     return SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
 
 
-def test_tasks_of_all_that_runs_are_reported_until_it_ends():
+def test_tasks_of_all_running_stages_are_reported_until_the_end():
     received, once = [], threading.Event()
 
     def receive(text):
@@ -34,7 +34,7 @@ def test_tasks_of_all_that_runs_are_reported_until_it_ends():
     assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
 
 
-def test_where_nothing_runs_nothing_is_reported():
+def test_without_running_stages_nothing_is_reported():
     received, asked = [], threading.Semaphore(0)
 
     def nothing(_number):
@@ -45,7 +45,7 @@ def test_where_nothing_runs_nothing_is_reported():
     assert received == []
 
 
-def test_a_spark_that_has_ended_is_asked_no_more():
+def test_an_ended_spark_session_is_not_queried_again():
     asked = threading.Event()
 
     def gone(_number):

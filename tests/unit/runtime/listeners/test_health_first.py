@@ -1,4 +1,4 @@
-"""Health checks are answered, however busy a role's listener is."""
+"""Health checks are answered under any load of a role's listener."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _observers():
 
 
 def _sidecars():
-    """A gateway's, too."""
+    """Also for a gateway."""
     return Sidecar(SidecarSettings(listen="127.0.0.1:0", events_listen="127.0.0.1:0"), {})._web
 
 

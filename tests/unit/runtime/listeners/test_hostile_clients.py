@@ -1,4 +1,4 @@
-"""More clients than a listener has places, each holding something back: health, scrapes and posts are answered."""
+"""With more blocking clients than a listener has slots, health, scrapes and posts are still answered."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from support.kafka.certificates import Authority, needs_openssl
 from support.observer.views import member_event
 
 MORE = 50
-"""Clients beyond a listener's places."""
+"""Number of clients beyond a listener's slots."""
 
 TLS_PLACES = 64
-"""Handshakes take most of the time, and what clients hold back is the same with four times as many of them."""
+"""Slots of the listener. TLS handshakes take most of the time, and four times as many clients would show the same."""
 
 TOKEN = "t" * 16
 POST = b"POST /v1/events HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n"
@@ -53,7 +53,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture(params=["plain", "token", "tls"])
 def sidecar(request, authority, tmp_path, monkeypatch):
-    """A sidecar's two listeners, how to connect to them, and more clients than each has places."""
+    """A sidecar's two listeners, the ways to connect to them, and more clients than each has slots."""
     settings, context, places = {}, None, Limits().connections
     if request.param == "token":
         held = tmp_path / "token"
@@ -97,7 +97,7 @@ def _hold(stack, port, context, said, number):
         client = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
         if context and said and said[0] != 0x16:
             client = stack.enter_context(context.wrap_socket(client, server_hostname="127.0.0.1"))
-        with suppress(OSError):  # the server may have put it out already
+        with suppress(OSError):  # the server may have closed it already
             client.sendall(said)
         yield client
 
@@ -112,7 +112,7 @@ def _served(sidecar, context):
 
 @needs_openssl
 @pytest.mark.parametrize("said", SAID.values(), ids=SAID)
-def test_clients_that_hold_something_back_keep_nobody_from_being_served(sidecar, said):
+def test_blocking_clients_do_not_prevent_service_for_others(sidecar, said):
     made, context, held = sidecar
     with ExitStack() as stack:
         web = _hold(stack, made._web.port, context, said, held)
@@ -124,8 +124,8 @@ def test_clients_that_hold_something_back_keep_nobody_from_being_served(sidecar,
 
 
 @needs_openssl
-def test_clients_that_drip_or_come_again_keep_nobody_from_being_served(sidecar):
-    """One byte of each at a time; a client that was put out comes again at once."""
+def test_trickling_and_reconnecting_clients_do_not_prevent_service_for_others(sidecar):
+    """One byte per client at a time; a closed client reconnects at once."""
     made, context, _ = sidecar
     with ExitStack() as stack:
         for port in (made._web.port, made._events.port):
@@ -140,7 +140,7 @@ def test_clients_that_drip_or_come_again_keep_nobody_from_being_served(sidecar):
 
 
 @needs_openssl
-def test_clients_that_do_not_read_keep_nobody_from_being_served(sidecar):
+def test_clients_that_do_not_read_do_not_prevent_service_for_others(sidecar):
     made, context, _ = sidecar
     page, usual = b"# HELP a b\n" * 100_000, made._web._app
     usual._pages = (lambda _dialect: page,)

@@ -47,7 +47,7 @@ def post(sidecar, environ, token=None):
 
 
 @needs_openssl
-def test_a_consumer_with_a_certificate_posts_over_mutual_tls_and_others_cannot(authority):
+def test_only_a_consumer_with_a_certificate_posts_over_mutual_tls(authority):
     own, consumer = authority.issue("sidecar"), authority.issue("consumer")
     ca = str(authority.certificate.chain)
     files = {"events_tls_cert_file": str(own.chain), "events_tls_key_file": str(own.key)}
@@ -57,11 +57,11 @@ def test_a_consumer_with_a_certificate_posts_over_mutual_tls_and_others_cannot(a
         assert post(sidecar, {CA_VARIABLE: ca}) is PostStatus.FAILED
         assert b'kafka_rebalance_member_assigned_total{consumergroup="orders"' in sidecar._members.text()
     with listening(**files) as sidecar:
-        assert post(sidecar, {}) is PostStatus.FAILED  # nobody here trusts that authority
+        assert post(sidecar, {}) is PostStatus.FAILED  # an untrusted authority
 
 
 @needs_openssl
-def test_over_tls_a_token_is_asked_for_all_the_same(authority, tmp_path):
+def test_a_token_is_also_required_over_tls(authority, tmp_path):
     own, held = authority.issue("sidecar-2"), tmp_path / "token"
     held.write_text("t" * 16 + "\n")
     files = {"events_tls_cert_file": str(own.chain), "events_tls_key_file": str(own.key)}
@@ -75,7 +75,7 @@ def test_over_tls_a_token_is_asked_for_all_the_same(authority, tmp_path):
     assert "token_unencrypted" not in [log["event"] for log in logs]
 
 
-def test_a_token_that_would_go_unencrypted_is_reported(tmp_path):
+def test_a_token_without_encryption_is_reported(tmp_path):
     held = tmp_path / "token"
     held.write_text("t" * 16)
     with capture_logs() as logs:
@@ -104,7 +104,7 @@ def test_a_token_is_read_again_when_its_file_changes(tmp_path):
 
 
 @pytest.mark.parametrize(("content", "problem"), [("short", "must be at least 16"), ("", "empty")])
-def test_a_file_without_a_good_token_is_named(tmp_path, content, problem):
+def test_a_file_without_a_valid_token_is_named(tmp_path, content, problem):
     held = tmp_path / "token"
     held.write_text(content)
     with pytest.raises(InvalidInputError, match=rf"^web_token_file: .*{problem}"):
@@ -120,7 +120,7 @@ def test_a_file_without_a_good_token_is_named(tmp_path, content, problem):
         ({KEY_VARIABLE: "/no/such"}, CERT_VARIABLE),
     ],
 )
-def test_files_of_a_consumer_that_cannot_be_used_are_named(environ, variable):
+def test_unusable_files_of_a_consumer_are_named(environ, variable):
     with pytest.raises(InvalidInputError, match=rf"^{variable}: "):
         Endpoint.of("https://localhost", environ=environ)
     assert Endpoint.of("http://localhost", environ=environ)

@@ -45,7 +45,7 @@ def test_a_scraper_that_does_not_gets_plain_text(accepted):
     assert body.startswith(b"# HELP")
 
 
-def test_a_process_that_answers_is_alive_whatever_is_wrong():
+def test_a_responding_process_is_alive_whatever_is_wrong():
     status, _, body = get("/healthz", Readiness(["kafka"]))
     assert (status, json.loads(body)) == (200, {"alive": True})
 
@@ -76,18 +76,18 @@ def test_readiness_names_the_reason_of_each_part():
 
 
 @pytest.mark.parametrize("path", ["", "/config", "/api/v1/groups", "/metrics/", "/v1/events", "/healthz/../metrics"])
-def test_other_paths_do_not_exist(path):
+def test_other_paths_are_not_found(path):
     status, _, body = get(path)
     assert status == 404
     assert "/metrics" in json.loads(body)["error"]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", ""])
-def test_no_route_takes_what_is_neither_get_nor_head(method):
+def test_every_route_refuses_methods_other_than_get_and_head(method):
     def asked(*_):
         raise AssertionError(method)
 
-    site = Site(Readiness(), groups=asked)  # an observer's: with all routes that there are
+    site = Site(Readiness(), groups=asked)  # an observer's app, which has all routes
     app = WebApp((asked,), Readiness(), site=site, api=asked, config=asked)
     routes = [*app._paths, "/api/v1/groups", "/api/v1/openapi.json", "/api/v1/nothing"]
     assert {"/", "/group", "/metrics", "/config", "/healthz", "/readyz"} < {*routes}
@@ -96,7 +96,7 @@ def test_no_route_takes_what_is_neither_get_nor_head(method):
         assert (path, answer.status, dict(answer.headers)["Allow"]) == (path, "405 Method Not Allowed", "GET, HEAD")
 
 
-def test_head_is_answered_as_get_is():
+def test_head_is_answered_like_get():
     assert get("/metrics", method="HEAD") == get("/metrics")
 
 
@@ -109,7 +109,7 @@ def test_a_scraper_that_asks_for_openmetrics_gets_it_with_its_end():
     assert gzip.decompress(body) == BODY + b"y 2\n# EOF\n"
 
 
-def test_the_first_page_leads_to_the_others_and_escapes_what_it_shows():
+def test_the_start_page_links_to_the_others_and_escapes_its_text():
     readiness = Readiness(["kafka"])
     readiness.unready("kafka", "<script>alert(1)</script>")
     status, headers, body = get("/", readiness)
@@ -120,7 +120,7 @@ def test_the_first_page_leads_to_the_others_and_escapes_what_it_shows():
     assert "<script>" not in page
 
 
-def test_the_api_answers_its_paths_and_nothing_else_does():
+def test_api_paths_are_answered_by_the_api_only():
     asked = []
 
     def api(path, query):
@@ -133,7 +133,7 @@ def test_the_api_answers_its_paths_and_nothing_else_does():
     assert asked == [("/api/v1/groups", "a=b")]
 
 
-def test_the_settings_are_shown_where_they_are_given():
+def test_the_page_of_settings_exists_if_settings_are_given():
     status, _, body = get("/config", more={"config": lambda: {"a": 1}})
     assert (status, json.loads(body)) == (200, {"a": 1})
 
@@ -144,14 +144,14 @@ BEARER = {"bearer": Bearer(TOKEN)}
 
 @pytest.mark.parametrize("path", ["/metrics", "/", "/config", "/api/v1/groups", "/nothing"])
 @pytest.mark.parametrize("given", [{}, {"authorization": "Bearer x"}, {"authorization": f"Basic {TOKEN}"}])
-def test_without_the_token_nothing_is_served(path, given):
+def test_without_the_token_no_page_is_served(path, given):
     status, headers, body = get(path, more={**BEARER, "config": dict}, **given)
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert json.loads(body) == {"error": "a bearer token is required"}
 
 
 @pytest.mark.parametrize("alike", [True, False])
-def test_whether_a_token_is_the_right_one_is_for_a_comparison_whose_time_shows_nothing(monkeypatch, alike):
+def test_tokens_are_compared_in_constant_time(monkeypatch, alike):
     compared = []
     monkeypatch.setattr(bearer_module.hmac, "compare_digest", lambda *both: compared.append(both) or alike)
     for given in ("x", TOKEN, TOKEN[:-1] + "x"):
@@ -159,7 +159,7 @@ def test_whether_a_token_is_the_right_one_is_for_a_comparison_whose_time_shows_n
         assert compared.pop() == (given.encode(), TOKEN.encode())
 
 
-def test_with_the_token_all_is_and_health_without():
+def test_with_the_token_every_page_is_served_and_health_without_it():
     assert get("/metrics", more=BEARER, authorization=f"bearer {TOKEN}")[0] == 200
     assert get("/healthz", more=BEARER)[0] == 200
     assert get("/readyz", more=BEARER)[0] == 200

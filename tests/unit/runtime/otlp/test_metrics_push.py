@@ -49,7 +49,7 @@ def exports(counts):
     }
 
 
-def test_the_collector_gets_every_series_of_metrics_with_its_value(collector, counts):
+def test_the_collector_gets_every_series_with_its_value(collector, counts):
     page = GroupsPage(lambda: (full_view(),), CLOCK)
     pushed([page.pieces], counts)
     expected = list(parsed_samples(page.text().decode()))
@@ -85,7 +85,7 @@ def test_a_histogram_has_the_buckets_of_the_catalogue_and_the_counts_of_each(col
     assert not point.HasField("max")
 
 
-def test_labels_have_the_attributes_of_the_conventions_besides(collector, counts):
+def test_labels_also_have_the_attributes_of_the_conventions(collector, counts):
     page = GroupsPage(lambda: (full_view(),), CLOCK)
     pushed([page.pieces], counts)
     _, points = collector.metrics()["kafka_rebalance_members"]
@@ -111,7 +111,7 @@ def test_the_headers_of_the_environment_are_sent(collector, counts, monkeypatch)
     assert collector.headers[0]["authorization"] == "secret"
 
 
-def test_many_points_come_in_several_requests(collector, counts, monkeypatch):
+def test_many_points_are_sent_in_several_requests(collector, counts, monkeypatch):
     page = GroupsPage(lambda: (full_view(),), CLOCK)
     pushed([page.pieces], counts)
     whole = {name: len(points) for name, (_, points) in collector.metrics().items()}
@@ -131,7 +131,7 @@ def test_many_points_come_in_several_requests(collector, counts, monkeypatch):
     assert received == whole
 
 
-def test_an_export_that_fails_is_counted_and_the_next_one_has_all(collector, counts):
+def test_a_failed_export_is_counted_and_the_next_one_is_complete(collector, counts):
     push = configured_push([counts.text], counts, CLOCK)
     collector.statuses = [400]
     assert not push.export()
@@ -150,7 +150,7 @@ def test_a_page_that_raises_does_not_end_the_exports(collector, counts):
     assert exports(counts)["failed"] == 1
 
 
-def test_a_collector_that_is_gone_holds_up_nothing_and_is_one_line_of_the_log(counts, monkeypatch, capsys):
+def test_an_unreachable_collector_delays_nothing_and_is_logged_once(counts, monkeypatch, capsys):
     with Collector() as collector:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.2")
@@ -175,7 +175,7 @@ def test_without_an_endpoint_nothing_is_pushed(counts, monkeypatch):
     assert exports(counts) == {"accepted": 0, "failed": 0}
 
 
-def test_pushes_and_scrapes_each_see_a_new_series_at_zero_first():
+def test_pushes_and_scrapes_each_get_a_new_series_at_zero_first():
     members = MemberMetrics(CLOCK)
     members.observe([member_event()])
 

@@ -51,7 +51,7 @@ def test_a_signal_is_on_if_it_has_an_endpoint(environ, expected):
         ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
     ],
 )
-def test_a_variable_that_cannot_work_has_no_effect_and_is_named(environ, field, problem):
+def test_an_unusable_variable_has_no_effect_and_is_named(environ, field, problem):
     signals = otlp_signals(environ)
     (text,) = signals.problems
     assert text.startswith(f"{field}: ")
@@ -62,12 +62,12 @@ def test_a_variable_that_cannot_work_has_no_effect_and_is_named(environ, field, 
         assert not (signals.metrics and signals.traces)
 
 
-def test_one_signal_goes_on_without_the_other():
+def test_one_signal_works_without_the_other():
     assert on(**{ALL: URL, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}) == (False, True)
     assert otlp_signals({ALL: URL, "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}).problems != ()
 
 
-def test_what_is_off_has_no_problems():
+def test_a_disabled_signal_has_no_problems():
     assert otlp_signals({ALL: "nonsense", "OTEL_SDK_DISABLED": "true"}).problems == ()
     assert otlp_signals({"OTEL_METRIC_EXPORT_INTERVAL": "soon"}).problems == ()
 
@@ -77,7 +77,7 @@ def test_the_interval_is_in_milliseconds():
     assert otlp_signals({ALL: URL}).interval_seconds == 60
 
 
-def test_without_the_extra_it_is_off_and_says_what_to_install(monkeypatch):
+def test_without_the_extra_otlp_is_off_and_names_the_packages_to_install(monkeypatch):
     monkeypatch.setattr(otlp_environment, "_PACKAGES", ("no_such_package.sdk",))
     signals = otlp_signals({ALL: URL})
     assert (signals.metrics, signals.traces) == (False, False)

@@ -16,7 +16,7 @@ from support.kafka.certificates import Authority, needs_openssl
 
 @contextlib.contextmanager
 def listening(context=None, answer=b""):
-    """The port of a server that shakes hands with ``context``, or answers at once, and closes."""
+    """The port of a server that does a TLS handshake with ``context`` or responds at once, and then closes."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -67,11 +67,11 @@ def trusting(certificate):
         ("[::1]", ("::1", 9092)),
     ],
 )
-def test_a_server_is_read_as_librdkafka_reads_it(server, found):
+def test_a_server_address_is_parsed_like_librdkafkas(server, found):
     assert split_server(server) == found
 
 
-def test_a_port_that_is_no_number_is_refused():
+def test_an_invalid_port_is_refused():
     with pytest.raises(ValueError, match="must be host:port"):
         split_server("kafka:x")
 
@@ -85,7 +85,7 @@ def test_a_name_without_address_and_a_closed_port_are_distinguished():
 
 
 @needs_openssl
-def test_certificates_that_cannot_be_trusted_are_distinguished(authority, tmp_path):
+def test_reasons_for_untrusted_certificates_are_distinguished(authority, tmp_path):
     good = authority.issue("good")
     with tls_server(good) as port:
         assert "another" not in diagnose("127.0.0.1", port, trusting(authority.certificate), "x")[0]
@@ -108,7 +108,7 @@ def test_certificates_that_cannot_be_trusted_are_distinguished(authority, tmp_pa
 
 
 @needs_openssl
-def test_tls_to_a_port_without_it_and_the_other_way_round(authority):
+def test_tls_at_a_plain_port_and_vice_versa_are_diagnosed(authority):
     with tls_server(authority.issue("tls")) as port:
         what, fix = diagnose("127.0.0.1", port, {}, "Disconnected")
         assert what == "the server uses TLS and this client does not"
@@ -138,7 +138,7 @@ def test_the_servers_text_about_the_login_is_shown_with_a_remedy(protocol, repor
     assert fix
 
 
-def test_a_web_server_is_distinguished_from_a_kafka_that_wants_tls():
+def test_a_web_server_is_distinguished_from_a_broker_that_requires_tls():
     with listening(answer=b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         reported = "Receive failed: Invalid response size 1213486160 (0..100000000)"
         assert diagnose("127.0.0.1", port, {}, reported)[0].startswith("HTTP: ")

@@ -37,7 +37,7 @@ OK, FAILED, SKIPPED = FindingStatus.OK, FindingStatus.FAILED, FindingStatus.SKIP
 
 
 class Cluster:
-    """The answers of the cluster."""
+    """Fake responses of the cluster."""
 
     nodes, groups, fails = {}, (), False
 
@@ -67,7 +67,7 @@ def cluster(monkeypatch):
 
 @contextmanager
 def broker(answer=None):
-    """One that says no more than that it is Kafka; its port."""
+    """A server that only responds to ApiVersions; yields its port."""
     ready, loop, stop = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     ports = []
 
@@ -107,7 +107,7 @@ def checked(port, **settings):
         {"kafka": {}},
     ],
 )
-def test_what_a_gateway_refuses_fails_the_check_in_the_same_words(settings):
+def test_settings_refused_by_a_gateway_fail_the_check_with_the_same_message(settings):
     chosen = GatewaySettings(**FREE | settings)
     properties = {"bootstrap.servers": "b:1", **chosen.kafka} if settings.get("kafka") != {} else {}
     with pytest.raises(InvalidInputError) as refused:
@@ -117,7 +117,7 @@ def test_what_a_gateway_refuses_fails_the_check_in_the_same_words(settings):
     assert found.fix == f"correct {refused.value.field}"
 
 
-def test_brokers_are_reached_as_their_clients_will_be_without_a_login(cluster):
+def test_brokers_are_checked_with_the_clients_connection_without_a_login(cluster):
     cluster.fails = True
     with broker() as port:
         found, code = checked(port)
@@ -162,7 +162,7 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
 
 @needs_openssl
 @pytest.mark.parametrize("secured", [False, True])
-def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secured):
+def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
     made = Authority(tmp_path).issue("gateway")
     files = {"tls_cert_file": str(made.chain), "tls_key_file": str(made.key)} if secured else {}
     tls = listener_tls(GatewaySettings(**FREE | files), "tls_", SystemClock())
@@ -181,7 +181,7 @@ def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secure
     ("said", "status", "detail"),
     [(None, OK, "does not switch seats off"), ("off", OK, "off now"), ("of", FAILED, "that switches seats off")],
 )
-def test_what_the_switch_of_seats_says_now_is_reported(cluster, tmp_path, said, status, detail):
+def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path, said, status, detail):
     path = tmp_path / "switch"
     if said:
         path.write_text(said)
@@ -200,7 +200,7 @@ def test_a_file_of_seats_needs_a_folder_that_can_be_written(cluster, tmp_path):
         assert (code == 0) is (status is OK)
 
 
-def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
+def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
     cluster.groups = (
         group("eager", "range"),
         group("kept", "cooperative-sticky"),
@@ -225,7 +225,7 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
 
 
 def test_groups_that_are_not_visible_are_reported(cluster):
-    cluster.groups = (group("other", "range"),)  # groups that one may not describe are not listed to one at all
+    cluster.groups = (group("other", "range"),)  # brokers do not list groups without the right to describe them
     with broker() as port:
         found, code = checked(port, gateway_groups="orders=sticky")
         assert "groups" not in checked(port)[0]
@@ -243,7 +243,7 @@ def test_a_gateway_without_a_login_is_not_checked_for_one():
     assert f"server {HOST}:{port}" not in names
 
 
-def test_the_role_is_known_on_the_command_line(capsys):
+def test_the_command_line_accepts_the_role(capsys):
     free = [word for name, value in FREE.items() for word in (f"--{name.replace('_', '-')}", value)]
     assert main.main(["check", "--role", "gateway", "--json", *free]) == 1
     report = json.loads(capsys.readouterr().out)

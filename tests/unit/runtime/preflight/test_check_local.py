@@ -1,4 +1,4 @@
-"""`check` reports the errors that prevent a role's start, with the same messages."""
+"""`check` reports errors that prevent a role's start, with the same messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROLES = {"observer": (Observer, ObserverSettings), "sidecar": (Sidecar, SidecarS
 
 @pytest.fixture
 def named(tmp_path):
-    """Paths by what is there."""
+    """Paths by their kind of file."""
     (tmp_path / "token").write_text("abcdefgh" * 4)
     (tmp_path / "no-certificate").write_text("x")
     os.mkfifo(tmp_path / "fifo")
@@ -68,7 +68,7 @@ def settings_of(kind, chosen):
         ("observer", {"events_file": "TOO_LONG"}),
     ],
 )
-def test_what_a_role_refuses_fails_the_check_in_the_same_words(named, role, chosen):
+def test_settings_refused_by_a_role_fail_the_check_with_the_same_message(named, role, chosen):
     make, kind = ROLES[role]
     settings = settings_of(kind, {name: named.get(value, value) for name, value in chosen.items()})
     with pytest.raises(InvalidInputError) as refused:
@@ -79,7 +79,7 @@ def test_what_a_role_refuses_fails_the_check_in_the_same_words(named, role, chos
     assert "secret" not in repr(found)
 
 
-def test_an_events_file_is_neither_made_nor_changed_by_the_check(tmp_path, named):
+def test_the_check_neither_creates_nor_changes_an_events_file(tmp_path, named):
     def found(path):
         settings = settings_of(ObserverSettings, {"events_file": str(path)})
         (row,) = (each for each in local_findings(settings, SystemClock()) if each.name.startswith("events_file"))
@@ -95,7 +95,7 @@ def test_an_events_file_is_neither_made_nor_changed_by_the_check(tmp_path, named
     assert found(named["NOWHERE"]) is FindingStatus.FAILED
 
 
-def test_a_webhooks_token_file_is_no_matter_without_a_webhook(named):
+def test_a_webhooks_token_file_is_not_checked_without_a_webhook(named):
     settings = settings_of(SidecarSettings, {"events_webhook_token_file": named["NOWHERE"]})
     assert {each.status for each in local_findings(settings, SystemClock())} == {FindingStatus.OK}
     Sidecar(settings, {})
@@ -103,7 +103,7 @@ def test_a_webhooks_token_file_is_no_matter_without_a_webhook(named):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Paths of a token and of certificates, by what they are."""
+    """Paths of tokens and certificates by their state."""
     folder = tmp_path_factory.mktemp("listening")
     authority = Authority(folder)
     named = {"CA": str(authority.certificate.chain), "TOKEN": str(folder / "token")}
@@ -116,7 +116,7 @@ def files(tmp_path_factory):
 
 @contextmanager
 def running(files, chosen):
-    """The settings of a sidecar that listens, with the ports that it has."""
+    """The settings of a listening sidecar, with its ports."""
     settings = settings_of(SidecarSettings, {name: files.get(value, value) for name, value in chosen.items()})
     sidecar = Sidecar(settings, {})
     sidecar._events.start()
@@ -151,7 +151,7 @@ ASKS = {"web_token_file": "TOKEN", "web_token_for_health": True}
         {"events_tls_cert_file": "OTHER", "events_tls_key_file": "OTHER_KEY", "events_tls_client_ca_file": "CA"},
     ],
 )
-def test_a_check_beside_a_running_agent_finds_it_whatever_its_ports_ask_for(files, chosen):
+def test_a_check_recognises_a_running_agent_with_any_authentication(files, chosen):
     with running(files, chosen) as settings:
         assert listeners(settings) == dict.fromkeys(("listen", "events_listen"), "an agent listens there now")
 
@@ -167,7 +167,7 @@ def test_a_listener_with_another_certificate_is_another_program(files, clients, 
 
 
 @needs_openssl
-def test_a_listener_with_our_certificate_and_another_answer_is_another_program(files):
+def test_a_listener_with_our_certificate_and_another_response_is_another_program(files):
     chosen = {name: files[value] for name, value in TLS.items()}
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*chosen.values())

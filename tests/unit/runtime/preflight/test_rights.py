@@ -35,7 +35,7 @@ def _reported(operation):
 
 
 class Brokers:
-    """Answers like brokers to a principal with ``rights``; topics in ``absent`` do not exist."""
+    """Responds like brokers to a principal with ``rights``; topics in ``absent`` do not exist."""
 
     def __init__(self, rights, absent=(), *, describes=True):
         self.held = {(right.resource, right.name, _reported(right.operation)) for right in rights}
@@ -84,13 +84,13 @@ def test_check_passes_with_every_right_and_needs_no_right_to_create_existing_top
 
 
 @pytest.mark.parametrize("right", [each for each in OBSERVER if each.operation != "Create"], ids=str)
-def test_exactly_the_right_that_was_taken_away_is_missing(right):
+def test_only_the_removed_right_is_missing(right):
     found = verdicts(OBSERVER, Brokers(set(OBSERVER) - {right}))
     assert right.mode in DEGRADED_MODES
     assert [name for name, verdict in found.items() if verdict is ProbeResult.MISSING] == [str(right)]
 
 
-def test_a_topic_that_is_not_there_needs_creation_and_shows_nothing_else():
+def test_a_missing_topic_needs_creation_and_proves_no_other_right():
     found = verdicts(SIDECAR, Brokers(OBSERVER, absent=["rebalance-events"]))
     assert found == {
         "Write on Topic 'rebalance-events'": ProbeResult.UNKNOWN,
@@ -101,7 +101,7 @@ def test_a_topic_that_is_not_there_needs_creation_and_shows_nothing_else():
     assert found["Create on Topic 'rebalance-events'"] is ProbeResult.MISSING
 
 
-def test_a_hidden_topic_may_be_there_so_its_creation_is_not_called_missing():
+def test_a_hidden_topic_may_exist_so_the_right_to_create_it_is_not_missing():
     found = verdicts(SIDECAR, Brokers([]))
     assert found == {
         "Write on Topic 'rebalance-events'": ProbeResult.MISSING,
@@ -109,7 +109,7 @@ def test_a_hidden_topic_may_be_there_so_its_creation_is_not_called_missing():
     }
 
 
-def test_brokers_that_do_not_describe_rights_are_no_proof_of_a_missing_right():
+def test_brokers_that_do_not_describe_rights_do_not_prove_a_missing_right():
     found = verdicts(OBSERVER, Brokers(OBSERVER, describes=False))
     assert ProbeResult.MISSING not in found.values()
     assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNKNOWN
@@ -144,11 +144,11 @@ def test_every_mode_is_a_label_of_the_metric():
         ({"security.protocol": "SASL_SSL"}, "User:..."),
     ],
 )
-def test_the_principal_is_reported_as_far_as_the_properties_show(properties, principal):
+def test_the_principal_is_reported_if_the_properties_contain_it(properties, principal):
     assert principal_of(properties) == principal
 
 
-def test_the_command_can_be_pasted_into_a_shell():
+def test_the_command_is_valid_in_a_shell():
     right = next(right for right in OBSERVER if right.resource == "Group")
     words = shlex.split(acl_command(right, "User:it's me", "a:1,b:2"))
     assert words[:4] == ["kafka-acls.sh", "--bootstrap-server", "a:1,b:2", "--add"]
@@ -221,7 +221,7 @@ def test_an_observer_without_a_right_to_any_group_is_not_ready():
     assert readiness.is_ready
 
 
-def test_an_exception_does_not_end_the_rights_watch_and_its_role_does():
+def test_an_exception_does_not_end_the_rights_watch_but_the_end_of_its_role_does():
     readiness = Readiness()
     health = LoggedHealth(readiness, lambda: None)
     with capture_logs() as logs:
@@ -232,7 +232,7 @@ def test_an_exception_does_not_end_the_rights_watch_and_its_role_does():
     assert readiness.modes().keys() == set(DEGRADED_MODES)
 
 
-def test_where_brokers_do_not_describe_what_is_allowed_a_refusal_counts():
+def test_a_refusal_counts_if_brokers_do_not_describe_rights():
     readiness, denied = Readiness(), {}
     brokers, health = Brokers(OBSERVER, describes=False), LoggedHealth(readiness, lambda: None)
     watch = RightsWatch(OBSERVER, brokers, health, "User:me", "a:1", lambda: denied)

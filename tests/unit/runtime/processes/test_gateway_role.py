@@ -26,7 +26,7 @@ class Cluster:
         return BROKERS
 
 
-def test_brokers_are_asked_for_until_they_are_known(monkeypatch):
+def test_metadata_is_requested_until_brokers_are_known(monkeypatch):
     monkeypatch.setattr(role_module, "Cluster", Cluster)
     kafka = {"bootstrap.servers": "b:1"}
     role = GatewayRole(GatewaySettings(kafka=kafka, events_topic=""), kafka)

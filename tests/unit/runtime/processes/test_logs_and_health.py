@@ -18,7 +18,7 @@ from rebalance_agent.runtime.watch.episode_log import EpisodeLog
 from support.observer.fakes import Calls, generation_event
 
 
-def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_way():
+def test_logs_are_json_lines_with_bound_fields_also_from_libraries():
     stream = io.StringIO()
     configure_logs("info", "auto", stream)
     structlog.get_logger("a").bind(group="g", generation=3).info("rebalance", moved=2)
@@ -35,7 +35,7 @@ def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_wa
     assert "ZeroDivisionError" in json.dumps(third)
 
 
-def test_the_console_form_is_for_people():
+def test_the_console_format_is_readable():
     stream = io.StringIO()
     configure_logs("debug", "console", stream)
     structlog.get_logger("a").debug("hello", group="g")
@@ -57,7 +57,7 @@ def test_a_terminal_gets_colors_unless_the_user_refuses_them(monkeypatch, refuse
 @pytest.mark.parametrize(
     "name", ["g\n2026 [error] forged", "\x1b[2J", "\x9b31m", "a\u202eb", "\x0b", "\u2028", "\ud800"]
 )
-def test_names_from_outside_forge_no_line_of_the_console_form(name):
+def test_external_names_cannot_forge_a_line_of_the_console_format(name):
     stream = io.StringIO()
     configure_logs("info", "console", stream)
     logging.getLogger("library").warning("member %s", name)
@@ -105,7 +105,7 @@ def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a
     ]
 
 
-def test_each_closed_rebalance_is_one_line_and_what_closes_nothing_is_none():
+def test_each_closed_rebalance_is_logged_in_one_line():
     log = EpisodeLog()
     with capture_logs() as logs:
         log.on_event(generation_event(closes_episode=False))

@@ -16,7 +16,7 @@ from rebalance_agent.runtime.processes.memory import (
 )
 
 
-def test_the_collector_is_as_before_at_the_end():
+def test_the_garbage_collectors_settings_are_restored():
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
     with tuned_memory():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
@@ -53,7 +53,7 @@ class Circle:
     """Refers to itself."""
 
 
-def test_another_c_library_is_left_alone(monkeypatch):
+def test_settings_of_other_c_libraries_are_unchanged(monkeypatch):
     def nothing(_name):
         raise OSError("no such library")
 

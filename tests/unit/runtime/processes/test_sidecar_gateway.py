@@ -29,11 +29,11 @@ def role(flags=(), monkeypatch=None, **environment):
 @pytest.mark.parametrize(
     "flags", [{"gateway_groups": "orders=weighted-sticky"}, {"gateway_listen": "127.0.0.1:0"}, {"gateway_groups": ""}]
 )
-def test_a_flag_of_the_gateways_makes_the_sidecar_one(flags):
+def test_a_gateway_flag_makes_the_sidecar_a_gateway(flags):
     assert isinstance(role(flags), GatewayRole)
 
 
-def test_a_variable_or_a_file_does_so_too(monkeypatch, tmp_path):
+def test_a_gateway_variable_or_file_makes_the_sidecar_a_gateway(monkeypatch, tmp_path):
     assert isinstance(role(monkeypatch=monkeypatch, REBALANCE_AGENT_GATEWAY_PORT_BASE="0"), GatewayRole)
     monkeypatch.delenv("REBALANCE_AGENT_GATEWAY_PORT_BASE")
     (tmp_path / "sidecar.yaml").write_text("gateway_groups: orders=sticky\n")
@@ -41,7 +41,7 @@ def test_a_variable_or_a_file_does_so_too(monkeypatch, tmp_path):
     assert without_unused_gateway(loaded).gateway_groups == "orders=sticky"
 
 
-def test_without_any_it_is_a_sidecar_alone_whatever_a_service_of_kubernetes_is_called(monkeypatch):
+def test_variables_of_kubernetes_services_do_not_make_the_sidecar_a_gateway(monkeypatch):
     one = role(
         monkeypatch=monkeypatch,
         REBALANCE_AGENT_GATEWAY_PORT="tcp://10.0.0.1:29092",
@@ -50,18 +50,18 @@ def test_without_any_it_is_a_sidecar_alone_whatever_a_service_of_kubernetes_is_c
     assert isinstance(one, Sidecar)
 
 
-def test_a_sidecar_alone_shows_its_own_settings_with_what_was_given():
+def test_a_sidecar_without_gateway_shows_its_own_settings():
     given = without_unused_gateway(load(GatewaySettings, None, {**FREE, "stop_seconds": "1", "kafka": KAFKA}))
     assert given == SidecarSettings(**FREE, stop_seconds=1, kafka=KAFKA)
     assert not [name for name in shown_settings(given)["settings"] if name.startswith("gateway")]
 
 
-def test_a_gateway_that_cannot_begin_ends_the_sidecar_with_two(capsys):
+def test_a_gateway_that_cannot_start_ends_the_sidecar_with_two(capsys):
     assert main.main(["sidecar", "--listen", "127.0.0.1:0", "--gateway-groups", "orders=nothing"]) == 2
     assert capsys.readouterr().err.startswith("rebalance-agent sidecar: gateway_groups: rule 'orders=nothing'")
 
 
-def test_a_gateway_takes_no_port_of_the_sidecars():
+def test_a_gateway_must_not_use_the_sidecars_ports():
     for name in FREE:
         with pytest.raises(SettingsErrors, match=f"gateway_listen: must not have the port of {name}"):
             load(GatewaySettings, None, {**FREE, name: "127.0.0.1:9000", "gateway_listen": "127.0.0.1:9000"})

@@ -33,7 +33,7 @@ def stopped(monkeypatch):
     monkeypatch.setattr(sidecar, "Cluster", Silent)
 
     def run(**settings):
-        """The sidecar's metrics, and what it said to be lost, after it took events and was stopped."""
+        """The sidecar's metrics and its report of lost events, after it accepted events and was stopped."""
         usual = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0", "stop_seconds": 60}
         role = sidecar.Sidecar(SidecarSettings(**usual, **settings), {"bootstrap.servers": "127.0.0.1:1"})
         with capture_logs() as logs:
@@ -47,13 +47,13 @@ def stopped(monkeypatch):
     return run
 
 
-def test_events_that_only_kafka_was_to_get_are_counted_and_reported(stopped):
+def test_lost_events_for_kafka_only_are_counted_and_reported(stopped):
     metrics, lost = stopped()
     assert metrics[LOST] == EVENTS
     assert lost == [(EVENTS, "kafka")]
 
 
-def test_a_file_and_a_webhook_get_them_all_the_same(stopped, tmp_path):
+def test_a_file_and_a_webhook_get_events_without_kafka(stopped, tmp_path):
     file = tmp_path / "events.ndjson"
     with Receiver() as receiver:
         metrics, lost = stopped(events_file=str(file), events_webhook=receiver.url)
@@ -65,7 +65,7 @@ def test_a_file_and_a_webhook_get_them_all_the_same(stopped, tmp_path):
     assert lost == [(EVENTS, "kafka")]
 
 
-def test_a_file_gets_them_while_the_cluster_is_still_waited_for(monkeypatch, tmp_path):
+def test_a_file_gets_events_while_the_cluster_is_awaited(monkeypatch, tmp_path):
     monkeypatch.setattr(sidecar, "Cluster", Silent)
     monkeypatch.setattr(sidecar, "NAMELESS_S", 0.1)
     file = tmp_path / "events.ndjson"
@@ -78,7 +78,7 @@ def test_a_file_gets_them_while_the_cluster_is_still_waited_for(monkeypatch, tmp
         eventually(lambda: len(file.read_text().splitlines()) == 2 * EVENTS)
 
 
-def test_nothing_is_lost_where_kafka_was_to_get_nothing(stopped, tmp_path):
+def test_no_event_is_lost_if_none_is_for_kafka(stopped, tmp_path):
     file = tmp_path / "events.ndjson"
     metrics, lost = stopped(events_topic="", events_file=str(file))
     assert len(file.read_text().splitlines()) == EVENTS

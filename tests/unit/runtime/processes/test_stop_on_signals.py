@@ -15,7 +15,7 @@ LOOKS = 20
 
 
 def given_to_this_thread(number):
-    """The signal, as soon as the main thread does nothing but wait."""
+    """Send the signal as soon as the main thread only waits."""
     main, seen = threading.main_thread().ident, 0
     while seen < LOOKS:
         waits = sys._current_frames()[main].f_code is threading.Condition.wait.__code__
@@ -32,8 +32,8 @@ def test_a_signal_to_another_thread_ends_the_wait_of_the_main_thread(number):
         assert stop.wait(SOON_S)
 
 
-def test_the_callback_is_called_once_in_a_thread_of_its_own():
-    """In a thread of its own: what the main thread was interrupted in, printing for example, cannot be done within."""
+def test_the_callback_is_called_once_in_its_own_thread():
+    """In its own thread: a signal handler must not repeat an operation that it interrupts, such as printing."""
     stop, received, reported = threading.Event(), [], threading.Event()
 
     def receive():
@@ -48,7 +48,7 @@ def test_the_callback_is_called_once_in_a_thread_of_its_own():
     assert received[0] is not threading.main_thread()
 
 
-def test_a_second_one_ends_the_process_at_once():
+def test_a_second_signal_ends_the_process_at_once():
     stop = threading.Event()
     with stop_on_signals(stop):
         signal.raise_signal(signal.SIGINT)
@@ -57,7 +57,7 @@ def test_a_second_one_ends_the_process_at_once():
             signal.raise_signal(signal.SIGINT)
 
 
-def test_all_is_as_it_was_afterwards():
+def test_the_former_handlers_are_restored():
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     threads = threading.active_count()
     with stop_on_signals(threading.Event()):

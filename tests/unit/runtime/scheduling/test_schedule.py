@@ -16,7 +16,7 @@ PATIENCE_S = 10
 
 
 def _repeat(call, number):
-    """Schedule ``call`` until it was made ``number`` times."""
+    """Schedule ``call`` until it was executed ``number`` times."""
     made, enough = [], threading.Event()
 
     def counted():
@@ -34,14 +34,14 @@ def _repeat(call, number):
         schedule.stop()
 
 
-def test_what_is_called_several_times_a_second_does_not_fill_the_log(caplog):
+def test_frequent_calls_do_not_fill_the_log(caplog):
     with caplog.at_level(logging.INFO):
         _repeat(lambda: None, 3)
     assert caplog.messages == []
 
 
-def test_a_call_that_takes_long_does_not_keep_the_process_from_ending():
-    """The threads of the standard library's pools would, daemons or not."""
+def test_a_long_call_does_not_delay_the_end_of_the_process():
+    """Threads of the standard library's pools would delay the end, even as daemons."""
     program = f"""
 import threading
 from rebalance_agent.clock import SystemClock
@@ -57,7 +57,7 @@ schedule.stop()
     assert subprocess.run([sys.executable, "-c", program], check=False, timeout=2 * PATIENCE_S).returncode == 0
 
 
-def test_a_call_that_raises_is_reported_and_made_again(caplog):
+def test_a_failed_call_is_reported_and_repeated(caplog):
     def broken():
         raise ZeroDivisionError("oops")
 
@@ -76,7 +76,7 @@ class SetClock(SystemClock):
 
 @pytest.fixture
 def set_clock(monkeypatch):
-    """A clock, by which APScheduler goes, too."""
+    """A clock that APScheduler also uses."""
     clock = SetClock()
 
     class Now(datetime):
@@ -90,7 +90,7 @@ def set_clock(monkeypatch):
 
 
 @pytest.mark.parametrize("step_s", [-3_600.0, 3_600.0])
-def test_calls_go_on_when_the_clock_is_set(set_clock, step_s):
+def test_calls_continue_after_a_clock_step(set_clock, step_s):
     called = threading.Semaphore(0)
     schedule = Schedule(set_clock)
     schedule.every(0.05, called.release, "often")
@@ -98,17 +98,17 @@ def test_calls_go_on_when_the_clock_is_set(set_clock, step_s):
     try:
         assert called.acquire(timeout=PATIENCE_S)
         set_clock.step_s = step_s
-        for _ in range(20):  # more than could have been begun before
+        for _ in range(20):  # more calls than could have started before
             assert called.acquire(timeout=PATIENCE_S)
     finally:
         schedule.stop()
 
 
 @pytest.mark.parametrize("step_s", [0.0, -3_600.0])
-def test_what_is_wanted_soon_is_called_at_once(set_clock, step_s):
+def test_a_call_requested_soon_is_made_at_once(set_clock, step_s):
     called = threading.Semaphore(0)
     schedule = Schedule(set_clock)
-    schedule.soon("seldom")  # there is no such call yet
+    schedule.soon("seldom")  # the call does not exist yet
     schedule.every(3_600, called.release, "seldom")
     schedule.start()
     try:
@@ -120,7 +120,7 @@ def test_what_is_wanted_soon_is_called_at_once(set_clock, step_s):
         schedule.stop()
 
 
-def test_what_is_wanted_while_it_runs_is_called_again_once():
+def test_a_call_requested_while_it_runs_is_repeated_once():
     begun, end, calls = threading.Semaphore(0), threading.Event(), []
 
     def call():
@@ -144,7 +144,7 @@ def test_what_is_wanted_while_it_runs_is_called_again_once():
         schedule.stop()
 
 
-def test_calls_that_hang_take_a_bounded_number_of_threads_and_the_others_wait():
+def test_hanging_calls_use_a_bounded_number_of_threads_and_others_wait():
     end, begun, number = threading.Event(), threading.Semaphore(0), 2 * THREADS_MAX
     before = set(threading.enumerate())
     schedule = Schedule(SystemClock())
@@ -155,7 +155,7 @@ def test_calls_that_hang_take_a_bounded_number_of_threads_and_the_others_wait():
         for _ in range(THREADS_MAX):
             assert begun.acquire(timeout=PATIENCE_S)
         assert not begun.acquire(timeout=0.2)
-        assert len(set(threading.enumerate()) - before) == THREADS_MAX + 1  # and the scheduler's own
+        assert len(set(threading.enumerate()) - before) == THREADS_MAX + 1  # and the scheduler's own thread
         end.set()
         for _ in range(number - THREADS_MAX):
             assert begun.acquire(timeout=PATIENCE_S)
@@ -164,7 +164,7 @@ def test_calls_that_hang_take_a_bounded_number_of_threads_and_the_others_wait():
         schedule.stop()
 
 
-def test_a_call_that_hangs_delays_no_other():
+def test_a_hanging_call_delays_no_other():
     end, called = threading.Event(), threading.Semaphore(0)
     schedule = Schedule(SystemClock())
     schedule.every(3_600, lambda: end.wait(PATIENCE_S), "hangs")
@@ -178,8 +178,8 @@ def test_a_call_that_hangs_delays_no_other():
         schedule.stop()
 
 
-def test_soon_puts_no_call_off():
-    """Whatever the clock says: APScheduler looks at another one."""
+def test_soon_postpones_no_call():
+    """Independent of our clock, because APScheduler uses another one."""
     called, clock = threading.Semaphore(0), SetClock()
     schedule = Schedule(clock)
     schedule.every(0.05, called.release, "often")

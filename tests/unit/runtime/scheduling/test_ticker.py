@@ -9,7 +9,7 @@ PATIENCE_S = 10
 
 
 def _made(call, number, *, clock=None, seconds=0.001):
-    """Let it call until it did so ``number`` times."""
+    """Run the ticker until it has made ``number`` calls."""
     made, enough = [], threading.Event()
 
     def counted():
@@ -28,7 +28,7 @@ def _made(call, number, *, clock=None, seconds=0.001):
     return made
 
 
-def test_a_call_that_raises_is_reported_and_made_again(caplog):
+def test_a_failed_call_is_reported_and_repeated(caplog):
     def broken():
         raise ZeroDivisionError("oops")
 
@@ -36,19 +36,19 @@ def test_a_call_that_raises_is_reported_and_made_again(caplog):
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_calls_that_were_missed_are_not_made_up_for():
+def test_missed_calls_are_not_repeated():
     clock, turns = FakeClock(), []
 
     def slow():
         turns.append(clock.monotonic())
-        # Ten intervals pass within the first call; after that time stands still, and so must the calls.
+        # Ten intervals pass during the first call; then the clock stops, so there must be no further calls.
         clock.advance(10_000 if len(turns) == 1 else 0)
 
     assert len(_made(slow, 2, clock=clock, seconds=1.0)) == 2
     assert turns == [0.0, 10.0]
 
 
-def test_after_its_end_nothing_is_called():
+def test_after_the_end_there_are_no_calls():
     calls = []
     pulse = Ticker(0.001, lambda: calls.append(None), "ended", SystemClock())
     pulse.stop()

@@ -43,7 +43,7 @@ def test_help_names_every_setting_with_its_flag_its_variable_and_its_default(cap
 
 
 @pytest.mark.parametrize(("_module", "model", "name"), ROLES)
-def test_the_documentation_holds_the_table_of_settings_as_it_is(_module, model, name):
+def test_the_documentation_contains_the_current_table_of_settings(_module, model, name):
     assert settings_table(model) in (DOCS / f"{name}.md").read_text()
 
 
@@ -62,7 +62,7 @@ def test_a_kafka_property_without_a_value_is_refused():
 
 
 @pytest.mark.parametrize("spelt", ["sasl.password", "sasl_password", "ssl.key.pem"])
-def test_a_secret_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, spelt):
+def test_a_secret_on_the_command_line_is_refused_with_two_safe_alternatives(capsys, spelt):
     assert main.main(["observe", "--kafka", f"{spelt}=not-a-secret"]) == 2
     reported = capsys.readouterr().err
     name = spelt.replace("_", ".")
@@ -76,7 +76,7 @@ def test_a_secret_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(
 
 
 @pytest.mark.parametrize(("_module", "_model", "name"), ROLES)
-def test_wrong_settings_end_with_two_and_a_line_each(capsys, _module, _model, name):
+def test_each_wrong_setting_is_one_line_and_the_exit_code_is_2(capsys, _module, _model, name):
     assert main.main([name, "--listen", "x", "--stop-seconds", "y"]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(": ")[:2] for line in lines] == [
@@ -97,7 +97,7 @@ def test_events_beyond_loopback_without_a_token_are_refused_with_the_settings_na
 
 @pytest.fixture
 def taken():
-    """An address that is in use."""
+    """An occupied address."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -131,7 +131,7 @@ def test_a_process_that_cannot_start_ends_with_2_and_the_setting(capsys, taken, 
     assert reported in reported_lines[0]
 
 
-def test_an_observer_without_a_cluster_names_what_to_add(capsys):
+def test_an_observer_without_a_cluster_names_the_missing_setting(capsys):
     assert main.main(["observe", "--listen", "127.0.0.1:0"]) == 2
     reported = capsys.readouterr().err
     assert reported.startswith("rebalance-agent observe: kafka.bootstrap.servers: is missing: ")
@@ -142,7 +142,7 @@ def test_an_observer_without_a_cluster_names_what_to_add(capsys):
 @pytest.mark.parametrize(
     ("given", "read_only"), [([], None), (["--read-only"], "true"), (["--read-only", "false"], "false")]
 )
-def test_a_flag_for_yes_or_no_needs_no_value(given, read_only):
+def test_a_boolean_flag_needs_no_value(given, read_only):
     parser = argparse.ArgumentParser()
     add_flags(parser, ObserverSettings)
     assert flag_values(parser.parse_args(given), ObserverSettings).get("read_only") == read_only
@@ -161,7 +161,7 @@ def test_a_flag_for_yes_or_no_needs_no_value(given, read_only):
         (["--kafka", "x.y=https://h/token?a=hunter2"], "REBALANCE_AGENT_KAFKA__X_Y"),
     ],
 )
-def test_a_secret_in_a_url_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, given, variable):
+def test_a_secret_in_a_url_on_the_command_line_is_refused_with_two_safe_alternatives(capsys, given, variable):
     assert main.main(["observe", *given]) == 2
     reported = capsys.readouterr().err
     assert "process list" in reported
@@ -171,7 +171,7 @@ def test_a_secret_in_a_url_on_the_command_line_is_refused_with_the_two_ways_that
 
 
 @pytest.mark.parametrize("setting", ["https://h:1/x", "PLAINTEXT://a:9092,SSL://b:9093"])
-def test_a_url_without_a_secret_is_taken_as_a_flag(setting):
+def test_a_url_without_a_secret_is_accepted_as_a_flag(setting):
     options = argparse.Namespace(**dict.fromkeys(ObserverSettings.model_fields), bootstrap_servers=None)
     options.events_webhook, options.kafka = setting, [f"a.b={setting}"]
     assert flag_values(options, ObserverSettings)["events_webhook"] == setting

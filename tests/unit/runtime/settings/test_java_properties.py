@@ -34,12 +34,12 @@ OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
         ("a=b\\", {"a": "b"}),
     ],
 )
-def test_the_format_is_read_as_java_does(text, properties):
+def test_the_format_is_parsed_like_java(text, properties):
     assert parsed_properties(text) == properties
 
 
 @given(st.dictionaries(st.text("ab=:# \\\t\né", min_size=1), st.text("ab=:# \\\t\né")))
-def test_what_is_escaped_comes_back(properties):
+def test_escaped_text_is_unescaped(properties):
     def escaped(text):
         return "".join(f"\\u{ord(letter):04x}" for letter in text)
 
@@ -118,14 +118,14 @@ def test_connection_and_login_have_librdkafkas_names(java, properties):
         ({"ssl.key.password": "${file:/hidden:x}"}, "ssl.key.password: the agent has no config providers"),
     ],
 )
-def test_what_cannot_be_translated_is_an_error_that_says_what_to_do(java, problem):
+def test_untranslatable_properties_are_errors_with_a_remedy(java, problem):
     with pytest.raises(InvalidInputError, match="kafka_config") as raised:
         librdkafka_properties(java)
     assert problem in str(raised.value)
     assert "hidden" not in str(raised.value)
 
 
-def test_certificates_that_are_given_otherwise_make_a_truststore_no_error():
+def test_certificates_from_other_settings_replace_a_truststore():
     assert librdkafka_properties({"ssl.truststore.location": "/t.jks"}, frozenset({"ssl.ca.location"})) == {}
 
 
@@ -158,7 +158,7 @@ def test_flags_override_the_file_and_librdkafka_takes_the_result(tmp_path):
         (b"#" * (1 << 20) + b"\n\n", "has more than 1048576 bytes"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(tmp_path, content, problem):
+def test_an_unusable_properties_file_is_named(tmp_path, content, problem):
     file = tmp_path / "client.properties"
     if content is not None:
         file.write_bytes(content)
@@ -166,7 +166,7 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path, content, problem):
         load(ObserverSettings, None, {"kafka_config": str(file)})
 
 
-def test_a_wrong_value_of_kafka_beside_it_is_still_named(tmp_path):
+def test_a_wrong_kafka_property_besides_the_file_is_named(tmp_path):
     (tmp_path / "settings.yaml").write_text(f"kafka: 5\nkafka_config: {tmp_path / 'client.properties'}\n")
     with pytest.raises(InvalidInputError, match="kafka: must be a mapping"):
         load(ObserverSettings, str(tmp_path / "settings.yaml"), {})

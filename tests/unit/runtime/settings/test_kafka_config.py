@@ -33,19 +33,19 @@ def test_a_secret_that_cannot_be_read_is_named_by_its_property(tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(OWN_PROPERTIES))
-def test_what_our_correctness_rests_on_cannot_be_set(name):
+def test_properties_required_for_correctness_cannot_be_set(name):
     for spelling in (name, name.replace(".", "_"), f"{name}.file"):
         with pytest.raises(ValueError, match=r"is set by the agent itself"):
             kafka_properties({spelling: "x"})
 
 
 @pytest.mark.parametrize("data", ["text", ["a"], {"a": ["b"]}, {"a": None}, {str(n): "x" for n in range(201)}])
-def test_what_is_no_mapping_of_single_values_is_refused(data):
+def test_other_input_than_a_mapping_of_scalars_is_refused(data):
     with pytest.raises(ValueError, match="must be"):
         kafka_properties(data)
 
 
-def test_numbers_and_booleans_become_texts():
+def test_numbers_and_booleans_become_strings():
     assert kafka_properties({"retries": 3, "enable_ssl": False}) == {"retries": "3", "enable.ssl": "false"}
 
 
@@ -56,27 +56,27 @@ def test_no_servers_are_no_cluster(servers):
 
 
 @pytest.mark.parametrize(("content", "problem"), [(b"", "is empty"), (b"\n", "is empty"), (b"a\0b", "zero byte")])
-def test_a_file_without_a_secret_in_it_is_refused(tmp_path, content, problem):
+def test_an_empty_secret_file_is_refused(tmp_path, content, problem):
     secret = tmp_path / "password"
     secret.write_bytes(content)
     with pytest.raises(InvalidInputError, match=problem):
         client_properties({"sasl.password.file": str(secret)})
 
 
-def test_a_secret_that_is_set_twice_is_refused_whatever_the_source():
+def test_a_secret_set_twice_is_refused_for_any_sources():
     with pytest.raises(ValueError, match=r"sasl\.password and sasl\.password\.file are both set"):
         kafka_properties({"sasl_password": "x", "sasl.password.file": "y"})
 
 
-def test_properties_that_do_not_go_together_are_refused_before_anything_begins():
+def test_inconsistent_properties_are_refused_before_the_start():
     with pytest.raises(InvalidInputError, match=r"`session.timeout.ms` is not supported for `group.protocol=consumer`"):
         client_properties({"group.protocol": "consumer", "session.timeout.ms": "6000"})
     assert client_properties({"group.protocol": "consumer"})["group.protocol"] == "consumer"
 
 
 @pytest.mark.parametrize("named", [{}, {"sasl.mechanism": "GSSAPI"}])
-def test_a_mechanism_that_the_library_lacks_is_reported_with_what_to_do(named):
-    # The locked confluent-kafka is a wheel, and those have no Kerberos.
+def test_an_unsupported_mechanism_is_reported_with_a_remedy(named):
+    # The locked confluent-kafka is a wheel, and wheels have no Kerberos.
     kerberos = {"sasl.kerberos.service.name": "kafka", "sasl.kerberos.keytab": "/k", "sasl.kerberos.principal": "a@R"}
     assert client_properties(kerberos) | kerberos == client_properties(kerberos)
     with pytest.raises(InvalidInputError, match=r"built without GSSAPI.*SCRAM-SHA-512.*from source") as refused:
@@ -84,10 +84,10 @@ def test_a_mechanism_that_the_library_lacks_is_reported_with_what_to_do(named):
     assert refused.value.field == "kafka.sasl.mechanism"
 
 
-def test_an_empty_client_id_is_librdkafkas_to_judge():
+def test_an_empty_client_id_is_passed_to_librdkafka():
     assert client_properties({"client.id": ""})["client.id"] == ""
 
 
-def test_what_takes_a_function_is_refused():
+def test_properties_with_functions_are_refused():
     with pytest.raises(InvalidInputError, match="expected stats_cb property as a callable function"):
         client_properties({"stats_cb": "x"})

@@ -34,7 +34,7 @@ EXAMPLE = "s3cr3t0123456789"
 FREE_TEXTS = ("sasl.oauthbearer.config", "sasl.kerberos.kinit.cmd", "ssl.certificate.pem", "sasl.jaas.config", "my.own")
 
 
-def test_what_is_in_effect_is_shown_with_defaults():
+def test_effective_settings_are_shown_with_defaults():
     chosen = ObserverSettings(
         kafka={"bootstrap.servers": "a:1", "security.protocol": "SASL_SSL", "socket.timeout.ms": "100"},
         groups_deny="x",
@@ -47,7 +47,7 @@ def test_what_is_in_effect_is_shown_with_defaults():
     assert shown.keys() == ObserverSettings.model_fields.keys()
 
 
-def test_every_property_that_may_hold_a_secret_is_hidden_and_its_file_named():
+def test_every_possibly_secret_property_is_hidden_and_its_file_named():
     names = (*SECRET_PROPERTIES, *FREE_TEXTS, "sasl.username", "a.key", "some.token")
     chosen = SidecarSettings(
         kafka={**dict.fromkeys(names, "hidden"), "another.password.file": "/run/p", "x.password": "1"}
@@ -57,7 +57,7 @@ def test_every_property_that_may_hold_a_secret_is_hidden_and_its_file_named():
     assert (shown["another.password.file"], shown["x.password"]) == ("/run/p", REDACTED)
 
 
-def test_a_webhooks_address_is_shown_without_what_may_be_secret_in_it():
+def test_a_webhooks_address_is_shown_without_possible_secrets():
     chosen = ObserverSettings(events_webhook="https://hooks.example.org/services/secret?token=secret")
     assert shown_settings(chosen)["settings"]["events_webhook"] == "https://hooks.example.org:443"
     assert "secret" not in repr(chosen)
@@ -82,7 +82,7 @@ places = st.fixed_dictionaries(
 
 @contextmanager
 def _logged():
-    """All that is logged meanwhile, at the least level."""
+    """Everything logged in the block, at the lowest level."""
     stream, root = io.StringIO(), logging.getLogger()
     before = root.handlers, root.level
     configure_logs("debug", "json", stream)
@@ -94,7 +94,7 @@ def _logged():
 
 
 def _get(role, path, token):
-    """A page of a role's own listener's application, without the listener."""
+    """A page of a role's application, without its listener."""
     app = role._server._app if isinstance(role, Observer) else role._web._app
     return joined(app(Request("GET", path, {"authorization": f"Bearer {token}"})).body)
 
@@ -125,7 +125,7 @@ def test_no_secret_of_any_source_is_on_a_page_or_in_the_log(secret, where, role)
                     _get(role, path, secret).decode() for path in ("/config", "/", "/metrics", "/readyz")
                 )
                 reported += repr(chosen) + repr(role)
-                if secret == EXAMPLE:  # once is enough: a run takes long
+                if secret == EXAMPLE:  # one case suffices, because a run takes long
                     stop = threading.Event()
                     stop.set()
                     role.run(stop)

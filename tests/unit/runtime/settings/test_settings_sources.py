@@ -30,7 +30,7 @@ def _problems(model=ObserverSettings, file=None, flags=()):
     return caught.value.lines
 
 
-def test_flags_win_over_the_environment_which_wins_over_the_file_which_wins_over_defaults(write, monkeypatch):
+def test_flags_override_the_environment_which_overrides_the_file_which_overrides_defaults(write, monkeypatch):
     file = write("a.yaml", "settle_seconds: 1\nlist_interval_ms: 100\ncluster_name: file\n")
     assert load(ObserverSettings, None, {}).settle_seconds == 5
     assert load(ObserverSettings, file, {}).settle_seconds == 1
@@ -40,7 +40,7 @@ def test_flags_win_over_the_environment_which_wins_over_the_file_which_wins_over
     assert (settings.settle_seconds, settings.cluster_name, settings.list_interval_ms) == (3, "env", 100)
 
 
-def test_kafka_properties_of_all_sources_are_merged_whatever_their_spelling(write, monkeypatch):
+def test_kafka_properties_of_all_sources_are_merged_in_any_spelling(write, monkeypatch):
     file = write(
         "a.toml", '[kafka]\n"bootstrap.servers" = "file:9092"\n"client.id" = "me"\nsocket_keepalive_enable = true\n'
     )
@@ -77,12 +77,12 @@ def test_an_unknown_setting_is_refused_by_name(write):
         ("LISTEN", "\udcff", "listen"),
     ],
 )
-def test_bytes_that_are_no_utf_8_are_refused_by_the_settings_name(monkeypatch, variable, value, field):
+def test_bytes_other_than_utf_8_are_refused_by_the_settings_name(monkeypatch, variable, value, field):
     monkeypatch.setenv(f"REBALANCE_AGENT_{variable}", value)
     assert _problems() == (f"{field}: is not UTF-8 text",)
 
 
-def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value():
+def test_every_wrong_setting_has_its_own_line_without_the_value():
     lines = _problems(
         flags={
             "settle_seconds": "a-secret",
@@ -110,7 +110,7 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
     ("name", "text", "problem"),
     [
         ("a.yaml", "a: [", "is not valid"),
-        # Counting lines at each of so many depths takes longer than the rest of these tests.
+        # Coverage at each of these depths takes longer than the other tests of this file.
         pytest.param("a.yaml", "[" * 1_500, "is not valid", marks=pytest.mark.no_cover, id="deep"),
         ("a.yaml", "listen: @hunter2", "cannot start any token in line 1, column 9"),
         ("a.yaml", "listen: 2026-99-99", "is not valid"),
@@ -121,7 +121,7 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
         ("a.yaml", " " * (FILE_BYTES_MAX + 1), "more than"),
     ],
 )
-def test_a_file_that_is_none_is_refused_in_one_line(write, name, text, problem):
+def test_an_invalid_file_is_refused_in_one_line(write, name, text, problem):
     (line,) = _problems(file=write(name, text))
     assert line.startswith("config: ")
     assert problem in line
@@ -129,19 +129,19 @@ def test_a_file_that_is_none_is_refused_in_one_line(write, name, text, problem):
     assert "\n" not in line
 
 
-def test_a_file_that_is_not_there_and_an_empty_one(write):
+def test_a_missing_file_is_refused_and_an_empty_one_is_valid(write):
     assert _problems(file="/nowhere/a.yaml") == ("config: cannot read /nowhere/a.yaml: No such file or directory",)
     assert load(ObserverSettings, write("a.yaml", ""), {}) == load(ObserverSettings, None, {})
 
 
-def test_an_environment_value_that_is_no_mapping_is_refused(monkeypatch):
+def test_an_environment_value_other_than_a_mapping_is_refused(monkeypatch):
     monkeypatch.setenv("REBALANCE_AGENT_KAFKA", "{not json")
     (line,) = _problems()
     assert "kafka" in line.lower()
 
 
 @pytest.mark.parametrize("pattern", ["(", "(" * 900, "a{99999999999999999999}"])
-def test_what_is_no_pattern_is_refused(pattern):
+def test_invalid_patterns_are_refused(pattern):
     (line,) = _problems(flags={"groups_allow": pattern})
     assert line.startswith("groups_allow: is not a regular expression: ")
 
@@ -159,7 +159,7 @@ def test_wrong_co_partition_declarations_are_refused_by_name():
     assert line == "copartitioned: 'billing=payments' names only one topic; at least two can be co-partitioned"
 
 
-def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():
+def test_a_misspelt_variable_is_found_and_variables_of_others_are_ignored():
     environment = {
         "REBALANCE_AGENT_SETLE_SECONDS": "1",
         "REBALANCE_AGENT_SETTLE_SECONDS": "1",
@@ -192,7 +192,7 @@ def test_an_address_is_host_and_port(text, address):
 @pytest.mark.parametrize(
     "text", ["", "29308", ":29308", "host:", "host:65536", "host:-1", "::1:80", "host:٣", "..:80", "é" * 80 + ":80"]
 )
-def test_what_is_no_address_is_refused(text):
+def test_an_invalid_address_is_refused(text):
     with pytest.raises(ValueError, match="must"):
         split_address(text)
 
@@ -213,7 +213,7 @@ def test_baselines_have_a_topic_of_their_own(other):
 
 
 @pytest.mark.parametrize("name", ["state_topic", "events_topic", "baselines_topic"])
-def test_topics_of_the_brokers_own_are_not_written_to(name):
+def test_internal_topics_of_brokers_are_refused_as_targets(name):
     assert _problems(flags={name: "__consumer_offsets"}) == (f"{name}: is an internal topic of the brokers",)
 
 

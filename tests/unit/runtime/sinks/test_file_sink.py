@@ -23,7 +23,7 @@ def write(file, *lines):
     file.deliver(lines, NEVER)
 
 
-def test_lines_are_appended_to_what_is_there(tmp_path):
+def test_lines_are_appended_to_an_existing_file(tmp_path):
     path = tmp_path / "events.ndjson"
     path.write_bytes(b"old\n")
     file = EventsFile(str(path), 1_000, 2)
@@ -32,7 +32,7 @@ def test_lines_are_appended_to_what_is_there(tmp_path):
     assert path.read_bytes() == b"old\none\ntwo\n"
 
 
-def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path):
+def test_a_full_file_is_renamed_and_the_oldest_is_deleted(tmp_path):
     file = EventsFile(str(tmp_path / "e"), 8, 3)
     write(file, *(b"%07d" % number for number in range(5)))
     file.close()
@@ -44,7 +44,7 @@ def test_a_full_file_is_put_aside_and_the_oldest_goes(tmp_path):
 
 
 @pytest.mark.parametrize("gone", [lambda path: path.rename(f"{path}.away"), Path.unlink])
-def test_a_file_that_others_moved_or_deleted_is_begun_anew(tmp_path, gone):
+def test_a_file_moved_or_deleted_by_others_is_created_again(tmp_path, gone):
     path = tmp_path / "e"
     file = EventsFile(str(path), 1_000, 2)
     write(file, b"one")
@@ -54,7 +54,7 @@ def test_a_file_that_others_moved_or_deleted_is_begun_anew(tmp_path, gone):
     assert path.read_bytes() == b"two\n"
 
 
-def test_a_full_disk_leaves_whole_lines_and_later_ones_are_written(tmp_path):
+def test_after_a_full_disk_the_file_has_whole_lines_and_later_ones_are_written(tmp_path):
     path, full = tmp_path / "e", 1 << 20
     with path.open("wb") as made:
         made.truncate(full - 6)
@@ -72,7 +72,7 @@ def test_a_full_disk_leaves_whole_lines_and_later_ones_are_written(tmp_path):
     assert path.read_bytes().lstrip(b"\0") == b"one\nthree\n"
 
 
-def test_a_folder_that_went_is_an_error_and_no_end(tmp_path):
+def test_a_deleted_folder_is_an_error_that_does_not_end_the_sink(tmp_path):
     folder = tmp_path / "logs"
     folder.mkdir()
     file = EventsFile(str(folder / "e"), 1_000, 2)
@@ -86,7 +86,7 @@ def test_a_folder_that_went_is_an_error_and_no_end(tmp_path):
     assert (folder / "e").read_bytes() == b"two\n"
 
 
-def test_what_cannot_be_appended_to_is_refused_at_once(tmp_path):
+def test_a_path_that_cannot_be_appended_to_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path, problem in (
         (tmp_path / "no" / "e", "No such file"),
@@ -98,13 +98,13 @@ def test_what_cannot_be_appended_to_is_refused_at_once(tmp_path):
             EventsFile(str(path), 1_000, 2)
 
 
-def test_others_on_the_machine_may_not_read_it(tmp_path):
+def test_other_users_cannot_read_the_file(tmp_path):
     EventsFile(str(tmp_path / "e"), 1_000, 2)
     assert (tmp_path / "e").stat().st_mode & 0o007 == 0
 
 
 @given(st.lists(st.integers(1, 40), max_size=40), st.integers(1, 100), st.integers(1, 5))
-def test_files_stay_bounded_and_hold_the_newest_lines_in_order(sizes, bytes_max, files_max):
+def test_files_are_bounded_and_contain_the_newest_lines_in_order(sizes, bytes_max, files_max):
     lines = [(f"{number}-".encode() * size)[:size] for number, size in enumerate(sizes)]
     with tempfile.TemporaryDirectory() as folder:
         file = EventsFile(f"{folder}/e", bytes_max, files_max)

@@ -44,7 +44,7 @@ def test_cluster_and_place_are_added_to_what_a_gateway_did_about_seats():
     assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD)]
 
 
-def test_events_may_go_without_their_clusters_id_until_that_is_known():
+def test_events_may_be_sent_without_a_cluster_id_until_it_is_known():
     relay, published = PendingEvents(POD, Calls().dropped), []
     for cluster in ("", "cluster", ""):
         relay.put([_event()])
@@ -52,7 +52,7 @@ def test_events_may_go_without_their_clusters_id_until_that_is_known():
     assert published == ["", "", "cluster"]
 
 
-def test_without_a_known_place_none_is_claimed():
+def test_without_a_known_place_events_have_none():
     relay, published = PendingEvents(Workload(), Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     relay.put([_event()])
@@ -60,7 +60,7 @@ def test_without_a_known_place_none_is_claimed():
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
+def test_pending_events_are_bounded_and_the_oldest_is_dropped_and_counted():
     reports, published = Calls(), []
     relay = PendingEvents(POD, reports.dropped)
     relay.put(_event(number) for number in range(HELD_MAX + 3))
@@ -69,7 +69,7 @@ def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
     assert [event.sequence for event in published] == list(range(3, HELD_MAX + 3))
 
 
-def test_what_is_held_is_bounded_in_bytes():
+def test_pending_events_are_bounded_in_bytes():
     reports, published = Calls(), []
     relay = PendingEvents(POD, reports.dropped)
     large = 60_000
@@ -80,7 +80,7 @@ def test_what_is_held_is_bounded_in_bytes():
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_held_events_of_many_partitions_take_little_memory():
+def test_pending_events_of_many_partitions_take_little_memory():
     relay, events = PendingEvents(POD, Calls().dropped), [_event(number) for number in range(20)]
     tracemalloc.start()
     try:
@@ -90,7 +90,7 @@ def test_held_events_of_many_partitions_take_little_memory():
         tracemalloc.stop()
 
 
-def test_what_is_held_at_the_end_is_counted_and_reported():
+def test_pending_events_at_the_end_are_counted_and_reported():
     reports = Calls()
     relay = PendingEvents(POD, reports.dropped)
     relay.put([_event(0), _event(1)])
@@ -100,7 +100,7 @@ def test_what_is_held_at_the_end_is_counted_and_reported():
     assert [(log["event"], log["events"]) for log in logs] == [("events_lost_at_stop", 2)]
 
 
-def test_an_event_that_comes_after_the_end_is_counted():
+def test_an_event_after_the_end_is_counted():
     reports, published = Calls(), []
     relay = PendingEvents(POD, reports.dropped)
     relay.connect("cluster", lambda event, _cluster: published.append(event))

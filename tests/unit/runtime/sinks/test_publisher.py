@@ -35,7 +35,7 @@ class FakeProducer:
 
     def poll(self, _timeout):
         self.polled.set()
-        threading.Event().wait(0.001)  # as librdkafka's: it lets others run
+        threading.Event().wait(0.001)  # as librdkafka's: other threads can run
         self._fail()
         return 0
 
@@ -55,7 +55,7 @@ class FakeProducer:
 
 @pytest.fixture
 def made(monkeypatch):
-    """Producers as they were made, the publisher that has them, and what it reported."""
+    """The created producers, the publisher, and its reports."""
     monkeypatch.setattr("rebalance_agent.runtime.sinks.publisher.REPLACE_WAIT_S", 0.01)
     producers, reports = [], Calls()
 
@@ -85,14 +85,14 @@ def test_events_are_keyed_by_cluster_and_group_and_have_their_kind_in_a_header(m
     assert reports.made == [("published", "group_gone")]
 
 
-def test_events_wait_for_a_topic_that_not_all_brokers_know_yet(made):
+def test_events_wait_until_all_brokers_know_the_topic(made):
     (producer,), _, _ = made
     assert producer.settings["topic.metadata.propagation.max.ms"] > 60_000, "librdkafka gives them up after 30 s"
     own = {"topic.metadata.propagation.max.ms": "1000"}
     assert events_producer(own, lambda settings: settings)["topic.metadata.propagation.max.ms"] == "1000"
 
 
-def test_nothing_a_user_sets_makes_publishing_less_safe(made):
+def test_users_properties_cannot_make_publishing_less_safe(made):
     (producer,), _, _ = made
     assert producer.settings["acks"] == "all"
     assert producer.settings["enable.idempotence"] is True
@@ -121,13 +121,13 @@ def test_after_a_success_the_next_failure_is_reported_again(made):
     assert len(logs) == 2
 
 
-def test_a_group_whose_name_is_no_text_can_be_published(made):
+def test_a_group_whose_name_is_not_utf_8_can_be_published(made):
     (producer,), publisher, _ = made
     publisher.publish(GroupGoneEvent("id", "c", "a\ud800", 1, Source.RECORDS, GroupType.CLASSIC), "c")
     assert producer.records[0][1]["key"] == b"c:a\\ud800"
 
 
-def test_what_is_left_at_stop_is_counted(made):
+def test_undelivered_events_at_the_stop_are_counted(made):
     (_producer,), publisher, reports = made
     publisher.start()
     publisher.publish(GONE, "c")
@@ -140,7 +140,7 @@ def test_what_is_left_at_stop_is_counted(made):
 FATAL = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, fatal=True))
 
 
-def test_a_fatal_error_at_stop_is_no_crash_and_what_is_left_is_counted(made):
+def test_a_fatal_error_at_the_stop_is_no_crash_and_undelivered_events_are_counted(made):
     (producer,), publisher, reports = made
     publisher.publish(GONE, "c")
     publisher.start()
@@ -151,7 +151,7 @@ def test_a_fatal_error_at_stop_is_no_crash_and_what_is_left_is_counted(made):
     assert reports.made == [("dropped", 1)]
 
 
-def test_a_producer_that_can_go_on_no_more_is_replaced(made):
+def test_a_failed_producer_is_replaced(made):
     producers, publisher, reports = made
     publisher.publish(GONE, "c")
     publisher.start()

@@ -27,7 +27,7 @@ def event(number=0):
 
 
 class Target:
-    """Takes batches, once it is let; raises what it has to."""
+    """Accepts batches when the test allows it; raises the given exceptions."""
 
     def __init__(self, *raises):
         self.batches, self.raises = [], list(raises)
@@ -92,7 +92,7 @@ def test_a_full_queue_keeps_the_newest_and_never_blocks(counts, monkeypatch):
     assert delivered(target) == list(range(15, 25))
 
 
-def test_bytes_are_bounded_too(counts, monkeypatch):
+def test_queued_bytes_are_bounded(counts, monkeypatch):
     monkeypatch.setattr(sink_queue, "QUEUE_BYTES_MAX", 400)
     sink = QueuedSink("file", Target(), counts)
     for number in range(10):
@@ -100,7 +100,7 @@ def test_bytes_are_bounded_too(counts, monkeypatch):
     assert 0 < lost(counts) < 10
 
 
-def test_a_failure_is_reported_once_until_it_works_again_and_what_was_delivered_of_it_counts(counts):
+def test_a_failure_is_reported_once_until_recovery_and_its_delivered_part_counts(counts):
     target = Target(DeliveryError("disk full", [0, 2]), DeliveryError("disk full"), None, RuntimeError("odd"))
     sink = QueuedSink("file", target, counts)
     with capture_logs() as logs:
@@ -114,7 +114,7 @@ def test_a_failure_is_reported_once_until_it_works_again_and_what_was_delivered_
     assert [log["event"] for log in logs] == ["events_not_delivered", "events_delivered_again", "events_not_delivered"]
 
 
-def test_stop_is_bounded_and_what_is_left_is_counted(counts):
+def test_stop_is_bounded_and_undelivered_events_are_counted(counts):
     target = Target()
     target.let.clear()
     sink = QueuedSink("webhook", target, counts)
@@ -131,7 +131,7 @@ def test_stop_is_bounded_and_what_is_left_is_counted(counts):
     assert lost(counts) == 7
 
 
-def test_a_sink_that_raises_hurts_no_other():
+def test_a_failing_sink_affects_no_other():
     class Broken:
         def publish(self, _event, _cluster_id):
             raise RuntimeError("oh no")
@@ -157,7 +157,7 @@ def test_sinks_are_closed_at_the_same_time():
     assert not meet.broken
 
 
-def test_properties_that_no_safe_producer_takes_are_reported_as_such_and_by_the_check_first(counts):
+def test_properties_that_make_a_producer_unsafe_are_reported_also_by_the_check(counts):
     properties = {"bootstrap.servers": "no port", "retries": "0", "log_level": "0"}
     with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set") as refused:
         SinkSet(SidecarSettings(), counts, FakeClock()).connect(properties, Calls())

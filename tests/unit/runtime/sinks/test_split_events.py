@@ -22,12 +22,12 @@ def _member(number, user_data=b""):
     return MemberSnapshot(f"m{number}", None, "c", "/h", ("t",), {}, {"t": (number,)}, user_data=user_data)
 
 
-def test_an_event_that_fits_stays_whole():
+def test_an_event_within_the_limit_is_not_split():
     event = _generation([_member(0)])
     assert event_lines(event) == [(event, json_line(event))]
 
 
-def test_parts_are_numbered_have_ids_of_their_own_and_the_first_keeps_the_events():
+def test_parts_are_numbered_with_their_own_ids_and_the_first_keeps_the_events_id():
     event = _generation(_member(number) for number in range(50))
     parts = [part for part, _ in event_lines(event, 2_000)]
     assert len(parts) > 5
@@ -40,7 +40,7 @@ def test_parts_are_numbered_have_ids_of_their_own_and_the_first_keeps_the_events
 
 
 @given(sizes=st.lists(st.integers(0, 300), max_size=60), limit=st.integers(1_500, 6_000))
-def test_no_member_is_lost_or_doubled_and_every_part_fits(sizes, limit):
+def test_every_member_is_in_one_part_and_every_part_is_within_the_limit(sizes, limit):
     event = _generation(_member(number, b"x" * size) for number, size in enumerate(sizes))
     parts = event_lines(event, limit)
     assert tuple(member for part, _ in parts for member in part.members) == event.members
@@ -51,7 +51,7 @@ def test_no_member_is_lost_or_doubled_and_every_part_fits(sizes, limit):
         assert whole == event
 
 
-def test_what_cannot_be_split_comes_out_as_it_is():
+def test_an_event_that_cannot_be_split_is_unchanged():
     large = _generation([_member(0, b"x" * 5_000)])
     ((part, line),) = event_lines(large, 1_000)
     assert part.members == large.members
@@ -62,7 +62,7 @@ def test_what_cannot_be_split_comes_out_as_it_is():
 
 @pytest.mark.no_cover  # many times over what others count
 @given(st.integers(1, 60), st.integers(400, 3_000))
-def test_parts_become_the_event_again(members, size_max):
+def test_joined_parts_equal_the_split_event(members, size_max):
     event = _generation(_member(number) for number in range(members))
     gone = GroupGoneEvent("id", "c", "g", 2_000, Source.RECORDS, GroupType.CLASSIC)
     parts = [part for part, _ in event_lines(event, size_max)]
@@ -80,7 +80,7 @@ def test_parts_of_two_events_never_become_one():
     assert list(whole_events([parts[0], *others])) == [other]
 
 
-def test_an_event_with_a_part_missing_is_left_out():
+def test_an_event_with_a_missing_part_is_omitted():
     event = _generation(_member(number) for number in range(50))
     parts = [part for part, _ in event_lines(event, 2_000)]
     assert len(parts) > 3

@@ -79,7 +79,7 @@ def test_the_collector_gets_the_spans_of_the_events(endpoint):
     assert collector.resources()[0]["service.name"] == "kafka-rebalance-agent"
 
 
-def test_many_spans_come_in_several_requests(endpoint):
+def test_many_spans_are_sent_in_several_requests(endpoint):
     with Collector() as collector:
         endpoint(collector)
         deliver(sink(), [generation(number) for number in range(SPANS_MAX)])
@@ -88,7 +88,7 @@ def test_many_spans_come_in_several_requests(endpoint):
     assert len({span.span_id for span in collector.spans()}) == 3 * SPANS_MAX
 
 
-def test_a_collector_that_is_away_for_a_while_loses_and_doubles_nothing(endpoint):
+def test_an_outage_of_the_collector_loses_and_duplicates_no_span(endpoint):
     with Collector() as gone:
         endpoint(gone)
         port = gone.port
@@ -103,7 +103,7 @@ def test_a_collector_that_is_away_for_a_while_loses_and_doubles_nothing(endpoint
     assert len(ids) == 10
 
 
-def test_what_the_collector_refuses_is_not_sent_again(endpoint):
+def test_spans_refused_by_the_collector_are_not_repeated(endpoint):
     with Collector(400) as collector:
         endpoint(collector)
         with pytest.raises(DeliveryError, match="answered 400"):
@@ -112,7 +112,7 @@ def test_what_the_collector_refuses_is_not_sent_again(endpoint):
     assert len(collector.requests) == 1
 
 
-def test_a_sink_that_is_given_up_ends(endpoint):
+def test_a_cancelled_sink_ends(endpoint):
     with Collector() as gone:
         endpoint(gone)
     given_up = threading.Event()
@@ -121,7 +121,7 @@ def test_a_sink_that_is_given_up_ends(endpoint):
         deliver(sink(), EVENTS, given_up)
 
 
-def test_events_without_spans_cost_no_request(endpoint):
+def test_events_without_spans_cause_no_request(endpoint):
     with Collector() as collector:
         endpoint(collector)
         deliver(sink(), EVENTS[:1])
@@ -137,7 +137,7 @@ def counted(counts, name):
     }
 
 
-def test_a_dead_collector_costs_a_bounded_queue_whose_drops_are_counted(endpoint, monkeypatch):
+def test_without_a_collector_the_queue_is_bounded_and_drops_are_counted(endpoint, monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.sinks.queued_sink.QUEUE_MAX", 10)
     with Collector() as gone:
         endpoint(gone)

@@ -42,7 +42,7 @@ def webhook(url, clock=None, **more):
     return Webhook(webhook_target(url), clock or SystemClock(), **{"backoff": quick, **more})
 
 
-def test_a_batch_is_one_post_of_a_line_each_with_the_token():
+def test_a_batch_is_one_post_with_a_line_per_event_and_the_token():
     with Sidecar() as server:
         webhook(server.url, token=lambda: "t" * 16).deliver(LINES, NEVER)
     assert server.bodies == [b'{"a":1}\n{"b":2}\n']
@@ -50,7 +50,7 @@ def test_a_batch_is_one_post_of_a_line_each_with_the_token():
     assert server.headers[0]["authorization"] == f"Bearer {'t' * 16}"
 
 
-def test_or_one_list():
+def test_a_batch_may_be_one_json_list():
     with Sidecar() as server:
         webhook(server.url, form="json").deliver(LINES, NEVER)
     assert json.loads(server.bodies[0]) == [{"a": 1}, {"b": 2}]
@@ -59,7 +59,7 @@ def test_or_one_list():
 
 
 @pytest.mark.parametrize("status", [500, 503, 429, 408])
-def test_what_may_pass_is_tried_again(status):
+def test_temporary_errors_are_retried(status):
     with Sidecar(status, status) as server:
         webhook(server.url).deliver(LINES, NEVER)
     assert len(server.bodies) == 3
@@ -72,7 +72,7 @@ def test_a_refusal_is_final(status):
     assert len(server.bodies) == 1
 
 
-def test_of_a_batch_only_the_lines_are_lost_that_the_answer_names():
+def test_only_lines_named_in_the_response_are_lost():
     taken = []
     app = EventsApp(lambda events, _dropped: taken.extend(each.sequence for each in events), SystemClock())
     server = HttpServer("127.0.0.1", 0, app, body_bytes_max=BATCH_BYTES_MAX)
@@ -89,14 +89,14 @@ def test_of_a_batch_only_the_lines_are_lost_that_the_answer_names():
 
 
 @pytest.mark.parametrize("reported", [b"", b"{", b"[1]", b'{"line":0}', b'{"line":3}', b'{"line":true}', b"[" * 60_000])
-def test_an_answer_that_names_none_of_its_lines_is_final_for_the_batch(reported):
+def test_a_refusal_that_names_no_line_is_final_for_the_batch(reported):
     answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(reported), reported)
     with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$") as failed:
         webhook(url).deliver(LINES, NEVER)
     assert [*failed.value.delivered] == []
 
 
-def test_a_list_has_no_lines_that_an_answer_could_name():
+def test_a_response_cannot_name_lines_of_a_json_list():
     answer = b'HTTP/1.1 400 Bad Request\r\nContent-Length: 10\r\n\r\n{"line":1}'
     with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$"):
         webhook(url, form="json").deliver(LINES, NEVER)
@@ -110,7 +110,7 @@ def test_a_redirect_is_not_followed():
     assert other.bodies == []
 
 
-def test_after_its_deadline_a_batch_is_given_up():
+def test_a_batch_is_dropped_after_its_deadline():
     clock = FakeClock()
 
     class Passing(Backoff):
@@ -123,7 +123,7 @@ def test_after_its_deadline_a_batch_is_given_up():
     assert clock.monotonic() == pytest.approx(1.2)
 
 
-def test_retry_after_of_an_answer_is_respected_up_to_a_limit():
+def test_retry_after_is_respected_up_to_a_limit():
     class Patient(threading.Event):
         def __init__(self):
             super().__init__()
@@ -142,24 +142,24 @@ def test_retry_after_of_an_answer_is_respected_up_to_a_limit():
 
 
 @pytest.mark.parametrize("answer", [b"nonsense", b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, b"HTTP/1.1 abc\r\n\r\n"])
-def test_what_is_no_answer_is_a_failure(answer):
+def test_an_invalid_response_is_a_failure(answer):
     with answering(answer) as url, pytest.raises(DeliveryError):
         webhook(url, seconds=0.05).deliver(LINES, NEVER)
 
 
-def test_a_body_without_end_is_not_read_to_its_end():
+def test_an_endless_body_is_not_read_completely():
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * (2 * sink_webhook.ANSWER_BYTES_MAX)
     with answering(answer) as url:
         webhook(url).deliver(LINES, NEVER)
 
 
-def test_a_server_that_never_answers_is_left_after_an_attempts_time(monkeypatch):
+def test_a_server_that_never_responds_is_abandoned_after_the_attempts_timeout(monkeypatch):
     monkeypatch.setattr(sink_webhook, "ATTEMPT_SECONDS", 0.3)
     with SilentSidecar() as server, pytest.raises(DeliveryError):
         webhook(server.url, seconds=0.2).deliver(LINES, NEVER)
 
 
-def test_an_answer_of_a_byte_now_and_then_is_cut_off_too(monkeypatch):
+def test_a_trickling_response_is_cut_off(monkeypatch):
     monkeypatch.setattr(sink_webhook, "ATTEMPT_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -178,7 +178,7 @@ def test_an_answer_of_a_byte_now_and_then_is_cut_off_too(monkeypatch):
         assert not thread.is_alive()
 
 
-def test_stop_ends_an_attempt_that_hangs():
+def test_stop_ends_a_hanging_attempt():
     given_up, ended = threading.Event(), []
 
     def deliver():
@@ -210,20 +210,20 @@ def test_stop_ends_an_attempt_that_hangs():
         "http://[::1/",
     ],
 )
-def test_other_urls_are_refused_without_repeating_them(url):
+def test_invalid_urls_are_refused_without_repeating_them(url):
     with pytest.raises(ValueError, match=r"^(must|is not)") as refused:
         webhook_target(url)
     assert "secret" not in str(refused.value)
 
 
-def test_what_is_shown_of_a_url_has_no_secret_of_its_path():
+def test_a_shown_url_has_no_secret_of_its_path():
     target = webhook_target("https://hooks.example.org/services/T0/secret?key=secret")
     assert target.path == "/services/T0/secret?key=secret"
     assert (target.shown, "secret" in repr(target)) == ("https://hooks.example.org:443", False)
     assert webhook_target("http://[::1]:8080").shown == "http://[::1]:8080"
 
 
-def test_a_token_goes_unencrypted_to_loopback_only():
+def test_a_token_is_sent_without_encryption_only_to_loopback():
     webhook("http://127.0.0.1:1/", token=lambda: "t" * 16)
     with pytest.raises(InvalidInputError, match=r"^events_webhook: must be https"):
         webhook("http://example.org/", token=lambda: "t" * 16)
@@ -248,7 +248,7 @@ def taking(certificate, clients=None):
 
 
 def towards(url, clock=None, **files):
-    """The context by settings; ``files`` as certificates' paths."""
+    """The TLS context of settings with ``files`` as paths of certificates."""
     settings = {f"events_webhook_{name}_file": str(path) for name, path in files.items()}
     return webhook_tls(SidecarSettings(events_webhook=url, **settings), clock or SystemClock()).get
 
@@ -264,7 +264,7 @@ def test_certificates_are_checked(tmp_path):
 
 
 @needs_openssl
-def test_a_certificate_is_shown_and_read_again_when_it_is_renewed(tmp_path):
+def test_a_client_certificate_is_sent_and_read_again_after_its_renewal(tmp_path):
     authority, other, clock = Authority(tmp_path / "a"), Authority(tmp_path / "b"), FakeClock()
     mine, renewed = other.issue("agent"), authority.issue("agent")
     with taking(authority.issue("webhook"), clients=authority.certificate) as (url, posted):

@@ -15,7 +15,8 @@ NOW_MS = 1_800_000_000_000
 
 
 class Topic:
-    """Partitions as (start, offsets); each record is a second younger than the one before. Cluster and reader of it."""
+    """Partitions as (start, offsets); each record is a second younger than the previous one. Returns cluster and
+    reader."""
 
     def __init__(self, *partitions):
         self._partitions = partitions
@@ -58,8 +59,8 @@ class Topic:
         ([(0, [0, 1]), (7, [7, 8]), (3, [])], NOW_MS),
     ],
 )
-def test_since_when_retention_has_deleted_nothing(monkeypatch, partitions, since_ms):
-    """The end of the events is unknown in a partition that retention emptied: then no event counts as missing."""
+def test_the_topic_is_complete_since_its_oldest_undeleted_record(monkeypatch, partitions, since_ms):
+    """In a partition emptied by retention the time of its last event is unknown: then no event counts as missing."""
     topic, clock = Topic(*partitions), FakeClock()
     clock.advance(NOW_MS - clock.now_ms())
     monkeypatch.setattr(verifying, "Cluster", lambda _properties: topic)

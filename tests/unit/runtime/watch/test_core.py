@@ -22,7 +22,7 @@ _VIEW = (GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1)
 
 
 class FakeTracker:
-    """Every record is an event; the group "bad" is one too many, and a tombstone ends a group."""
+    """Every record is an event; the group "bad" raises an exception, and a tombstone removes a group."""
 
     def __init__(self):
         self.held = threading.Event()
@@ -73,7 +73,7 @@ def _run(*observations):
     return core, tracker, published, received
 
 
-def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
+def test_observations_are_processed_in_order_to_the_last_also_at_the_stop():
     observations = [_record(f"g{number}") for number in range(1_234)]
     core, tracker, published, received = _run(*observations)
     assert [each for each in tracker.seen if not isinstance(each, Tick)] == observations
@@ -82,19 +82,19 @@ def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
     assert len(core.views()) == len(observations)
 
 
-def test_a_group_that_is_gone_has_no_view():
+def test_a_deleted_group_has_no_view():
     core, _, _, _ = _run(_record("a"), _record("b"), _record("a", live=False))
     assert [view.group for view in core.views()] == ["b"]
 
 
-def test_one_observation_that_cannot_be_worked_off_stops_no_other():
+def test_a_failing_observation_affects_no_other():
     with capture_logs() as logs:
         core, _, _, _ = _run(_record("a"), _record("bad"), _record("b"))
     assert [view.group for view in core.views()] == ["a", "b"]
     assert [log["event"] for log in logs] == ["observation_failed"]
 
 
-def test_a_tracker_that_is_behind_is_given_the_time_again_at_once_and_between_batches():
+def test_a_tracker_that_is_behind_gets_the_time_at_once_and_between_batches():
     tracker, inbox, clock, received = FakeTracker(), Inbox(), FakeClock(), Calls()
     tracker.late = 3
     core = Core(tracker, inbox, clock, [Calls()], [received])
@@ -106,7 +106,7 @@ def test_a_tracker_that_is_behind_is_given_the_time_again_at_once_and_between_ba
     assert tracker.seen == [_record("a"), *3 * [Tick(clock.now_ms())]]
 
 
-def test_time_passes_for_the_tracker_without_any_observation():
+def test_the_tracker_gets_the_time_without_observations():
     tracker, inbox, clock, ticks = FakeTracker(), Inbox(), FakeClock(), Calls()
     core = Core(tracker, inbox, clock, [Calls()], [ticks])
     core.start()
@@ -120,7 +120,7 @@ def _judged(core):
     return {view.group for view in core.views() if view.judged}
 
 
-def test_many_new_groups_are_shown_first_and_judged_when_no_more_arrive():
+def test_many_new_groups_are_shown_first_and_their_quality_computed_when_no_more_arrive():
     tracker, inbox, clock = FakeTracker(), Inbox(), FakeClock()
     core = Core(tracker, inbox, clock, [Calls()])
     crowd = {f"g{number}" for number in range(2 * JUDGED_AT_ONCE + 1)}
@@ -138,7 +138,7 @@ def test_many_new_groups_are_shown_first_and_judged_when_no_more_arrive():
 
 
 class CostlyTracker(FakeTracker):
-    """The views of the group "large" take their time; ``built``: which were built, and whether judged."""
+    """Views of the group "large" take long; ``built``: the built views, and whether with quality."""
 
     def __init__(self, clock, view_ms, judge_ms):
         super().__init__()
@@ -156,14 +156,14 @@ class CostlyTracker(FakeTracker):
 
 
 def _change(core, tracker, *counts):
-    """Change the large group and another one so often, and wait until each change of the other one is shown."""
+    """Change the large group and another one this often, and wait until each change of the other one is shown."""
     for count in counts:
         core.inbox.put(_record("large"))
         core.inbox.put(_record(f"other-{count}"))
         assert eventually(lambda last=(f"other-{count}", True): last in tracker.built)
 
 
-def test_a_costly_view_is_built_again_only_after_ten_times_its_time():
+def test_an_expensive_view_is_built_again_only_after_ten_times_its_duration():
     clock = FakeClock()
     tracker = CostlyTracker(clock, view_ms=100, judge_ms=100)
     core = Core(tracker, Inbox(), clock, [Calls()])
@@ -176,7 +176,7 @@ def test_a_costly_view_is_built_again_only_after_ten_times_its_time():
     core.join(PATIENCE_S)
 
 
-def test_a_costly_judgement_is_made_again_only_after_twenty_times_its_time_and_views_do_not_wait_for_it():
+def test_an_expensive_quality_is_computed_again_only_after_twenty_times_its_duration_and_views_do_not_wait_for_it():
     clock = FakeClock()
     tracker = CostlyTracker(clock, view_ms=1, judge_ms=100)
     core = Core(tracker, Inbox(), clock, [Calls()])
@@ -185,13 +185,13 @@ def test_a_costly_judgement_is_made_again_only_after_twenty_times_its_time_and_v
     assert tracker.of_large() == [True, False, False, False, False]
     clock.advance(2_000)
     assert eventually(lambda: tracker.of_large() == [True, False, False, False, False, True]), (
-        "the last state is judged"
+        "the quality of the last state is computed"
     )
     core.inbox.close()
     core.join(PATIENCE_S)
 
 
-def test_the_text_of_a_view_counts_for_the_group_that_has_the_members():
+def test_the_rendering_time_of_a_view_counts_for_its_group():
     clock, members = FakeClock(), (MemberLoad("m", None, "c", "h", {}),) * 98
     core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))
     core._show({"large": GroupView("large", *_VIEW, members=members), "small": GroupView("small", *_VIEW)})
@@ -202,7 +202,7 @@ def test_the_text_of_a_view_counts_for_the_group_that_has_the_members():
     assert core._due() == ["large"]
 
 
-def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
+def test_a_group_with_computed_quality_is_never_shown_without_it_again():
     tracker, inbox = FakeTracker(), Inbox()
     core = Core(tracker, inbox, FakeClock(), [Calls()])
     few = {f"g{number}" for number in range(JUDGED_AT_ONCE)}
@@ -222,7 +222,7 @@ def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
     core.join(PATIENCE_S)
 
 
-def test_what_few_groups_changed_is_refreshed_at_once():
+def test_changes_of_few_groups_are_refreshed_at_once():
     refreshed = []
     core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: refreshed.append(len(core.views())))
     for number in range(3):
@@ -232,7 +232,7 @@ def test_what_few_groups_changed_is_refreshed_at_once():
     assert refreshed == [1, 2, 3]
 
 
-def test_what_many_groups_changed_is_refreshed_once_a_second():
+def test_changes_of_many_groups_are_refreshed_once_a_second():
     clock, refreshed = FakeClock(), []
     core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: refreshed.append(clock.monotonic()))
     for _ in range(25):
@@ -306,7 +306,7 @@ def test_records_of_one_batch_are_shown_before_all_of_them_are_processed():
     assert sorted(set(tracker.shown_after)) == [10, 20, 30]
 
 
-def test_a_refresh_that_raises_ends_nothing():
+def test_a_failing_refresh_ends_nothing():
     core = Core(FakeTracker(), Inbox(), FakeClock(), [Calls()], refresh=lambda: 1 / 0)
     core._show({"g": GroupView("g", *_VIEW)})
     with capture_logs() as logs:

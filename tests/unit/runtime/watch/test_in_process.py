@@ -7,7 +7,7 @@ from rebalance_agent.runtime.watch.in_process import InProcessWatch
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
 
 
-def test_a_cluster_that_does_not_answer_is_shown_with_the_reason_and_can_be_cancelled():
+def test_a_cluster_that_does_not_respond_is_shown_with_the_reason_and_can_be_cancelled():
     watch = InProcessWatch(ObserverSettings(kafka=NOBODY), NOBODY)
     with watch:
         assert not watch.settled(0.5)

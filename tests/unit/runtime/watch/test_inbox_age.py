@@ -6,7 +6,7 @@ from rebalance_agent.tracking.observations import Tick
 from support.observer.fakes import fake_context
 
 
-def test_an_observer_whose_figures_are_old_is_not_ready():
+def test_an_observer_with_outdated_data_is_not_ready():
     context = fake_context()
     context.inbox._clock = context.clock
     measure = InboxAge(context)
@@ -22,5 +22,5 @@ def test_an_observer_whose_figures_are_old_is_not_ready():
     assert "30 s ago" in context.health.made[1][2]
 
 
-def test_an_inbox_of_another_clock_measures_real_time():
+def test_the_age_of_an_inbox_with_another_clock_is_in_real_time():
     assert Inbox().age == 0.0

@@ -1,4 +1,4 @@
-"""Work that replicas share, and work that each does alone."""
+"""Work that replicas share, and work that each replica does."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(**settings):
 
 
 def listed(share):
-    """The groups of a list, as the tracker gets them."""
+    """The groups of a list response, as the tracker gets them."""
     received = []
     list_poll("list_all", (), share.context, received.extend)()
     (poll,) = share.context.inbox.take(9, 0)

@@ -1,4 +1,4 @@
-"""Impossible partition numbers, from a record's bytes to events: they have no owner, and remain readable."""
+"""Impossible partition numbers in a record have no owner, and events remain decodable."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _record(table, version, fields):
 
 
 @pytest.mark.parametrize("rows", [_classic(), _of_epochs()], ids=["classic", "consumer"])
-def test_they_reach_no_event(rows):
+def test_impossible_partition_numbers_reach_no_event(rows):
     context = fake_context()
     context.clock.advance(T0 + 1_000 - context.clock.now_ms())
     read = GroupRecords(context)

@@ -60,7 +60,7 @@ def test_the_wait_for_the_slowest_member_is_not_hidden_by_the_quick_follow_up():
     assert (view.last_join_seconds, view.last_sync_seconds) == pytest.approx((2.99, 0.01))
 
 
-def test_only_what_changes_hands_stalls():
+def test_only_moved_partitions_stall():
     _, events = watch(*START, *FIRST, *SECOND, tick(60_000))
     stall = closing(events)[-1].stall
     assert stall.seconds == 0.08, "between the two records, not from the start of the rebalance"
@@ -69,7 +69,7 @@ def test_only_what_changes_hands_stalls():
     assert stall.basis is Basis.BOUND
 
 
-def test_reports_measure_each_partition_that_changed_hands():
+def test_reports_measure_each_moved_partition():
     _, events = watch(
         *START,
         *FIRST,
@@ -95,7 +95,7 @@ def test_the_episode_runs_while_its_follow_up_is_awaited():
     assert tracker.view("g").running is None
 
 
-def test_a_follow_up_that_never_comes_is_not_waited_for_beyond_the_rebalance_timeout():
+def test_a_missing_follow_up_is_awaited_up_to_the_rebalance_timeout():
     tracker, events = watch(*START, *FIRST, tick(23_000 + REBALANCE_MS - 1))
     assert tracker.view("g").running is not None
     events = feed(tracker, tick(23_000 + REBALANCE_MS), tick(23_000 + REBALANCE_MS + 5_000))
@@ -121,14 +121,14 @@ DEATH = (
 )
 
 
-def test_when_a_member_fails_only_its_own_partitions_stall():
+def test_only_the_partitions_of_a_failed_member_stall():
     _, events = watch(*DEATH, tick(99_000))
     stall = closing(events)[-1].stall
     assert stall.seconds == pytest.approx((3_000 + SILENT_MS) / 1000)
     assert triggers(events)[-1] is Trigger.MEMBER_GONE
 
 
-def test_a_member_that_departed_without_a_report_surely_stood_still_only_after_its_departure():
+def test_the_lower_bound_of_a_departed_member_without_a_report_begins_at_its_departure():
     _, events = watch(*DEATH, tick(99_000))
     stall = closing(events)[-1].stall
     assert stall.upper_partition_seconds == pytest.approx(2 * (3_000 + SILENT_MS) / 1000)
@@ -141,12 +141,12 @@ def test_a_member_that_reported_and_failed_stalls_for_its_session_timeout():
     assert closing(events)[-1].stall.upper_partition_seconds == pytest.approx(2 * (3_000 + SILENT_MS) / 1000)
 
 
-def test_while_it_runs_only_partitions_of_departed_members_are_counted():
+def test_during_a_rebalance_only_partitions_of_departed_members_are_counted():
     tracker, _ = watch(*in_time(*DEATH[:-1], left("b", 80_010, 3)))
     assert tracker.view("g").running.stalled_partitions == 2
 
 
-def test_a_partition_that_returns_to_its_owner_stalled_meanwhile():
+def test_a_partition_that_returns_to_its_owner_was_stalled():
     _, events = watch(
         *START,
         *FIRST,
@@ -173,7 +173,7 @@ def test_a_cooperative_name_alone_proves_no_protocol():
     tracker, _ = watch(*START)
     assert tracker.view("g").protocol is RebalanceProtocol.UNKNOWN
     feed(tracker, coop(23_000, 2, member("a", (0, 1)), member("b", (2, 3))))
-    assert tracker.view("g").protocol is RebalanceProtocol.EAGER, "a rejoined and claimed nothing"
+    assert tracker.view("g").protocol is RebalanceProtocol.EAGER, "a rejoined without claims"
 
 
 def test_ownership_hints_do_not_make_an_eager_assignor_cooperative():
@@ -187,7 +187,7 @@ def test_ownership_hints_do_not_make_an_eager_assignor_cooperative():
     assert len(closing(events)) == 2
 
 
-def test_an_endless_chain_of_follow_ups_is_cut_into_episodes():
+def test_an_endless_chain_of_follow_ups_is_split_into_episodes():
     chain = [coop(30_000 + n * 10, 2 + n, member("a", (0,), owned=(0, 1))) for n in range(20)]
     _, events = watch(*START, *chain, tick(300_000), tick(310_000))
     assert [event.followups for event in closing(events)[1:]] == [15, 3]

@@ -43,7 +43,7 @@ def test_a_group_starts_at_its_first_members_join():
     assert event.phases.join_seconds == 2.99
     assert event.phases.sync_seconds == 0.01
     assert event.stall.seconds == event.stall.lower_seconds == 3.0
-    assert event.stall.basis is Basis.BOUND, "no member said when it resumed"
+    assert event.stall.basis is Basis.BOUND, "no member reported when it resumed"
     assert tracker.view("g").counters.completed == {Trigger.GROUP_STARTED: 1}
 
 
@@ -55,7 +55,7 @@ def test_a_started_group_with_reporting_members_has_an_exact_stall():
     assert event.stall.upper_partition_seconds == pytest.approx(4 * 3.02)
 
 
-def test_state_and_generation_show_at_once_and_the_episode_when_it_settles():
+def test_state_and_generation_are_shown_at_once_and_the_episode_when_it_settles():
     tracker, events = watch(*START)
     view = tracker.view("g")
     assert (view.state, view.generation, len(view.members), view.partitions) == (GroupState.STABLE, 1, 1, 4)
@@ -70,7 +70,7 @@ def test_a_new_group_prepares_until_its_first_assignment():
     assert tracker.view("g").running.started_ms == T0 + 1_000
 
 
-def test_a_join_is_bounded_by_the_last_poll_that_did_not_show_it():
+def test_the_start_of_a_join_is_bounded_by_the_last_poll_before_it():
     tracker, events = watch(*START, *JOIN, tick(60_000))
     event = closing(events)[-1]
     assert event.trigger is Trigger.MEMBER_JOINED
@@ -129,7 +129,7 @@ def test_one_member_without_reports_keeps_the_stall_a_bound():
     assert stall.lower_seconds <= 2.55 <= stall.seconds + 0.05
 
 
-def test_late_reports_revise_the_event_and_leave_the_counters_alone():
+def test_late_reports_revise_the_event_but_not_the_counters():
     tracker, events = watch(*START, *JOIN, tick(60_000))
     before = closing(events)[-1]
     counters = tracker.view("g").counters
@@ -148,13 +148,13 @@ def test_the_histogram_of_measured_stalls_begins_at_zero_before_the_first_one():
     assert tracker.view("g").counters.stalls[Basis.EXACT] == StallHistogram()
 
 
-def test_reports_without_new_evidence_cause_no_revision():
+def test_reports_without_new_evidence_do_not_cause_a_revision():
     tracker, events = watch(*START, *JOIN, *REPORTS, tick(60_000))
     assert closing(events)
     assert feed(tracker, *REPORTS, assigned("b", 23_005, 23_050, 2, (2, 3), seq=999), tick(80_000)) == []
 
 
-def test_slow_callbacks_name_the_member_that_held_the_others_up():
+def test_slow_callbacks_identify_the_slowest_member():
     before = record(23_000, 2, member("a", (0, 1)), member("b", (2, 3)))
     after = record(43_000, 3, member("a", (0, 1)), member("b", (2, 3)), joined=42_990)
     _, events = watch(
@@ -173,7 +173,7 @@ def test_slow_callbacks_name_the_member_that_held_the_others_up():
     assert event.noop
 
 
-def test_no_slowest_member_is_named_if_the_slow_one_does_not_report():
+def test_no_slowest_member_is_named_without_its_report():
     before = record(23_000, 2, member("a", (0, 1)), member("b", (2, 3)))
     after = record(43_000, 3, member("a", (0, 1)), member("b", (2, 3)), joined=42_990)
     _, events = watch(
@@ -238,7 +238,7 @@ def test_the_partitions_of_a_member_that_leaves_stop_at_its_leave():
     assert (stall.seconds, stall.basis) == (pytest.approx(2.97), Basis.EXACT)
 
 
-def test_an_emptied_group_ends_its_episode_uncounted():
+def test_the_episode_of_an_emptied_group_is_not_counted():
     tracker, events = watch(*START, record(30_000, 2), tick(60_000))
     event = closing(events)[-1]
     assert (event.generation, event.members, event.stall) == (2, (), None)
@@ -259,7 +259,7 @@ def test_empty_time_adds_to_neither_slo_counter():
     )
 
 
-def test_a_group_that_starts_again_from_empty_stalls_from_the_poll_that_saw_it():
+def test_an_empty_group_that_starts_again_stalls_from_the_poll_that_showed_it():
     _, events = watch(
         *START,
         record(30_000, 2),
@@ -275,9 +275,9 @@ def test_a_group_that_starts_again_from_empty_stalls_from_the_poll_that_saw_it()
     assert event.moved == 0
 
 
-def test_a_tombstone_takes_the_view_away_and_settles_what_was_open():
+def test_a_tombstone_removes_the_view_and_settles_open_episodes():
     tracker, events = watch(*START, tombstone(5_000), tick(5_999))
-    assert events == []  # it may still turn out to go on as a group of another type
+    assert events == []  # it may still continue as a group of another type
     events = feed(tracker, tick(6_000), tick(7_000))
     assert [type(event) for event in events] == [GenerationEvent, GroupGoneEvent]
     assert tracker.view("g") is None
@@ -291,7 +291,7 @@ def test_a_missing_generation_in_the_live_tail_was_aborted():
     assert tracker.view("g").counters.aborted == 2
 
 
-def test_a_missing_generation_across_a_backfill_means_nothing():
+def test_a_missing_generation_across_a_backfill_is_ignored():
     tracker, events = watch(
         record(4_000, 1, member("a", (0,)), live=False), record(30_000, 4, member("a", (0,))), tick(60_000)
     )
@@ -307,7 +307,7 @@ def test_many_missing_generations_are_one_fact_with_their_number():
     assert tracker.view("g").counters.aborted == 50
 
 
-def test_an_impossible_jump_of_the_generation_is_a_recreated_group_and_no_abort():
+def test_an_impossible_jump_of_the_generation_means_a_recreated_group():
     tracker, events = watch(*START, record(30_000, 2**31 - 1, member("a", (0, 1, 2, 3))), tick(60_000))
     assert not any(isinstance(event, AbortedEvent) for event in events)
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.UNKNOWN]
@@ -322,7 +322,7 @@ def test_a_backfill_gives_a_view_and_no_events():
     assert (tracker.view("g").generation, tracker.view("g").counters.completed) == (7, {})
 
 
-def test_a_tombstone_of_the_past_is_no_event():
+def test_a_tombstone_of_the_backfill_is_no_event():
     tracker, events = watch(
         record(4_000, 7, member("a", (0,)), live=False), replace(tombstone(9_000), live=False), tick(60_000)
     )
@@ -359,7 +359,7 @@ def test_polls_show_a_rebalance_at_once_and_only_its_record_ends_it():
     assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE
     assert tracker.view("g").running == RunningRebalance(T0 + 20_000, 4, 0), "all have rejoined"
     feed(tracker, listed(22_995))
-    assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE, "its record is still on the way"
+    assert tracker.view("g").state is GroupState.COMPLETING_REBALANCE, "its record is not read yet"
     feed(tracker, JOIN[-1])
     assert (tracker.view("g").state, tracker.view("g").running) == (GroupState.STABLE, None)
 
@@ -372,24 +372,24 @@ def test_a_rebalance_that_leaves_the_list_without_a_record_is_given_up():
     assert events == []
 
 
-def test_a_poll_that_speaks_of_the_time_before_the_record_starts_nothing():
+def test_a_poll_older_than_the_record_starts_no_rebalance():
     tracker, _ = watch(*START, record(23_000, 2, member("a", (0, 1, 2, 3)), delay=30), listed(23_010, "g"))
     assert tracker.view("g").running is None
 
 
-def test_a_first_member_that_gave_up_leaves_an_empty_group():
+def test_a_first_member_that_leaves_before_its_assignment_leaves_an_empty_group():
     tracker, events = watch(record(1_000, 0), listed(1_500), tick(6_500))
     assert tracker.view("g").state is GroupState.EMPTY
     assert events == []
 
 
-def test_an_incomplete_poll_ends_nothing():
+def test_an_incomplete_poll_ends_no_rebalance():
     tracker, _ = watch(*START, *JOIN[:2], listed(21_000, complete=False), tick(60_000))
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
 
 
 @pytest.mark.parametrize("ahead", [10_000, -10_000])
-def test_a_clock_that_differs_from_the_coordinators_does_not_shift_the_start(ahead):
+def test_a_clock_offset_does_not_shift_the_start(ahead):
     _, events = watch(
         topics(0, t=4),
         record(1_000, 0, delay=ahead),
@@ -402,7 +402,7 @@ def test_a_clock_that_differs_from_the_coordinators_does_not_shift_the_start(ahe
     assert [event.phases.started_ms for event in closing(events)] == [T0 + 1_000, T0 + 20_000]
 
 
-def test_neither_does_it_shift_the_start_of_a_rebalance_between_two_polls():
+def test_a_clock_offset_does_not_shift_the_start_of_a_rebalance_between_two_polls():
     ahead = 10_000
     _, events = watch(
         topics(0, t=4),
@@ -414,7 +414,7 @@ def test_neither_does_it_shift_the_start_of_a_rebalance_between_two_polls():
     assert closing(events)[-1].phases.started_ms == T0 + 20_000
 
 
-def test_a_connect_group_is_followed_without_claims_about_partitions():
+def test_a_connect_group_is_followed_without_partitions():
     tracker, events = watch(
         record(1_000, 0, kind="connect"),
         record(4_000, 1, member("w"), kind="connect", protocol="sessioned"),

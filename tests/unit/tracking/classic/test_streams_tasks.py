@@ -1,4 +1,4 @@
-"""Classic groups of Kafka Streams are judged by the tasks that their leader wrote into the assignments."""
+"""The balance of classic Kafka Streams groups is measured by the tasks in their leader's assignments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TASKS = [(key, number) for key in WIDE for number in range(4)]
 
 
 def user_data(active, standbys=()):
-    """As of version 11, see the golden bytes; without what follows the standby tasks."""
+    """An assignment of version 11 (see the golden bytes) up to the standby tasks."""
     numbers = [11, 11, len(active)]
     for key, number in active:
         numbers += [int(key), number, 0]
@@ -75,14 +75,14 @@ def judged(*members):
     ],
     ids=["a task each", "three of two", "more threads than tasks", "two on one, none on two"],
 )
-def test_skew_imbalance_and_idle_members_are_of_tasks(members, tasks, skew, imbalance, idle):
+def test_skew_imbalance_and_idle_members_count_tasks(members, tasks, skew, imbalance, idle):
     given = [*tasks, *[()] * (members - len(tasks))]
     view = judged(*(thread(f"m{place}", each) for place, each in enumerate(given)))
     assert (view.skew_ratio, view.imbalance, view.idle_members) == (skew, imbalance, idle)
     assert (view.partitions, view.unassigned) == (36, 0)
 
 
-def test_the_record_of_an_application_with_standbys():
+def test_the_record_of_an_application_with_standbys_is_read():
     group = classic_group(decode_record(*(base64.b64decode(GOLDEN["group"][part]) for part in ("key", "value"))))
     tracker = Tracker("cluster", settle_ms=1_000)
     took = GroupRecord("words", T0 + 10, T0 + 10, group)
@@ -90,7 +90,7 @@ def test_the_record_of_an_application_with_standbys():
     view = tracker.view("words")
     assert (len(view.members), view.partitions, view.unassigned) == (6, 6, 0)
     assert (view.skew_ratio, view.imbalance) == (1, 0), "four tasks of six threads"
-    assert view.idle_members == 0, "two have a standby task only"
+    assert view.idle_members == 0, "two threads have only a standby task"
 
 
 def test_a_thread_with_standby_tasks_only_is_not_idle():
@@ -106,7 +106,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
-def test_where_the_tasks_are_not_known_partitions_count(data):
+def test_without_known_tasks_partitions_count(data):
     whole = [thread(f"m{place}", [task]) for place, task in enumerate(TASKS)]
     assert (judged(*whole).skew_ratio, judged(*whole).idle_members) == (1, 0)
     odd = with_data(whole[4], data)
@@ -114,7 +114,7 @@ def test_where_the_tasks_are_not_known_partitions_count(data):
     assert (view.skew_ratio, view.imbalance, view.idle_members) == (1.6, 3, None)
 
 
-def test_a_topic_of_two_subtopologies_is_none_of_kafka_streams():
+def test_a_topic_in_two_subtopologies_is_not_from_kafka_streams():
     one = with_data(member("a", {"t": (0, 1)}), user_data([("0", 0), ("1", 1)]))
     assert classic_tasks(streams(10, 1, one).value, None) == ({}, None)
     apart = [
@@ -124,7 +124,7 @@ def test_a_topic_of_two_subtopologies_is_none_of_kafka_streams():
     assert classic_tasks(streams(10, 1, *apart).value, None) == ({}, None)
 
 
-def test_tasks_that_wait_for_their_owner_to_revoke_them_count():
+def test_tasks_awaiting_revocation_by_their_owner_count():
     sources = {"0": ("t", "u"), "1": ("v",)}
     first = thread("a", [("0", 0), ("0", 1), ("1", 0)], sources=sources)
     second = [thread("a", [("0", 0), ("0", 1)], sources=sources), thread("b", sources=sources)]

@@ -47,7 +47,7 @@ def followed(*observations, sizes):
     return feed(tracker, WHOLE, named, *observations)
 
 
-def test_a_share_group_that_is_given_nothing_at_first_starts_once_and_stands_still_meanwhile():
+def test_a_share_group_without_an_initial_assignment_starts_once_and_is_stalled_until_then():
     started = [*epoch(1_000, GroupType.SHARE, 2, ()), *epoch(3_500, GroupType.SHARE, 3, range(4))]
     events = followed(*started, tick(9_000), sizes={"t": 4})
     (event,) = closing(events)
@@ -61,7 +61,7 @@ def test_a_group_whose_topic_does_not_exist_does_not_wait_for_it():
     assert [each.causes for each in closing(events)] == [(Trigger.GROUP_STARTED,)]
 
 
-def test_partitions_beyond_the_known_size_of_a_topic_are_there_all_the_same():
+def test_partitions_beyond_the_known_size_of_a_topic_exist():
     grown = [*epoch(1_000, GroupType.CONSUMER, 2, range(4)), *epoch(5_000, GroupType.CONSUMER, 3, range(6))]
     events = closing(followed(*grown, tick(9_000), sizes={"t": 4}))
     assert [event.causes for event in events] == [(Trigger.GROUP_STARTED,), (Trigger.PARTITIONS_CHANGED,)]
@@ -69,7 +69,7 @@ def test_partitions_beyond_the_known_size_of_a_topic_are_there_all_the_same():
     assert (events[-1].assigned, events[-1].noop) == (2, False)
 
 
-def test_a_task_beyond_the_size_of_one_of_its_topics_is_of_the_larger_ones():
+def test_a_task_beyond_the_size_of_one_of_its_topics_belongs_to_the_larger_ones():
     topology = Topology({ID: ("small", "large")})
     events = followed(
         *epoch(1_000, GroupType.STREAMS, 2, range(4), topology), tick(9_000), sizes={"small": 2, "large": 4}
@@ -89,11 +89,11 @@ def test_the_stop_of_a_removed_member_is_unknown():
         fact(10_000, kind, CurrentAssignment(3, 2, MemberState.STABLE, {ID: tuple(one)}), "b"),
     ]
     stall = closing(followed(*epoch(1_000, kind, 2, one), joins, *gone, *other, tick(20_000), sizes={"t": 4}))[-1].stall
-    # It may have left that moment, or have died as soon as it had been heard of, 8 s before: its session lasts 45 s.
+    # It may have left at that moment, or failed right after its last sign of life, 8 s before: its session lasts 45 s.
     assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (1.0, 9.0, 4.0)
 
 
-def test_a_member_that_still_speaks_the_classic_protocol_may_have_stopped_when_the_rebalance_began():
+def test_a_member_with_the_classic_protocol_may_have_stopped_when_the_rebalance_began():
     kind = GroupType.CONSUMER
     classic = fact(1_000, kind, EpochMember("client", "/10.0.0.1", topics=("t",), classic=True), "a")
     joined = [
@@ -122,7 +122,7 @@ def _created(at, *, first=2):
 
 
 def _while_reading(*records, old=()):
-    """What is reported where these records come while the partition's past is still read; ``old`` are of that past."""
+    """The reports if these records arrive during the backfill of the partition; ``old``: records of the backfill."""
     seen = topics(0, t=4)
     past = [replace(each, live=False) for each in old]
     tracker = Tracker("cluster", settle_ms=1_000)
@@ -130,22 +130,22 @@ def _while_reading(*records, old=()):
     return reported, feed(tracker, Backfilled(T0 + 5_000, frozenset({0})), tick(20_000))
 
 
-def test_a_group_that_is_created_while_the_past_is_read_starts_when_that_is_known():
+def test_a_group_created_during_the_backfill_starts_at_its_end():
     before, after = _while_reading(*_created(1_000))
     assert before == []
     known = followed(*_created(1_000), tick(20_000), sizes={"t": 4})
-    # Commits during the backfill are not awaited, since who owns what is not known yet.
+    # Commits during the backfill are not awaited, because owners are not known yet.
     assert [replace(event, stall=None) for event in after] == [replace(event, stall=None) for event in known]
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
-def test_records_of_an_earlier_group_of_that_name_do_not_make_a_group_old():
+def test_records_of_an_earlier_group_with_the_same_name_do_not_make_a_group_old():
     ended = EpochRecord("g", T0 + 500, T0 + 500, GroupType.CONSUMER, EpochMember, None, "c")
     _, after = _while_reading(*_created(1_000), old=[ended])
     assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
-def test_of_a_group_that_existed_before_nothing_that_happened_meanwhile_is_reported():
+def test_rebalances_of_an_older_group_during_the_backfill_are_not_reported():
     old = fact(500, GroupType.CONSUMER, EpochMember("third", "/10.0.0.3", topics=("t",)), "c")
     assert _while_reading(*_created(1_000), old=[old]) == ([], [])
     assert _while_reading(*_created(1_000, first=3)) == ([], [])

@@ -1,4 +1,4 @@
-"""Groups with broker-side assignment: the records of a real KIP-848 group, step by step."""
+"""Groups with broker-side assignment, from the records of a real KIP-848 group."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_new_group_starts_with_its_first_epoch():
     assert view.counters.completed == {Trigger.GROUP_STARTED: 1}
 
 
-def test_a_join_takes_until_the_last_member_has_its_epoch_and_only_what_moves_stands_still():
+def test_a_join_ends_when_the_last_member_has_its_epoch_and_only_moved_partitions_stall():
     _, events = followed(*FIRST, *SECOND, *HANDED_OVER, tick(20_000))
     event = closing(events)[-1]
     assert (event.trigger, event.generation, event.previous_generation) == (Trigger.MEMBER_JOINED, 3, 2)
@@ -66,7 +66,7 @@ def test_a_join_takes_until_the_last_member_has_its_epoch_and_only_what_moves_st
         T0 + 10_050,
         T0 + 12_000,
     )
-    # asked at 11.0 s, given up by 11.6 s, given to the other at 12.0 s
+    # revocation requested at 11.0 s, revoked by 11.6 s, assigned to the other member at 12.0 s
     assert (event.stall.lower_seconds, event.stall.seconds, event.stall.basis) == (0.4, 1.0, Basis.BOUND)
     assert event.stall.upper_partition_seconds == pytest.approx(2.0)
 
@@ -77,7 +77,7 @@ def test_the_member_with_the_longest_revocation_is_the_slowest():
     assert [(each.client_id, each.seconds) for each in tracker.view("g").awaited] == [("client-a", 0.6)]
 
 
-def test_states_are_the_brokers_while_it_runs():
+def test_states_are_the_brokers_during_a_rebalance():
     tracker = Tracker("cluster", settle_ms=1_000)
     feed(tracker, WHOLE, named(), *FIRST)
     states = []
@@ -93,7 +93,7 @@ def test_stalled_partitions_are_counted_during_a_rebalance():
     assert tracker.view("g").running.started_ms == T0 + 10_000
 
 
-def test_a_leave_moves_what_the_member_had():
+def test_a_leave_moves_the_members_partitions():
     left = [
         *gone(20_000, "b"),
         fact(20_000, GroupEpoch(4)),
@@ -103,7 +103,7 @@ def test_a_leave_moves_what_the_member_had():
     _, events = followed(*FIRST, *SECOND, *HANDED_OVER, *left, current(21_000, "a", 4, (0, 1, 2, 3)), tick(30_000))
     event = closing(events)[-1]
     assert (event.trigger, event.moved, event.generation) == (Trigger.MEMBER_GONE, 2, 4)
-    # given up when its record went, at the earliest; resumed a second later
+    # revoked at the deletion of its record at the earliest; resumed a second later
     assert event.stall.lower_seconds == 1.0
 
 
@@ -125,7 +125,7 @@ def test_an_epoch_overtaken_by_the_next_is_one_rebalance():
     assert closing(events)[-1].phases.started_ms == T0 + 10_000
 
 
-def test_what_a_member_gave_up_stood_still_even_if_the_same_member_has_it_again():
+def test_a_revoked_partition_was_stalled_even_if_the_same_member_gets_it_back():
     left = [*gone(13_000, "b"), fact(13_000, GroupEpoch(4)), target(13_050, "a", 0, 1, 2, 3)]
     back = [fact(13_050, TargetEpoch(4)), current(14_000, "a", 4, (0, 1, 2, 3))]
     tracker, _ = followed(*FIRST, *SECOND)
@@ -152,7 +152,7 @@ def test_a_group_older_than_the_observer_is_shown_after_the_backfill_without_eve
     assert [(event.trigger, event.previous_generation) for event in closing(events)] == [(Trigger.MEMBER_GONE, 3)]
 
 
-def test_an_old_fact_that_comes_late_changes_nothing():
+def test_a_late_old_record_changes_nothing():
     tracker, _ = followed(*FIRST, *SECOND, *HANDED_OVER)
     before = tracker.view("g")
     feed(tracker, current(11_000, "a", 2, (0, 1, 2, 3), live=False), fact(1_000, GroupEpoch(2), live=False))
@@ -163,7 +163,7 @@ def test_an_old_fact_that_comes_late_changes_nothing():
 @pytest.mark.parametrize(
     ("commits", "upper_s"), [((), 24.0), ((committed(18_000, 0, 1, 2, 3), committed(19_000, 0, 1, 2, 3)), 7.5)]
 )
-def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode(commits, upper_s):
+def test_the_return_of_a_static_member_is_an_episode_without_a_new_epoch(commits, upper_s):
     static = [
         joins(1_000, "a", instance_id="i"),
         *FIRST[1:],
@@ -177,7 +177,7 @@ def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode(commits, up
     _, events = followed(*static, tick(60_000))
     event = closing(events)[-1]
     assert (event.trigger, event.generation, event.previous_generation) == (Trigger.MEMBER_REPLACED, 2, 2)
-    # When it stopped, before it left for a while, is not recorded.
+    # The time of its stop before its temporary leave is not recorded.
     assert (event.stall.lower_seconds, event.stall.seconds) == (5.0, upper_s)
 
 
@@ -195,10 +195,10 @@ AWAY = [
     current(25_500, "b", 4, (2, 3)),
     current(26_000, "c", 4, (1,)),
 ]
-"""A static member says that it goes for a while; another one joins, and gets a part of what it had."""
+"""A static member leaves temporarily; another one joins and gets a part of its partitions."""
 
 
-def test_a_static_member_that_returns_after_another_epoch_has_left_its_partitions_standing_still_all_the_time():
+def test_partitions_of_a_static_member_that_returns_after_another_epoch_were_stalled_since_its_leave():
     returned = [*gone(50_000, "a"), joins(50_000, "a2", instance_id="i"), target(50_000, "a2", 0)]
     _, events = followed(*AWAY, *returned, current(50_500, "a2", 4, (0,)), tick(90_000))
     *_, joined, back = closing(events)
@@ -207,7 +207,7 @@ def test_a_static_member_that_returns_after_another_epoch_has_left_its_partition
     assert (back.stall.seconds, back.stall.lower_seconds, back.stall.upper_partition_seconds) == (38.9, 30.5, 38.9)
 
 
-def test_so_has_one_that_does_not_return_until_others_have_them():
+def test_partitions_of_a_static_member_that_does_not_return_are_stalled_until_reassigned():
     expelled = [
         *gone(65_000, "a"),
         fact(65_000, GroupEpoch(5)),
@@ -221,7 +221,7 @@ def test_so_has_one_that_does_not_return_until_others_have_them():
     assert (event.stall.lower_seconds, event.stall.seconds, event.stall.upper_partition_seconds) == (45.5, 53.9, 53.9)
 
 
-def test_a_pattern_stands_for_the_topics_it_was_resolved_to():
+def test_a_pattern_is_replaced_by_its_resolved_topics():
     pattern = EpochMember("client-a", "/10.0.0.1", pattern="t.*")
     tracker, _ = followed(
         fact(1_000, pattern, "a"), fact(1_000, ResolvedPattern(("t",)), "t.*"), *FIRST[1:], tick(9_000)
@@ -237,7 +237,7 @@ def test_a_topic_is_named_as_soon_as_its_id_is_known():
     assert tracker.view("g").members[0].assigned == {"t": (0, 1, 2, 3)}
 
 
-def test_a_streams_groups_tasks_stand_for_the_partitions_of_their_topics():
+def test_tasks_of_a_streams_group_are_partitions_of_their_topics():
     streams = GroupType.STREAMS
     tracker = Tracker("cluster", settle_ms=1_000)
     feed(
@@ -260,7 +260,7 @@ def test_an_empty_group_whose_epoch_rises_has_no_rebalance():
     assert tracker.view("g").generation == 4
 
 
-def test_a_member_that_keeps_what_it_has_in_a_new_epoch_does_not_have_the_group_drawn_anew():
+def test_a_member_that_keeps_its_partitions_in_a_new_epoch_does_not_rebuild_the_view():
     tracker, _ = followed(*FIRST, *SECOND, *HANDED_OVER)
     feed(tracker, fact(15_000, GroupEpoch(4)))
     drawn = tracker.view("g")
@@ -271,7 +271,7 @@ def test_a_member_that_keeps_what_it_has_in_a_new_epoch_does_not_have_the_group_
     assert tracker.view("g").unassigned == 1
 
 
-def test_a_group_whose_members_went_before_their_first_assignment_is_reported():
+def test_a_group_whose_members_left_before_their_first_assignment_is_reported():
     begun = [named(), WHOLE, joins(1_000, "a"), fact(1_000, GroupEpoch(1)), fact(1_000, TargetEpoch(1))]
     went = [*gone(2_000, "a"), fact(2_000, GroupEpoch(2)), fact(2_100, TargetEpoch(2))]
     (event,) = closing(feed(Tracker("cluster", settle_ms=1_000), *begun, *went, tick(200_000)))

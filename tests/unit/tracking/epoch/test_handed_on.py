@@ -35,7 +35,7 @@ def stall_of(*observations):
     return events[-1].generation, stall.lower_seconds, stall.seconds, stall.upper_partition_seconds
 
 
-def test_both_times_count_and_the_longer_one_is_the_stall():
+def test_both_stalls_count_and_the_longer_one_is_reported():
     to_c = [
         target(9_100, "b"),
         target(9_100, "c", 1),
@@ -45,12 +45,12 @@ def test_both_times_count_and_the_longer_one_is_the_stall():
         current(9_700, "a", 4, (0,)),
         current(10_000, "c", 4, (1,)),
     ]
-    # From 2 s (asked at 1.5) to 9 s, and from 9.6 (asked at 9.5) to 10 s.
+    # From 2 s (requested at 1.5) to 9 s, and from 9.6 (requested at 9.5) to 10 s.
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
 
 
 def test_partitions_that_a_member_revokes_and_gets_back_at_once_were_stalled():
-    """The member that should get them left: one record shows that they are revoked and assigned again."""
+    """The intended new owner left: one record shows that they are revoked and assigned again."""
     back = [
         joins(1_000, "b"),
         fact(1_000, GroupEpoch(3)),
@@ -76,7 +76,7 @@ def test_the_stop_of_a_removed_member_is_between_its_assignment_and_its_removal(
         current(9_700, "a", 5, (0,)),
         current(10_000, "c", 5, (1,)),
     ]
-    # From 2 s (asked at 1.5) to 9 s, and from 9.4 (at 9 it was heard of) to 10 s.
+    # From 2 s (requested at 1.5) to 9 s, and from 9.4 (last seen at 9) to 10 s.
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (5, 7.0, 7.5, 8.5)
 
 
@@ -97,20 +97,20 @@ def test_in_a_share_group_a_partition_that_returns_to_its_member_was_not_kept():
         has(200, "b", 2, 0),
         reported(1_000, GroupEpoch(3)),
         reported(1_100, TargetEpoch(3)),
-        has(1_200, "a", 3, 0),  # nobody has 1
+        has(1_200, "a", 3, 0),  # partition 1 has no owner
         reported(1_300, GroupEpoch(4)),
         reported(1_400, TargetEpoch(4)),
         has(4_200, "a", 4, 0, 1),
         has(4_300, "b", 3, 0, 1),
         reported(4_400, GroupEpoch(5)),
         reported(4_500, TargetEpoch(5)),
-        has(4_600, "b", 5, 0),  # a still has 1
+        has(4_600, "b", 5, 0),  # a still owns partition 1
         has(4_700, "a", 5, 0, 1),
     ]
     assert stall_of(*observations)[:2] == (5, 3.0)
 
 
-def test_the_longest_ways_are_kept():
+def test_the_longest_chains_of_handovers_are_kept():
     handovers, had, at_ms = Handovers(), CurrentAssignment(1, 0, MemberState.STABLE, {"t": (0,)}), 0
     for pause_ms in (*range(1, 20), 1):
         handovers.update("a", had, None, at_ms)
@@ -123,7 +123,7 @@ def test_the_longest_ways_are_kept():
     assert handovers.take()[0] == {}
 
 
-def test_a_new_partition_may_stand_still_since_the_first_target_of_a_rebalance_of_several_epochs():
+def test_a_new_partition_may_be_stalled_since_the_first_target_of_a_rebalance_with_several_epochs():
     """A newer epoch replaced the target that showed it first, before any member reached it."""
     alone = [
         joins(0, "a"),

@@ -98,7 +98,7 @@ def facts(events):
     return [(each.group_type, each.generation, each.previous_generation, each.trigger) for each in closing(events)]
 
 
-def test_a_migration_and_the_way_back_are_rebalances_of_one_group():
+def test_a_migration_and_its_reversal_are_rebalances_of_one_group():
     _, events = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK, *END)
     classic, consumer = GroupType.CLASSIC, GroupType.CONSUMER
     assert facts(events) == [
@@ -115,7 +115,7 @@ def test_a_migration_and_the_way_back_are_rebalances_of_one_group():
     assert [type(each) for each in events] == [GenerationEvent] * 8 + [GroupGoneEvent]
 
 
-def test_a_generation_that_was_under_way_when_the_group_migrated_was_never_one():
+def test_a_generation_in_progress_at_the_migration_is_not_reported():
     there = [
         tombstone(20_000),
         joins(20_000, "b", classic=True),
@@ -149,12 +149,12 @@ def test_a_migration_keeps_counters_age_and_members_reports():
         assert sum(after.counters.completed.values()) >= sum(before.counters.completed.values())
     assert (seen[0].group_type, seen[len(THERE)].group_type) == (GroupType.CLASSIC, GroupType.CONSUMER)
     assert seen[-1].group_type is GroupType.CLASSIC
-    assert seen[-1].counters.assign_errors == 0  # members report, as was known before
+    assert seen[-1].counters.assign_errors == 0  # it is known that members report
     feed(tracker, tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) == 7
 
 
-def test_at_no_moment_of_the_migration_is_the_group_gone_or_empty():
+def test_the_group_is_never_gone_or_empty_during_the_migration():
     tracker, _ = followed(*CLASSIC)
     for observation in (*THERE, *ALL_NEW, *BACK):
         feed(tracker, observation)
@@ -162,7 +162,7 @@ def test_at_no_moment_of_the_migration_is_the_group_gone_or_empty():
         assert tracker.view("g").state is not GroupState.EMPTY, observation
 
 
-def test_the_way_back_begins_with_the_record_that_dissolves_the_consumer_group():
+def test_the_migration_back_begins_with_the_deletion_of_the_consumer_group():
     tracker, _ = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK[:-1])
     assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
     (event,) = closing(feed(tracker, BACK[-1], tick(59_000)))
@@ -170,7 +170,7 @@ def test_the_way_back_begins_with_the_record_that_dissolves_the_consumer_group()
     assert (event.moved, event.stall.lower_seconds) == (2, 0.17)
 
 
-def test_what_is_not_settled_yet_settles_after_the_migration_in_its_time():
+def test_unsettled_episodes_settle_in_time_after_the_migration():
     tracker, events = followed(*CLASSIC, *THERE, settle_ms=15_000)
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
     events = feed(tracker, left("a", 8_990, 2, received=23_000), tick(36_000))
@@ -195,7 +195,7 @@ def test_an_empty_consumer_group_whose_next_member_is_classic_starts_again():
     assert closing(events)[-1].phases.started_ms == T0 + 30_000
 
 
-def test_a_static_member_that_comes_back_with_the_other_protocol_is_replaced():
+def test_a_static_member_that_returns_with_the_other_protocol_is_replaced():
     classic = [record(1_000, 0), record(1_010, 1, member("a", (0, 1, 2, 3), instance="i"))]
     there = [
         tombstone(20_000),
@@ -213,7 +213,7 @@ def test_a_static_member_that_comes_back_with_the_other_protocol_is_replaced():
     assert facts(events)[-1] == (GroupType.CONSUMER, 1, 1, Trigger.MEMBER_REPLACED)
 
 
-def test_a_group_that_is_really_deleted_is_gone_exactly_once_and_counts_from_zero_when_it_comes_again():
+def test_a_deleted_group_is_reported_once_and_its_counters_restart():
     tracker, events = followed(*CLASSIC, record(15_000, 4), tombstone(16_000), tick(18_000))
     assert [type(each) for each in events[-1:]] == [GroupGoneEvent]
     assert tracker.view("g") is None
@@ -223,7 +223,7 @@ def test_a_group_that_is_really_deleted_is_gone_exactly_once_and_counts_from_zer
     assert sum(tracker.view("g").counters.completed.values()) == 1
 
 
-def test_a_group_created_anew_right_after_its_deletion_is_another_one():
+def test_a_group_recreated_right_after_its_deletion_is_another_one():
     tracker, events = followed(
         *CLASSIC, record(15_000, 4), tombstone(16_000), record(16_005, 0), record(16_500, 1, member("z", (0,)))
     )
@@ -238,7 +238,7 @@ def test_a_late_tombstone_of_the_other_type_changes_nothing():
     assert tracker.view("g").group_type is GroupType.CONSUMER
 
 
-def test_polls_see_the_rebalance_that_follows_the_way_back():
+def test_polls_show_the_rebalance_after_the_migration_back():
     tracker, _ = followed(*CLASSIC, *THERE, *ALL_NEW, *BACK[:-1], listed(50_100, "g"))
     assert tracker.view("g").running.started_ms == T0 + 50_000
 
@@ -254,11 +254,11 @@ def epoch(at, number, *members):
 
 
 def restarted(at, name):
-    """The process of ``name`` comes back with the consumer protocol: its client id, and another member id."""
+    """The process of ``name`` returns with the consumer protocol: the same client id, another member id."""
     return fact(at, EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), f"{name}-new")
 
 
-def test_half_of_a_migration_that_restarts_each_member_is_one_rollout():
+def test_half_of_a_migration_with_restarts_of_each_member_is_one_rollout():
     a, b, c = (member(name, (index,)) for index, name in enumerate("abc"))
     tracker, events = followed(
         record(1_000, 1, a, b, c),

@@ -21,7 +21,7 @@ from support.tracker.tracking import WHOLE, closing, feed, tick, topics
 
 
 def share(at, epoch, *, joins=(), leaves=(), **owned):
-    """One new epoch of a share group, all in one batch: its coordinator never waits for anybody."""
+    """One new epoch of a share group in one batch: its coordinator never waits for members."""
     kind = GroupType.SHARE
     for name in leaves:
         for each in (CurrentAssignment, MemberTarget, EpochMember):
@@ -47,7 +47,7 @@ ALONE = [*share(1_000, 2, joins="a", a=(0, 1))]
 SHARED = [*share(10_000, 3, joins="b", a=(0, 1), b=(0, 1))]
 
 
-def test_a_second_member_of_the_same_partitions_moves_nothing_and_stops_nothing():
+def test_a_second_member_with_the_same_partitions_moves_and_stalls_nothing():
     tracker, events = followed(*ALONE, *SHARED)
     event = closing(events)[-1]
     assert (event.group_type, event.epoch_kind, event.trigger) == (
@@ -63,18 +63,18 @@ def test_a_second_member_of_the_same_partitions_moves_nothing_and_stops_nothing(
     assert (view.partitions, view.unassigned, view.idle_members) == (2, 0, 0)
 
 
-def test_the_number_of_partitions_in_a_share_group_is_no_load():
+def test_partition_counts_of_a_share_group_are_no_load():
     tracker, events = followed(*ALONE, *share(10_000, 3, joins="b", a=(0, 1), b=(1,)))
     assert (closing(events)[-1].skew_ratio, closing(events)[-1].imbalance) == (None, None)
     view = tracker.view("g")
     assert (view.skew_ratio, view.imbalance, view.topic_spread) == (None, None, ())
 
 
-def test_a_partition_moves_when_none_of_its_members_keeps_it():
+def test_a_partition_of_a_share_group_moves_if_none_of_its_members_keeps_it():
     _, events = followed(*ALONE, *SHARED, *share(20_000, 4, leaves="a", joins="c", b=(0,), c=(0, 1)))
     event = closing(events)[-1]
     assert (event.moved, event.revoked, event.assigned) == (1, 2, 2)
-    assert event.stall.seconds == 0  # b had it until c was given it
+    assert event.stall.seconds == 0  # b owned it until it was assigned to c
 
 
 @pytest.mark.parametrize(("at", "seconds"), [(20_000, 19.0), (50_000, 45.0)])
@@ -90,7 +90,7 @@ def test_a_member_without_a_partition_is_idle_and_a_partition_without_a_member_u
     assert (tracker.view("g").idle_members, tracker.view("g").unassigned) == (1, 1)
 
 
-def test_what_no_record_shows_is_absent():
+def test_facts_without_a_record_are_absent():
     _, events = followed(*ALONE)
     (member,) = closing(events)[-1].members
     assert (member.session_timeout_ms, member.rebalance_timeout_ms, member.subscription_version) == (None, None, None)
@@ -120,7 +120,7 @@ def test_a_streams_group_whose_topics_are_not_as_its_topology_needs_them_is_not_
     assert tracker.view("g").state is GroupState.STABLE
 
 
-def test_brokers_that_do_not_record_whether_it_is_ready_say_so_by_its_tasks():
+def test_readiness_follows_from_tasks_if_brokers_do_not_record_it():
     tracker = Tracker("cluster", settle_ms=1_000)
     feed(tracker, WHOLE, topics(0, orders=2), *STREAMS, streams(1_000, GroupEpoch(2)))
     assert tracker.view("g").state is GroupState.NOT_READY
@@ -128,7 +128,7 @@ def test_brokers_that_do_not_record_whether_it_is_ready_say_so_by_its_tasks():
     assert tracker.view("g").state is GroupState.RECONCILING
 
 
-def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_of_their_own():
+def test_internal_topics_created_by_a_starting_streams_group_are_no_separate_cause():
     tracker = Tracker("cluster", settle_ms=1_000)
     began = [
         streams(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a"),
@@ -149,7 +149,7 @@ def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_
 
 
 def threads(number, sources, **tasks):
-    """A streams group of that many members, each with the tasks of its name: ((subtopology, number), ...)."""
+    """A streams group with these members and their tasks: ((subtopology, number), ...)."""
     names = [f"m{place}" for place in range(number)]
     yield from (streams(1_000, EpochMember("client-a", "/10.0.0.1", process=name), name) for name in names)
     yield streams(1_000, Topology(sources, epoch=1))
@@ -179,7 +179,7 @@ TASKS = [(key, number) for key in WIDE for number in range(4)]
     ],
     ids=["a task each", "three of two", "more threads than tasks", "two on one, none on two"],
 )
-def test_a_streams_group_is_judged_by_tasks(members, tasks, skew, imbalance, idle):
+def test_the_balance_of_a_streams_group_counts_tasks(members, tasks, skew, imbalance, idle):
     sizes = dict.fromkeys([*WIDE["0"], "other"], 4)
     tracker = Tracker("cluster", settle_ms=1_000)
     events = feed(tracker, WHOLE, topics(0, **sizes), *threads(members, WIDE, **tasks), tick(60_000))

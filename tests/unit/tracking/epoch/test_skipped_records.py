@@ -1,4 +1,4 @@
-"""Records of an epoch group were skipped, since the group caused too much work: nothing is concluded across them."""
+"""Nothing is concluded across skipped records of an epoch group that caused too much work."""
 
 from __future__ import annotations
 

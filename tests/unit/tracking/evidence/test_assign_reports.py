@@ -10,7 +10,7 @@ START = (record(1_000, 1, member("a", (0, 1))),)
 
 
 def assign(sequence, error=None):
-    """One call, reported."""
+    """The report of one call."""
     event = AssignEvent(
         event_id=process_event_id("assign", "leader", sequence),
         group="g",
@@ -40,20 +40,20 @@ def test_without_reports_failures_of_assign_are_unknown():
     assert failures() is None
 
 
-def test_a_call_that_worked_begins_the_count_at_zero():
+def test_a_successful_call_starts_the_count_at_zero():
     assert failures(assign(1)) == 0
 
 
-def test_a_failed_call_is_counted_once_however_often_it_is_reported():
+def test_a_failed_call_is_counted_once_for_any_number_of_reports():
     assert failures(assign(1), assign(2, "KeyError: 'orders'"), assign(2, "KeyError: 'orders'"), assign(3, "x")) == 2
 
 
-def test_a_failure_is_counted_at_once_also_if_it_is_the_first_call():
+def test_a_failure_of_the_first_call_is_counted_at_once():
     assert failures(assign(1, "KeyError"), assign(2, "KeyError"), settled=False) == 2
     assert failures(assign(1, "KeyError"), assign(2, "KeyError")) == 2
 
 
-def test_the_view_changes_with_it():
+def test_a_failure_changes_the_view():
     tracker, _ = watch(*START)
     tracker.changed()
     feed(tracker, assign(1, "KeyError"))
@@ -62,7 +62,7 @@ def test_the_view_changes_with_it():
     assert tracker.changed() == {"g"}
 
 
-def test_a_group_without_records_remembers_it_for_its_first_view():
+def test_a_group_without_records_keeps_failures_for_its_first_view():
     tracker = Tracker("c")
     feed(tracker, assign(1, "KeyError"), *START, Tick(T0 + 20_000))
     assert tracker.view("g").counters.assign_errors == 1

@@ -1,4 +1,4 @@
-"""Bounds of external input: clocks that change, any names, floods of reports, groups and topics."""
+"""Bounds of external input: clock steps, any names, floods of reports, groups and topics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DAY = 86_400_000
 START = [topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990)]
 
 
-def test_a_group_of_any_name_comes_out_as_it_went_in():
+def test_a_group_of_any_name_is_reported_unchanged():
     name = ('say "hello"\n\\ \u2028 {group="x"} ' + "é" * 200)[:120]
     tracker, events = watch(
         topics(0, t=4), record(1_000, 0, group=name), record(4_000, 1, member("a", (0,)), group=name), tick(60_000)
@@ -56,14 +56,14 @@ def test_a_group_of_any_name_comes_out_as_it_went_in():
     assert [sample.labels["consumergroup"] for sample in shown.samples] == [name]
 
 
-def test_observers_whose_clock_is_set_back_do_not_wait_until_it_is_as_late_again():
+def test_after_a_backward_clock_step_nothing_waits_for_the_former_time():
     tracker, events = watch(*START, tick(5_000))
     assert events == []
     assert triggers(feed(tracker, tick(4_000 - DAY))) == [Trigger.GROUP_STARTED]
     assert [type(event) for event in feed(tracker, tombstone(9_000), tick(-2 * DAY))] == [GroupGoneEvent]
 
 
-def test_totals_go_on_and_never_fall_when_the_clock_is_set_forth_and_back():
+def test_totals_continue_and_never_decrease_with_clock_steps():
     tracker, _ = watch(*START)
     scraped = []
     for at in (10_000, DAY, DAY + 5_000, 12_000, 15_000, 600_000):
@@ -74,7 +74,7 @@ def test_totals_go_on_and_never_fall_when_the_clock_is_set_forth_and_back():
 
 
 @pytest.mark.parametrize("off", [-10 * 365 * DAY, 10 * 365 * DAY])
-def test_a_record_from_another_time_costs_a_day_at_most_and_the_next_ones_are_followed(off):
+def test_a_record_with_a_wrong_time_affects_at_most_a_day_and_the_next_ones_are_followed(off):
     odd = replace(record(30_000, 2, member("a", (0, 1)), member("b", (2, 3))), timestamp_ms=T0 + 30_000 + off)
     later = [record(60_000, 3, member("a", (0, 1, 2, 3))), tick(90_000)]
     tracker, events = watch(*START, odd, *later)
@@ -85,7 +85,7 @@ def test_a_record_from_another_time_costs_a_day_at_most_and_the_next_ones_are_fo
     assert [type(event) for event in feed(tracker, tombstone(210_000), tick(220_000))] == [GroupGoneEvent]
 
 
-def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
+def test_a_coordinator_with_a_clock_behind_its_predecessors_is_followed():
     tracker = Tracker("cluster", settle_ms=1_000)
     first = [joins(9_000, "a"), fact(9_000, GroupEpoch(2)), target(9_000, "a", 0, 1), fact(9_000, TargetEpoch(2))]
     feed(tracker, WHOLE, named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
@@ -100,7 +100,7 @@ def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
     assert (event.trigger, event.moved, event.stall.seconds) == (Trigger.MEMBER_JOINED, 1, 0.2)
 
 
-def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
+def test_the_total_of_reports_is_bounded_and_freed():
     reports = [said(Callback.ASSIGNED, f"m{number}", 1_000, 1_000, 1, (0,)) for number in range(5)]
     one = report_bytes(reports[0].event)
     budget = ReportBudget(10 * one)
@@ -113,7 +113,7 @@ def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
     assert budget.left == 10 * one
 
 
-def test_a_member_that_reports_for_ever_takes_no_more_room():
+def test_endless_reports_of_one_member_are_bounded():
     budget = ReportBudget(10**9)
     log = MemberReports(budget)
     reports = [said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event for number in range(1_000)]
@@ -140,14 +140,14 @@ def _claim(member, text, number=0, **texts):
     return replace(event, partitions={"t": PartitionRanges(text)}, **texts)
 
 
-def test_a_report_takes_the_bytes_of_its_texts_and_not_of_the_partitions_it_claims():
+def test_the_size_of_a_report_is_that_of_its_text_and_not_of_its_claimed_partitions():
     few, many = _claim("m", "0-9"), _claim("m", "0-99999")
     assert report_bytes(many) - report_bytes(few) == len("0-99999") - len("0-9")
     long = _claim("m", "0-9", error="e" * 60_000)
     assert report_bytes(long) - report_bytes(few) == 60_000
 
 
-def test_members_that_claim_each_partition_that_there_can_be_keep_little_memory():
+def test_members_that_claim_every_possible_partition_take_little_memory():
     tracemalloc.start()
     try:
         budget = ReportBudget()
@@ -158,11 +158,11 @@ def test_members_that_claim_each_partition_that_there_can_be_keep_little_memory(
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # As numbers these were 300 x 4 MB.
+    # As lists of numbers these would be 300 x 4 MB.
     assert after - before <= REPORT_BYTES_MAX - budget.left < 10**6
 
 
-def test_partitions_that_no_topic_has_are_ignored_and_cost_nothing():
+def test_nonexistent_partitions_are_ignored_without_cost():
     topics = ClusterTopics()
     topics.update(T0, {"t": 2_000})
     log = MemberReports(topics=topics)
@@ -183,14 +183,14 @@ def test_the_partitions_in_the_reports_of_one_group_are_bounded(monkeypatch):
     assert log.add(_claim("c", "0-99", 1), T0 + 1)
 
 
-def test_groups_that_went_give_their_room_for_reports_back():
+def test_deleted_groups_free_their_reports():
     tracker, _ = watch(*START, said(Callback.ASSIGNED, "a", 4_001, 4_002, 1, (0,)))
     feed(tracker, tombstone(60_000), tick(70_000))
     assert list(tracker.groups()) == []
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_ids_of_deleted_topics_are_forgotten_in_the_end():
+def test_ids_of_deleted_topics_are_dropped_eventually():
     catalogue = ClusterTopics()
     for at in range(0, 3 * GONE_MAX, 1_000):
         names = {f"t{number}": f"id-{number}" for number in range(at, at + 1_000)}
@@ -202,7 +202,7 @@ def test_ids_of_deleted_topics_are_forgotten_in_the_end():
 
 
 def _cost(history):
-    """Seconds of processor time, without those of a garbage collection, which visits what all other tests left."""
+    """Seconds of processor time, without garbage collections, which also visit objects of other tests."""
     gc.disable()
     try:
         begun = time.process_time()
@@ -222,7 +222,7 @@ def _arrivals(number):
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_ten_thousand_groups_at_once_cost_ten_times_what_a_thousand_cost():
+def test_ten_thousand_groups_at_once_cost_ten_times_as_much_as_a_thousand():
     few = min(_cost(_arrivals(1_000))[0] for _ in range(3))
     many, tracker = _cost(_arrivals(10_000))
     assert len(tracker.groups()) == len(tracker.changed()) == 10_000
@@ -230,7 +230,7 @@ def test_ten_thousand_groups_at_once_cost_ten_times_what_a_thousand_cost():
 
 
 def _epoch(members):
-    """Every member gives a partition up, and gets its neighbour's: two records each."""
+    """Every member revokes a partition and gets its neighbour's: two records each."""
     share = {number: range(3 * number, 3 * number + 3) for number in range(members)}
     yield WHOLE
     yield named(t=3 * members)
@@ -258,7 +258,7 @@ def test_a_record_of_a_large_groups_epoch_costs_no_more_than_one_of_a_small_grou
 
 
 def _one_member_with(partitions):
-    """Three rebalances without a commit, so that each partition's stall stays open."""
+    """Three rebalances without a commit, so each partition's stall stays open."""
     yield WHOLE
     yield topics(0, t=partitions)
     for number in range(1, 4):
@@ -267,7 +267,7 @@ def _one_member_with(partitions):
 
 
 @pytest.mark.no_cover  # many times over what others count
-def test_the_stalls_of_one_members_partitions_cost_what_each_of_them_costs():
+def test_the_cost_of_open_stalls_is_linear_in_partitions():
     few = min(_cost(_one_member_with(300))[0] for _ in range(3))
     many, tracker = _cost(_one_member_with(3_000))
     assert tracker.view("g").generation == 3
@@ -284,7 +284,7 @@ def _long_names(groups, rebalances):
             yield tick(at)
 
 
-def test_groups_with_very_long_names_take_a_few_times_their_names():
+def test_the_memory_of_groups_with_very_long_names_is_a_small_multiple_of_the_names():
     history = list(_long_names(20, 4))
     tracemalloc.start()
     try:

@@ -1,4 +1,4 @@
-"""Bounds of stalls in groups without reports: what their commits prove, and what they do not."""
+"""Bounds of stalls from commits, in groups without reports."""
 
 import itertools
 import pickle
@@ -52,31 +52,32 @@ def stall_of(*observations):
 
 def test_the_first_commit_after_an_assignment_is_the_upper_bound_of_the_stall():
     stall = stall_of(*WORK, *B_GONE, committed(84_500, 0))
-    # b worked at least until 69.5 s, half a second before its last commit but one; a, which got everything anew,
+    # b worked at least until 69.5 s, half a second before its second-last commit; a, which got everything again,
     # committed at 84.5 s.
     assert (stall.lower_seconds, stall.seconds, stall.basis) == (2.8, 15.0, Basis.BOUND)
 
 
-def test_a_commit_may_be_recorded_half_a_second_after_its_offsets_were_taken():
-    """An aiokafka member stood still between the two: 12.606 s by its own account, 12.158 s by the commit's time."""
+def test_a_commit_may_be_recorded_half_a_second_after_its_offsets_were_determined():
+    """An aiokafka member was stalled between the two: 12.606 s by its own measurement, 12.158 s by the commit's
+    time."""
     taken_ms, recorded_ms = 69_552, 70_000
     work = [committed(60_000, 2, 3), committed(65_000, 2, 3), committed(recorded_ms, 2, 3), committed(75_000, 2, 3)]
     assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds >= 84.5 - taken_ms / 1000
 
 
-def test_offsets_are_taken_after_the_commit_before_was_answered():
+def test_offsets_are_determined_after_the_response_to_the_previous_commit():
     """Commits in quick succession bound each other."""
     work = [committed(at, 2, 3) for at in (79_800, 79_900, 80_000)]
     assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds == pytest.approx(84.5 - 79.8)
 
 
-def test_without_a_commit_nothing_shows_that_the_stall_is_over():
+def test_without_a_commit_the_end_of_the_stall_is_unknown():
     stall = stall_of(*WORK, *B_GONE)
     assert (stall.lower_seconds, stall.seconds, stall.upper_partition_seconds) == (2.8, None, None)
 
 
-def test_a_commit_of_a_partition_that_a_cooperative_member_kept_shows_nothing():
-    """Its timer commits also while its assigned callback runs."""
+def test_a_commit_of_a_partition_kept_by_a_cooperative_member_proves_nothing():
+    """Its timer also commits during its assigned callback."""
     coop = {"protocol": "cooperative-sticky"}
     a, b = member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3))
     grown = member("a", (0, 1, 2, 3), owned=(0, 1))
@@ -88,14 +89,14 @@ def test_a_commit_of_a_partition_that_a_cooperative_member_kept_shows_nothing():
 
 
 def test_a_member_that_stopped_polling_left_only_after_its_poll_interval():
-    """It heartbeats meanwhile, so the session timeout bounds nothing; its commits stop with its polls."""
+    """It still sends heartbeats, so the session timeout bounds nothing; its commits stop with its polls."""
     kept = [committed(at, 0, 1) for at in range(5_000, 80_000, 5_000)]
     stuck = [committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)]
     stall = stall_of(*kept, *stuck, *B_GONE, committed(84_000, 0))
-    assert stall.seconds == 84.0 - 44.5  # its last commit but one; 50 was the last
+    assert stall.seconds == 84.0 - 44.5  # its second-last commit; 50 was the last
 
 
-def test_a_repeated_offset_may_be_of_a_callback_like_the_one_before():
+def test_a_repeated_offset_may_be_committed_by_a_callback():
     work = [committed(at, 0, 1, 2, 3) for at in (60_000, 65_000, 70_000)]
     closing_down = [committed(75_000, 2, 3), committed(80_100, 2, 3, offset=75_000)]
     stall = stall_of(*work, *closing_down, *B_GONE, committed(84_000, 0))
@@ -103,7 +104,7 @@ def test_a_repeated_offset_may_be_of_a_callback_like_the_one_before():
 
 
 def test_a_staying_member_that_changed_its_subscription_stopped_before_the_rebalance():
-    """It revokes first, and asks to join when its callback has returned."""
+    """It revokes first, and sends JoinGroup after its callback."""
     wider = member("b", (2, 3), topics=("t", "u"))
     rejoined = record(83_000, 2, A, wider, joined=82_990)
     stall = stall_of(*WORK, B_GONE[0], B_GONE[1], rejoined, committed(84_000, 0, 2))
@@ -123,7 +124,7 @@ def test_commits_of_a_staying_member_may_be_five_seconds_late_when_it_rejoins(re
     assert closing(events)[-1].stall.seconds == pytest.approx(upper)
 
 
-def test_a_stall_that_was_not_over_is_carried_to_the_next_rebalance():
+def test_an_open_stall_continues_in_the_next_rebalance():
     second = (listed(85_000), listed(85_200, "g"), record(86_000, 3, member("c", (0, 1, 2, 3)), joined=85_990))
     stall = stall_of(*WORK, *B_GONE, *second, committed(87_000, 0))
     assert stall.seconds == 87.0 - 69.5
@@ -143,14 +144,14 @@ def test_the_first_commit_of_a_later_owner_ends_the_stall_of_a_rebalance_that_an
     commits = committed(86_500, 0, 1), committed(87_000, 2, 3)
     _, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, *commits), tick(150_000), commits=False)
     first, last = (event.stall for event in closing(events)[-2:])
-    # b had 2 and 3, which only c committed: a may never have been called for them.
+    # b had 2 and 3, which only c committed: a's callback for them may never have run.
     assert (first.lower_seconds, first.seconds) == (2.8, 87.0 - 69.5)
     assert first.upper_partition_seconds == pytest.approx(2 * (86.5 - 80.0) + 2 * (87.0 - 69.5))
     assert last.seconds == 87.0 - 69.5
 
 
-def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before():
-    """Its owner of then may never have been called, and that of now may not have been called yet."""
+def test_a_later_commit_of_another_partition_ends_no_stall_of_an_earlier_rebalance():
+    """Its former owner's callback may never have run, and the current owner's may not have run yet."""
     observations = in_time(*TWO_EAGER, *WORK, *B_GONE, *SHARED, committed(86_500, 0, 1))
     _, events = watch(*observations, tick(150_000), commits=False)
     assert [event.stall.seconds for event in closing(events)[-2:]] == [None, None]
@@ -161,8 +162,8 @@ def test_a_later_commit_of_another_partition_ends_no_stall_of_a_rebalance_before
     [(131_000, 133.0 - 86.0), (129_000, 131.0 - 69.5), (113_000, 115.0 - 69.5)],
     ids=["much later", "perhaps silent since then", "at that time"],
 )
-def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise(begun_ms, upper):
-    """One whose callback never returns leaves at its rebalance timeout, 30 s after 83 s, or soon after."""
+def test_a_stall_ends_at_the_latest_when_its_owner_would_have_been_removed(begun_ms, upper):
+    """An owner whose callback never returns leaves at its rebalance timeout, 30 s after 83 s, or soon after."""
     polls = listed(begun_ms), listed(begun_ms + 200, "g")
     later = record(begun_ms + 1_000, 3, member("c", (0, 1, 2, 3)), joined=begun_ms + 990)
     idle = replace(A, rebalance_timeout_ms=30_000, assignment=B_GONE[-1].value.members[0].assignment)
@@ -171,8 +172,8 @@ def test_a_stall_is_over_when_its_owner_would_have_been_removed_otherwise(begun_
     assert stall.seconds == pytest.approx(upper)  # much later, it stopped 30 s + 15 s before it left, or when it joined
 
 
-def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_answer():
-    """A coordinator alone cannot have its records replicated: members get an error, and join again, for as long."""
+def test_a_stall_continues_through_all_rebalances_of_an_outage_without_responses_to_members():
+    """A coordinator without replicas responds with errors, and members rejoin repeatedly."""
     away = [listed(at, complete=not 58_000 < at < 100_000) for at in range(5_000, 101_000, 250)]
     leaves = [*(committed(at, 2, 3) for at in range(5_000, 55_000, 5_000)), committed(55_000, 0, 1)]
     alone, shared = [(0, 1, 2, 3)], [(0, 1), (2, 3)]
@@ -182,11 +183,11 @@ def test_a_stall_goes_on_over_all_rebalances_of_an_outage_whose_members_got_no_a
     ]
     others = [record(60_000 + number, number, A, group="h", delay=39_800 - number) for number in range(70)]
     stall = stall_of(*leaves, *away, *others, *rounds, committed(104_000, 0, 1, 2, 3))
-    assert stall.seconds == 104.0 - 44.5  # half a second before b's last commit but one
+    assert stall.seconds == 104.0 - 44.5  # half a second before b's second-last commit
 
 
-def test_a_stall_goes_on_if_brokers_went_away_before_its_owner_would_have_been_removed():
-    """b is removed, c gets its partitions and hears nothing until brokers are back; an outage hides 79 to 120 s."""
+def test_a_stall_continues_if_an_outage_began_before_its_owner_would_have_been_removed():
+    """b is removed, c gets its partitions but no response until brokers are back; the outage lasts from 79 to 120 s."""
     away = [listed(at, complete=not 79_000 < at < 120_000) for at in range(5_000, 121_000, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
     rounds = [
@@ -197,8 +198,8 @@ def test_a_stall_goes_on_if_brokers_went_away_before_its_owner_would_have_been_r
     assert stall.seconds >= 124.0 - 76.0
 
 
-def test_a_stall_goes_on_while_records_are_not_replicated():
-    """All brokers answer polls, but a coordinator's records have no replica: it answers members with an error."""
+def test_a_stall_continues_while_records_are_not_replicated():
+    """All brokers answer polls, but a coordinator's records are not replicated: it answers members with an error."""
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
     rounds = [
         record(at, number, *map(_impatient, "ac", [(0, 1), (2, 3)]), joined=at - 10, delay=99_900 - at)
@@ -208,8 +209,8 @@ def test_a_stall_goes_on_while_records_are_not_replicated():
     assert stall.seconds >= 104.0 - 76.0
 
 
-def test_a_stall_goes_on_if_a_new_coordinator_had_not_answered_its_owner():
-    """b stops at 59.5 s or later. Its coordinator fails before c learns that it has b's partitions."""
+def test_a_stall_continues_if_a_new_coordinator_had_not_answered_its_owner():
+    """b stops at 59.5 s or later. Its coordinator fails before c gets its assignment of b's partitions."""
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 61_000, 5_000)]
     rounds = [
         written_by(leader, record(at, number, *map(_impatient, "ac", [(0, 1), (2, 3)]), joined=at - 10))
@@ -223,7 +224,7 @@ def _impatient(name, assigned):
     return replace(member(name, assigned), rebalance_timeout_ms=8_000)
 
 
-def test_partitions_may_have_stood_still_since_brokers_went_away():
+def test_partitions_may_be_stalled_since_the_start_of_an_outage():
     away = [listed(at, complete=False) for at in range(40_250, 79_000, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
     stay = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
@@ -237,8 +238,8 @@ def test_partitions_may_have_stood_still_since_brokers_went_away():
 
 
 @pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 69.5), (5_000, 84.5 - 79.1)])
-def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
-    """A librdkafka member noted its partitions lost at 76 s, while its commits of the last seconds still waited."""
+def test_commits_delayed_by_an_outage_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
+    """A librdkafka member lost its partitions at 76 s, while its commits of the last seconds were still pending."""
     monkeypatch.setattr(late_commits, "COMMITS_LATE_MAX_MS", longest_ms)
     polls = [listed(at, complete=at <= 70_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 70_000, 5_000)]
@@ -247,7 +248,7 @@ def test_commits_that_waited_for_a_broker_do_not_show_when_their_member_worked(m
     assert stall.seconds == pytest.approx(upper)
 
 
-def test_an_episode_waits_for_first_commits_and_not_for_long():
+def test_an_episode_waits_a_bounded_time_for_first_commits():
     tracker, events = watch(*in_time(*TWO_EAGER, *WORK, *B_GONE), tick(90_000), commits=False)
     assert triggers(events) == [Trigger.GROUP_STARTED]
     events = feed(tracker, committed(90_500, 0), tick(91_500), commits=False)
@@ -258,7 +259,7 @@ def test_an_episode_waits_for_first_commits_and_not_for_long():
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_LEFT]
 
 
-def test_a_group_that_never_commits_is_waited_for_once():
+def test_a_group_that_never_commits_is_awaited_once():
     tracker, events = watch(*TWO_EAGER, tick(9_100), commits=False)
     assert triggers(events) == []
     assert triggers(feed(tracker, tick(20_000), *B_GONE, tick(88_000), commits=False)) == [
@@ -267,8 +268,8 @@ def test_a_group_that_never_commits_is_waited_for_once():
     ]
 
 
-def test_a_group_that_commits_late_is_waited_for_in_the_next_rebalance():
-    """Its topics were empty for longer than an episode waits."""
+def test_a_group_that_commits_late_is_awaited_in_the_next_rebalance():
+    """Its topics were empty for longer than the wait of an episode."""
     tracker, _ = watch(*in_time(*TWO_EAGER, tick(30_000), *WORK[6:], *B_GONE), tick(90_000), commits=False)
     events = feed(tracker, committed(90_500, 0), tick(91_500), commits=False)
     assert closing(events)[-1].stall.seconds == 21.0
@@ -335,7 +336,7 @@ def test_a_commit_ends_the_stalls_of_a_bounded_number_of_generations():
     times, firsts = CommitTimes(), [FirstCommits() for _ in range(EARLIER_MAX + 2)]
     for first in firsts:
         times.expect("g", [("t", 0)], 1_000, first)
-        times.expect("g", [("t", 0)], 1_000, first)  # handed on within the generation
+        times.expect("g", [("t", 0)], 1_000, first)  # reassigned within the generation
     times.update({commit_key("g", "t", 0): (2_000, 1)})
     assert firsts[-1].at_ms == {("t", 0): 2_000}
     assert [first.later_ms for first in firsts] == [{}, *[{("t", 0): 2_000}] * EARLIER_MAX, {}]
@@ -354,13 +355,13 @@ def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch
     times, first = CommitTimes(), FirstCommits()
     for number in range(4):
         times.expect("g", [("t", number)], 1_000, first)
-        times.expect("g", [("t", 0)], 1_000, first)  # again and again: it is not the oldest
+        times.expect("g", [("t", 0)], 1_000, first)  # repeatedly, so it is not the oldest
     times.update({commit_key("g", "t", number): (2_000, 1) for number in range(4)})
     assert sorted(first.at_ms) == [("t", 0), ("t", 2), ("t", 3)]
 
 
-def test_first_commits_are_not_awaited_for_ever():
-    """Their topic was deleted, or the group stores its offsets elsewhere."""
+def test_the_wait_for_first_commits_is_bounded():
+    """For example, the topic was deleted, or the group stores its offsets elsewhere."""
     times, first = CommitTimes(), FirstCommits()
     times.expect("elsewhere", [("t", number) for number in range(100)], 1_000, first)
     times.expect("g", [("t", 0)], 1_000 + AWAITED_MAX_MS, first)
@@ -394,8 +395,8 @@ A_AND_B = (
 @pytest.mark.parametrize(
     ("owned", "upper"), [((2, 3), 0.0), ((2,), 81.0 - 4.0), ((), 81.0 - 64.5)], ids=["all", "one lost", "both lost"]
 )
-def test_a_cooperative_member_that_joins_without_what_it_had_had_lost_it(owned, upper):
-    """Of one that kept some, commits show no work on the others."""
+def test_a_cooperative_member_that_rejoins_without_its_partitions_had_lost_them(owned, upper):
+    """Commits of a member that kept some partitions show no work on the others."""
     again = record(
         80_000, 2, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=owned), joined=79_900, **COOP
     )
@@ -406,7 +407,7 @@ def test_a_cooperative_member_that_joins_without_what_it_had_had_lost_it(owned, 
     assert (stall.basis is Basis.EXACT) == (upper == 0)
 
 
-def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
+def test_a_partition_lost_by_its_owner_was_stalled_before_it_moved():
     moved = record(
         80_000, 2, member("a", (0, 1, 3), owned=(0, 1)), member("b", (2,), owned=(2,)), joined=79_900, **COOP
     )
@@ -416,7 +417,7 @@ def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_a_commit_ends_no_stall_of_a_partition_that_was_taken_before_it(stays):
+def test_a_commit_ends_no_stall_of_a_partition_revoked_before(stays):
     """C gets 1 and 2 at 10 s. If it keeps both, its commit shows that its callback has returned for both."""
     c = (1, 2) if stays else (1,)
     members = (member("a", (0,), owned=(0,)), member("b", (3,), owned=(3,)))
@@ -437,8 +438,8 @@ def test_a_commit_ends_no_stall_of_a_partition_that_was_taken_before_it(stays):
 
 
 @pytest.mark.parametrize("unmeasured", [False, True])
-def test_a_partition_that_was_not_assigned_stalls_until_a_later_rebalance(unmeasured):
-    """The follow-up generation comes after the first one has settled: the member that is to join again is late."""
+def test_an_unassigned_partition_stalls_until_a_later_rebalance(unmeasured):
+    """The follow-up generation comes after the first one has settled, because the rejoining member is late."""
     revoked_one = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
     between = record(70_000, 3, member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c"), **COOP)
     handed_over = (member("a", (0,), owned=(0,)), member("b", (2, 3), owned=(2, 3)), member("c", (1,)))
@@ -476,10 +477,8 @@ def test_a_member_that_could_not_reach_brokers_may_consume_after_its_removal():
 
 
 @pytest.mark.parametrize(("away_ms", "lower"), [(52_000, 3.0), (98_500, 96.5)])
-def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_until_the_brokers_are_back(
-    away_ms, lower
-):
-    """It was stopped by a signal and continued: it learned of its removal 12 s later."""
+def test_a_member_removed_at_the_start_of_an_outage_may_work_until_its_end(away_ms, lower):
+    """It was paused by a signal and continued; it learned of its removal 12 s later."""
     observations = [
         *gone(50_000, "a"),
         fact(50_000, GroupEpoch(3)),
@@ -492,7 +491,7 @@ def test_a_member_whose_coordinator_went_away_when_it_was_removed_may_work_on_un
     assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower, abs=0.01)
 
 
-def test_a_member_that_left_and_joined_again_under_its_id_may_have_stood_still_before_it_left():
+def test_a_member_that_left_and_rejoined_under_its_id_may_have_been_stalled_before_it_left():
     """A librdkafka consumer that did not poll for its max.poll.interval.ms leaves when it polls, and joins at once."""
     observations = [
         *(committed(at, 0, 1) for at in (45_000, 46_000, 47_000)),

@@ -1,4 +1,4 @@
-"""New coordinators restart every member's session, and classic rebalances with it."""
+"""New coordinators restart every member's session, and running classic rebalances."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_removed_member_sent_no_heartbeat_for_one_session_if_its_coordinator_s
 
 
 def test_under_a_new_coordinator_heartbeats_may_be_missing_since_a_session_before_the_old_ones_last_record():
-    """Killed at 20 s, say; at 60 s the last record of the old coordinator, of another group of the partition."""
+    """For example, killed at 20 s; the old coordinator's last record, of another group of the partition, is at 60 s."""
     stall = stall_of(*written_by(3, *JOINED, ANOTHER), *written_by(4, *REMOVED))
     assert (stall.seconds, stall.lower_seconds) == (123 - (60 - 45), pytest.approx(0.01))
 
@@ -68,7 +68,7 @@ def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(lea
     assert stall_of(*history).seconds == pytest.approx(123 - worked)
 
 
-def test_heartbeats_of_an_epoch_groups_member_may_be_missing_since_then_as_well():
+def test_heartbeats_of_an_epoch_groups_member_may_also_be_missing_since_then():
     before = [*group_of_two(), current(50_000, "b", 2, (1,))]
     after = [
         *gone(90_000, "a"),
@@ -91,7 +91,7 @@ def test_heartbeats_of_an_epoch_groups_member_may_be_missing_since_then_as_well(
     st.integers(0, 100_000),
     st.lists(st.tuples(st.integers(0, 100_000), st.integers(0, 100_000)).map(sorted), max_size=5),
 )
-def test_no_contact_that_sessions_allow_is_earlier(silent_ms, changes):
+def test_no_possible_last_contact_is_earlier(silent_ms, changes):
     """A member is silent from a moment on; each coordinator removes it a session after that, or after its own start."""
     changes = sorted((CoordinatorChange(*times) for times in changes), key=lambda change: change.until_ms)
     changes = [
@@ -107,7 +107,7 @@ def test_no_contact_that_sessions_allow_is_earlier(silent_ms, changes):
     assert last_contact_ms(expires_ms, SESSION_MS, known) <= silent_ms
 
 
-def test_changes_are_kept_in_bounded_number_and_by_partition(monkeypatch):
+def test_a_bounded_number_of_changes_is_kept_by_partition(monkeypatch):
     monkeypatch.setattr(coordinators, "CHANGES_MAX", 3)
     seen = Coordinators()
     for number in range(10):
@@ -121,7 +121,7 @@ def test_changes_are_kept_in_bounded_number_and_by_partition(monkeypatch):
     assert seen.changes(1) == seen.changes(2) == ()
 
 
-def test_a_record_whose_leader_is_unknown_shows_no_change_and_hides_none():
+def test_a_record_with_an_unknown_leader_shows_no_change_and_hides_none():
     seen = Coordinators()
     for number, leader_epoch in enumerate((5, -1, 5, -1, 6)):
         seen.see(0, leader_epoch, 1_000 * number)

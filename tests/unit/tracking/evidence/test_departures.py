@@ -1,4 +1,4 @@
-"""How a member departed, and the partitions that it lost: by its reports, by its commits, or unknown."""
+"""How a member departed and which partitions it lost: from its reports, its commits, or unknown."""
 
 import pytest
 
@@ -67,9 +67,9 @@ def test_a_member_that_was_removed_one_poll_interval_after_regular_commits_faile
 @pytest.mark.parametrize(
     "commits",
     [
-        commits_of_b(30_000),  # long before both timeouts: nothing was produced for it, and it left
+        commits_of_b(30_000),  # long before both timeouts: it had no new records, and left
         commits_of_b(65_000, since=65_000),  # once: it did not have to commit again
-        commits_of_b(65_000, every=30_000),  # seldom: the same
+        commits_of_b(65_000, every=30_000),  # seldom: likewise
     ],
 )
 def test_missing_commits_alone_are_no_failure(commits):
@@ -77,22 +77,22 @@ def test_missing_commits_alone_are_no_failure(commits):
     assert reported(*REPORT, *B_GONE) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
-def test_a_reporting_member_failed_that_neither_reported_nor_committed_for_its_session_timeout():
+def test_a_reporting_member_without_reports_and_commits_for_its_session_timeout_failed():
     assert reported(*REPORT, *commits_of_b(30_000), *B_GONE) == (Trigger.MEMBER_FAILED, 2, 2, 2)
 
 
-def test_a_reporting_member_whose_last_report_is_missing_left_if_it_committed():
+def test_a_reporting_member_without_a_last_report_left_if_it_committed():
     assert reported(*REPORT, *commits_of_b(80_000), *B_GONE) == (Trigger.MEMBER_LEFT, 0, 0, 0)
 
 
-def test_a_static_member_that_closes_expires_as_if_it_had_failed():
-    """It does not leave the group."""
+def test_a_static_member_that_closes_expires_like_a_failed_one():
+    """Its close sends no LeaveGroup."""
     static = member("b", (2, 3), instance="i")
     known = (topics(0, t=4), listed(500), record(1_000, 0), record(4_000, 1, member("a", (0, 1)), static, joined=3_990))
     assert reported(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_GONE, None, 0, 0)
 
 
-def test_a_member_that_committed_while_the_others_waited_for_it_was_removed():
+def test_a_member_that_committed_while_others_waited_for_it_was_removed():
     """The rebalance timeout is 30 s: the join phase took longer."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
     assert reported(*commits_of_b(105_000), *WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
@@ -100,14 +100,14 @@ def test_a_member_that_committed_while_the_others_waited_for_it_was_removed():
 
 @pytest.mark.parametrize(("returned", "trigger", "lost"), [(82_900, "member_left", 0), (84_000, "member_failed", 2)])
 def test_a_member_whose_callback_returns_after_the_join_phase_was_expelled(returned, trigger, lost):
-    """The record comes later still: its leader took long to assign."""
+    """The record comes even later, because the leader's assign() took long."""
     death = (listed(80_000), listed(80_200, "g"), record(90_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
     report = revoked("b", 80_300, returned, 1, (2, 3))
     assert reported(*death, report) == (Trigger(trigger), lost, lost, lost)
 
 
 def test_the_member_that_the_others_waited_for_until_the_rebalance_timeout_was_expelled_and_is_named():
-    """Without reports and commits: it alone is gone, and one that had died would have been removed after 15 s."""
+    """Without reports and commits: it is the only one gone, and a failed one would have been removed after 15 s."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
     assert reported(*WAITED, late) == (Trigger.MEMBER_FAILED, 2, 2, 2)
     tracker, events = watch(*in_time(*TWO_EAGER, *WAITED, late), tick(150_000), commits=False)
@@ -131,12 +131,12 @@ JOINED_AGAIN = (
     revoked("a", 84_160, 84_300, 2, (0, 1, 2, 3)),
     record(84_400, 3, member("a", (0, 1)), member("b2", (2, 3), client="client-b"), joined=84_350),
 )
-"""What a member does that was removed while its revoked callback ran: it joins again, under a new id."""
+"""A member that was removed during its revoked callback rejoins under a new id."""
 
 
 @pytest.mark.parametrize("received", [84_000, 120_000])
 @pytest.mark.parametrize("lost_too", [False, True])
-def test_a_member_that_was_expelled_while_its_callback_ran_is_still_named_when_it_has_joined_again(received, lost_too):
+def test_a_member_expelled_during_its_callback_is_still_named_after_its_rejoin(received, lost_too):
     """The next rebalance has another slowest member, moments later; the report may come when both are settled."""
     reports = [revoked("b", 80_300, 84_000, 1, (2, 3), received=received)]
     if lost_too:
@@ -150,7 +150,7 @@ def test_a_member_that_was_expelled_while_its_callback_ran_is_still_named_when_i
     assert view.counters.expelled == 1
 
 
-def test_what_a_view_shows_of_the_last_rebalance_follows_late_reports():
+def test_a_views_last_rebalance_is_updated_by_late_reports():
     tracker, _ = watch(*in_time(*TWO_EAGER, *B_GONE), tick(110_000), commits=False)
     before = tracker.view("g")
     assert (before.last_episode.slowest_client_id, before.awaited, before.counters.expelled) == (None, (), 0)
@@ -169,7 +169,7 @@ def test_no_slowest_member_is_named_if_several_are_gone():
     assert (closing(events)[-1].trigger, closing(events)[-1].slowest_member_id) == (Trigger.MEMBER_GONE, None)
 
 
-def test_of_two_members_the_partitions_of_the_one_that_surely_failed_are_counted():
+def test_only_partitions_of_the_certainly_failed_one_of_two_members_are_counted():
     three = (member("a", (0, 1)), member("b", (2, 3)), member("c", (4, 5)))
     known = (topics(0, t=6), listed(500), record(1_000, 0), record(4_000, 1, *three, joined=3_990))
     assert reported(*commits_of_b(65_000), *B_GONE, known=known) == (Trigger.MEMBER_FAILED, None, 2, 2)
@@ -189,8 +189,8 @@ def test_a_member_without_partitions_lost_none():
     ],
     ids=["left", "failed"],
 )
-def test_nothing_follows_from_the_time_since_a_commit_if_the_coordinator_changed_meanwhile(commits, same, other):
-    """It started b's session anew."""
+def test_after_a_change_of_the_coordinator_the_time_since_a_commit_proves_nothing(commits, same, other):
+    """It restarted b's session."""
     for leader_epoch, expected in ((3, same), (4, other)):
         assert reported(*commits, *written_by(leader_epoch, *B_GONE), known=written_by(3, *TWO_EAGER)) == expected
 
@@ -202,7 +202,7 @@ def test_a_commit_to_the_new_coordinator_shows_how_a_member_departed():
 
 
 def test_the_member_that_the_others_waited_for_may_have_failed_under_a_new_coordinator():
-    """It started b's session anew, and the rebalance."""
+    """It restarted b's session and the rebalance."""
     late = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
     assert reported(*written_by(4, *WAITED, late), known=written_by(3, *TWO_EAGER)) == GONE
 
@@ -215,12 +215,12 @@ BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
     [
         (60_500, (Trigger.MEMBER_LEFT, 0)),
         (75_000, (Trigger.MEMBER_GONE, None)),
-        (101_000, (Trigger.MEMBER_FAILED, 2)),  # heartbeats come every 5 s: its last one may be older than its commit
+        (101_000, (Trigger.MEMBER_FAILED, 2)),  # with a heartbeat every 5 s, its last one may be older than its commit
         (107_000, (Trigger.MEMBER_FAILED, 2)),
         (125_000, (Trigger.MEMBER_GONE, None)),
     ],
 )
-def test_commits_show_the_same_of_members_of_groups_whose_coordinator_assigns(removed, expected):
+def test_commits_show_how_members_of_epoch_groups_departed(removed, expected):
     """Their session timeout is 45 s by default, and unknown."""
     work = [committed(at, 0, 1) for at in range(20_000, 60_001, 5_000)]
     taken_over = [
@@ -234,8 +234,8 @@ def test_commits_show_the_same_of_members_of_groups_whose_coordinator_assigns(re
     assert (event.trigger, event.lost) == expected
 
 
-def test_nothing_follows_of_members_of_such_groups_either_if_the_coordinator_changed_meanwhile():
-    """It starts their sessions anew, and the time that they have to revoke."""
+def test_after_a_change_of_the_coordinator_the_departure_of_an_epoch_groups_member_is_unknown():
+    """It restarts their sessions and their timeouts to revoke."""
     work = [committed(at, 0, 1) for at in range(20_000, 60_001, 5_000)]
     slow = [
         fact(60_000, GroupEpoch(3)),

@@ -42,14 +42,14 @@ def doubly_owned(*observations):
     return tracker.view("g").counters.doubly_owned_partition_seconds
 
 
-def test_a_removed_member_that_gives_up_later_than_others_own_was_a_second_owner():
+def test_a_removed_member_that_revokes_after_others_own_its_partitions_was_a_second_owner():
     tracker, _ = watch(*TWO, TAKEN)
     assert tracker.view("g").counters.doubly_owned_partition_seconds == 0
     assert tracker.view("g").former_owner is None
     version = tracker.view("g").version
     feed(tracker, lost(75_000))
     view = tracker.view("g")
-    # It held them for 70.990 s since its callback; between the records were 56 s; 8 ms are for drift and rounding.
+    # It owned them for 70.990 s since its callback; 56 s lay between the records; 8 ms allow for drift and rounding.
     assert view.counters.doubly_owned_partition_seconds == pytest.approx(2 * 14.982)
     assert view.version > version
     former = view.former_owner
@@ -59,17 +59,17 @@ def test_a_removed_member_that_gives_up_later_than_others_own_was_a_second_owner
 
 
 @pytest.mark.parametrize("callback", [Callback.LOST, Callback.REVOKED])
-def test_both_callbacks_show_it(callback):
+def test_either_callback_shows_a_second_owner(callback):
     assert doubly_owned(*TWO, TAKEN, said(callback, "a", 75_000, 76_000, 1, (0, 1))) == pytest.approx(2 * 14.982)
 
 
-def test_each_partition_counts_from_when_others_own_it():
+def test_each_partition_counts_from_the_time_of_its_new_owner():
     partly = record(60_000, 2, member("b", (0, 2, 3)))
     whole = record(70_000, 3, member("b", (0, 2, 3)), member("c", (1,)))
     assert doubly_owned(*TWO, partly, whole, lost(75_000)) == pytest.approx(14.982 + 4.982)
 
 
-def test_a_partition_without_an_owner_has_not_two():
+def test_a_partition_without_an_owner_is_not_counted():
     empty, again = record(65_000, 3), record(70_000, 4, member("c", (0, 1, 2, 3)))
     assert doubly_owned(*TWO, TAKEN, empty, again, lost(75_000)) == pytest.approx(2 * (5 + 4.982))
     assert doubly_owned(*TWO, record(60_000, 2), lost(75_000), record(80_000, 3, member("c", (0, 1, 2, 3)))) == 0
@@ -90,18 +90,18 @@ def test_a_report_counts_once():
 def test_members_that_report_nothing_are_not_counted():
     assert doubly_owned(*TWO, TAKEN, tick(900_000)) == 0
     assert doubly_owned(*TWO[:2], TAKEN) is None
-    assert doubly_owned(*TWO[:2], TAKEN, lost(75_000)) == 0, "nothing shows how its clock is set"
+    assert doubly_owned(*TWO[:2], TAKEN, lost(75_000)) == 0, "its clock offset is unknown"
 
 
-def test_a_member_that_leaves_in_order_is_not_counted():
+def test_a_cleanly_leaving_member_is_not_counted():
     leaving = (revoked("a", 59_000, 59_900, 1, (0, 1)), left("a", 59_950, 1))
     assert doubly_owned(*TWO, *leaving, TAKEN) == 0
     assert doubly_owned(*TWO, TAKEN, *(replace(each, at_ms=T0 + 90_000) for each in leaving)) == 0
 
 
 @pytest.mark.parametrize("ahead", [-3_600_000, -4_000, 4_000, 3_600_000])
-def test_nor_if_its_clock_is_wrong(ahead):
-    """All is read an hour late: reports of a clock that is farther ahead would be rejected."""
+def test_a_cleanly_leaving_member_with_a_wrong_clock_is_not_counted(ahead):
+    """Everything is read an hour late, because reports from a clock further ahead would be rejected."""
     late = 4_000_000
     records = [replace(each, seen_ms=each.timestamp_ms + late) for each in (TWO[1], TAKEN)]
     ready = assigned("a", 4_010 + ahead, 4_020 + ahead, 1, (0, 1), received=late + 4_020)
@@ -112,19 +112,19 @@ def test_nor_if_its_clock_is_wrong(ahead):
     assert doubly_owned(TWO[0], records[0], ready, records[1], zombie) == pytest.approx(2 * expected)
 
 
-def test_nor_if_its_clock_is_set_right_meanwhile():
+def test_a_cleanly_leaving_member_with_a_clock_step_is_not_counted():
     behind = assigned("a", 4_010 - 30_000, 4_020 - 30_000, 1, (0, 1))
     assert doubly_owned(*TWO[:2], behind, TAKEN, revoked("a", 59_000, 59_900, 1, (0, 1), received=61_000)) == 0
 
 
-def test_nor_if_its_clock_drifts():
+def test_a_cleanly_leaving_member_with_clock_drift_is_not_counted():
     day = 86_400_000
     taken = record(4_000 + day, 2, member("b", (0, 1, 2, 3)))
     orderly = revoked("a", 3_990 + day + 8_000, 4_000 + day + 8_000, 1, (0, 1), received=5_000 + day + 8_000)
     assert doubly_owned(*TWO, taken, orderly) == 0
 
 
-def test_a_member_that_stays_gave_its_partitions_up_before_it_joined():
+def test_a_staying_member_revoked_its_partitions_before_it_rejoined():
     shared = record(60_000, 2, member("a", (0,)), member("b", (1, 2, 3)))
     assert doubly_owned(*TWO, shared, revoked("a", 75_000, 76_000, 1, (0, 1))) == 0
 
@@ -137,13 +137,13 @@ def test_a_report_of_an_earlier_generation_does_not_affect_the_last_one():
     assert doubly_owned(*TWO, revoked("a", 19_000, 19_500, 1, (0, 1)), *steps, lost(75_000, generation=2)) > 29
 
 
-def test_a_static_member_that_another_process_replaced_under_its_instance_id():
+def test_a_static_member_replaced_by_another_process_was_a_second_owner():
     before = record(4_000, 1, member("a", (0, 1), instance="one"), member("b", (2, 3)))
     after = record(60_000, 1, member("a2", (0, 1), instance="one"), member("b", (2, 3)))
     assert doubly_owned(TWO[0], before, *TWO[2:], after, lost(75_000)) == pytest.approx(2 * 14.982)
 
 
-def test_a_generation_is_as_old_as_its_first_record():
+def test_the_time_of_a_generation_is_that_of_its_first_record():
     before = record(4_000, 1, member("a", (0, 1), instance="one"), member("b", (2, 3)))
     again = record(60_000, 1, member("a2", (0, 1), instance="one"), member("b", (2, 3)))
     ahead = assigned("b", 50_010, 50_020, 1, (2, 3))  # was at 5,010 or later
@@ -165,7 +165,7 @@ def test_partitions_of_redundant_strategies_have_several_owners_on_purpose():
     assert doubly_owned(TWO[0], both, told, rest, lost(75_000)) == 0
 
 
-def test_a_gateway_sees_frames_only():
+def test_reports_of_a_gateway_are_not_counted():
     seen = lost(75_000)
     assert doubly_owned(*TWO, TAKEN, replace(seen, event=replace(seen.event, evidence=Evidence.GATEWAY))) == 0
 
@@ -187,8 +187,8 @@ def test_a_report_is_awaited_for_an_hour():
     assert doubly_owned(*TWO, TAKEN, *before, lost(KEPT_MS)) > 0
 
 
-@pytest.mark.no_cover  # others count the same lines
-def test_the_removed_are_bounded():
+@pytest.mark.no_cover  # other tests cover the same lines
+def test_removed_members_are_bounded():
     many = tuple(range(REMOVED_MAX // 2 + 1))
     steps = [topics(0, t=len(many) * 3)]
     for number, name in enumerate(("a", "b", "c")):
@@ -212,7 +212,7 @@ def test_the_times_of_generations_are_bounded():
     assert passed(GENERATIONS_MAX + 1) == 0
 
 
-def test_a_group_that_was_created_again_counts_anew():
+def test_counters_of_a_recreated_group_restart():
     again = (
         record(100_000, 1, member("c", (0, 1))),
         assigned("c", 100_010, 100_020, 1, (0, 1)),
@@ -229,7 +229,7 @@ def test_the_first_value_is_counted_at_once():
     assert tracker.view("g").counters.doubly_owned_partition_seconds == pytest.approx(2 * 0.989)
 
 
-# Groups whose coordinator assigns
+# Epoch groups
 
 
 def consumer_group(**kind):
@@ -256,19 +256,19 @@ REMOVED = [
 ]
 
 
-def test_the_coordinator_gives_a_fenced_member_s_partitions_to_another():
+def test_a_fenced_member_whose_partitions_were_reassigned_was_a_second_owner():
     assert doubly_owned(*consumer_group(), *REMOVED, lost(75_000, generation=2)) == pytest.approx(2 * 13.982)
     tracker, _ = watch(*consumer_group(), *REMOVED, lost(75_000, generation=2))
     assert tracker.view("g").former_owner.client_id == "client-a"
 
 
-def test_a_fenced_member_that_is_back_under_its_id_had_lost_them():
+def test_a_fenced_member_that_rejoins_under_its_id_had_lost_its_partitions():
     back = [joins(76_000, "a"), fact(76_000, GroupEpoch(4)), current(76_000, "a", 4)]
     assert doubly_owned(*consumer_group(), *REMOVED, *back, lost(90_000, generation=2)) == pytest.approx(2 * 15)
     assert doubly_owned(*consumer_group(), *REMOVED, *back, revoked("a", 90_000, 90_100, 4, (0, 1))) == 0
 
 
-def test_a_member_that_revokes_as_asked_is_no_second_owner():
+def test_a_member_that_revokes_as_requested_is_no_second_owner():
     moves = [
         fact(60_000, GroupEpoch(3)),
         target(60_000, "a", 0),

@@ -24,7 +24,7 @@ from support.tracker.tracking import (
 ALL = (0, 1, 2, 3)
 
 WORKED = 75.0 - 0.5
-"""The commit at 75 s shows work until so long (seconds): its record may be half a second later than the work."""
+"""Time in seconds until which the commit at 75 s shows work: its record may be half a second later."""
 
 
 def by_gateway(report, stop_seconds=None):
@@ -41,12 +41,13 @@ A_REJOINED = by_gateway(revoked("a", 82_900, 82_900, 1, (0, 1)), stop_seconds=2.
 
 
 def test_a_slow_callback_lies_between_the_frames():
-    """a was asked to rejoin at 80.3 s and did at 82.9 s; it got its assignment at 83.01 s and fetched at 84.5 s."""
+    """a got the request to rejoin at 80.3 s and rejoined at 82.9 s; it got its assignment at 83.01 s and fetched at
+    84.5 s."""
     work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
     stall = stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, by_gateway(assigned("a", 83_010, 84_500, 2, ALL)))
     assert stall.basis is Basis.BOUND
     assert stall.lower_seconds == 2.91  # b stopped before it left
-    assert stall.seconds == 84.5 - WORKED  # and worked until its last commit but one at least
+    assert stall.seconds == 84.5 - WORKED  # and worked at least until its second-last commit
     assert stall.partition_seconds == pytest.approx(2 * (83.01 - 80.1) + 2 * (83.01 - 82.9))
     assert stall.upper_partition_seconds == pytest.approx(2 * (84.5 - WORKED) + 2 * (84.5 - 80.3))
 
@@ -58,7 +59,7 @@ def test_without_a_fetch_the_first_commit_shows_the_end():
     assert stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, assignment, committed(86_000, 0)).seconds == 86.0 - WORKED
 
 
-def test_an_eager_member_that_stays_stopped_between_the_request_and_its_rejoin():
+def test_a_staying_eager_member_stopped_between_the_request_and_its_rejoin():
     """Only c joins."""
     grown = record(83_000, 2, member("a", (0,)), member("b", (1,)), member("c", (2, 3)), joined=82_990)
     polls = listed(80_000), listed(80_200, "g"), listed(82_990, "g")

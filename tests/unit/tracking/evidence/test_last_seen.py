@@ -1,4 +1,4 @@
-"""Members that are gone: when they stopped and how they left, from commits and records."""
+"""When departed members stopped and how they left, from commits and records."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def stall_of(*commits, death=B_GONE):
     return closing(events)[-1].stall
 
 
-def test_a_departed_member_worked_until_its_last_commit_but_one():
+def test_a_departed_member_worked_until_its_second_last_commit():
     """The last one may be that of its revoked callback, long after it stopped working."""
     stall = stall_of(committed(50_000, 0, 1, 2, 3), committed(60_000, 2), committed(79_000, 0, 1))
     assert (stall.seconds, stall.lower_seconds, stall.basis) == (33.5, 2.8, Basis.BOUND)
     assert stall.upper_partition_seconds == pytest.approx(2 * 33.5 + 2 * 3.0)  # a's own stop when it rejoins
 
 
-def test_a_clean_leave_costs_what_passed_since_the_commit_before_the_one_that_ends_it():
+def test_the_stall_of_a_clean_leave_begins_at_the_second_last_commit():
     stall = stall_of(committed(74_990, 2, 3), committed(79_990, 2, 3))
     assert (stall.seconds, stall.upper_partition_seconds) == (8.51, pytest.approx(2 * 8.51 + 2 * 3.0))
 
@@ -54,12 +54,12 @@ def test_a_clean_leave_costs_what_passed_since_the_commit_before_the_one_that_en
     "commits",
     [
         [committed(29_000, 2, 3), committed(30_000, 2, 3)],  # longer ago than its session timeout
-        [committed(78_000, 0, 1), committed(79_000, 0, 1)],  # another member's
+        [committed(78_000, 0, 1), committed(79_000, 0, 1)],  # a commit of another member
         [committed(78_000, 2, 3, group="h"), committed(79_000, 2, 3, group="h")],
-        [committed(3_000, 2, 3), committed(3_995, 2, 3)],  # of their owner before
-        [committed(79_000, 2, 3)],  # the only one: perhaps the one at its end
-        [committed(79_000, 2, 3), committed(79_000, 2, 3)],  # the same one
-        [committed(79_000, 2, 3), committed(83_500, 2, 3, seen=82_999)],  # the second is their owner's now
+        [committed(3_000, 2, 3), committed(3_995, 2, 3)],  # a commit of the previous owner
+        [committed(79_000, 2, 3)],  # the only commit: perhaps the one at its end
+        [committed(79_000, 2, 3), committed(79_000, 2, 3)],  # the same commit
+        [committed(79_000, 2, 3), committed(83_500, 2, 3, seen=82_999)],  # the second commit is the current owner's
     ],
 )
 def test_a_commit_without_evidence_about_the_end_changes_nothing(commits):
@@ -67,7 +67,7 @@ def test_a_commit_without_evidence_about_the_end_changes_nothing(commits):
     assert (stall_of().seconds, stall_of().upper_partition_seconds) == (48.0, pytest.approx(2 * 48.0 + 2 * 3.0))
 
 
-def test_a_member_cannot_have_stopped_before_what_it_had_was_given_to_it():
+def test_a_member_cannot_have_stopped_before_its_assignment():
     soon = (listed(9_000), listed(9_200, "g"), record(12_000, 2, member("a", (0, 1, 2, 3)), joined=11_990))
     assert stall_of(death=soon).seconds == pytest.approx(12 - 3.99)
 
@@ -102,7 +102,7 @@ STATIC = (
 RETURN = record(70_000, 1, static("a-2", "A", 0, 1), static("b-1", "B", 2, 3), joined=3_990)
 
 
-def test_a_static_members_return_costs_the_time_since_its_last_commit_but_one_or_its_session_at_most():
+def test_the_stall_of_a_static_members_return_begins_at_its_second_last_commit_or_a_session_before():
     stalls = []
     for commits in ((), (committed(53_000, 0, 1, 2, 3), committed(58_000, 0, 1, 2, 3))):
         _, events = watch(*STATIC, *commits, RETURN, tick(99_000))
@@ -113,7 +113,7 @@ def test_a_static_members_return_costs_the_time_since_its_last_commit_but_one_or
 def test_the_return_of_a_member_is_no_evidence_about_another():
     died = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("a-2", "A", 0, 1, 2, 3), joined=82_990))
     _, events = watch(*STATIC, RETURN, *died, tick(99_000))
-    assert closing(events)[-1].stall.seconds == 48.0  # not 13, since b was not heard when a came back
+    assert closing(events)[-1].stall.seconds == 48.0  # not 13, because a's return is no sign of life of b
     back = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("b-1", "B", 0, 1, 2, 3), joined=82_990))
     _, events = watch(*STATIC, RETURN, *back, tick(99_000))
     assert closing(events)[-1].stall.seconds == 13.0
@@ -129,7 +129,7 @@ def test_commits_only_ever_tighten(commits):
     assert stall.upper_partition_seconds <= without.upper_partition_seconds + 1e-6
 
 
-# Groups whose coordinator assigns
+# Epoch groups
 
 BOTH = group_of_two((0, 1), (2, 3), rebalance_timeout_ms=30_000)
 
@@ -196,8 +196,8 @@ def test_the_number_of_departed_members_stored_for_an_unstable_group_is_bounded(
 
 
 @pytest.mark.parametrize("later", [None, 5_000])
-def test_the_last_work_of_a_member_that_gave_up_partitions_is_known_when_it_departs(later):
-    """It committed before, and nothing since it has fewer."""
+def test_the_last_work_of_a_departing_member_that_revoked_partitions_is_known(later):
+    """It committed before its revocation, and not after it."""
     signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
     signs.update("x", had, T0 + 3_000)
     signs.work("x", T0 + 2_000)
@@ -225,7 +225,7 @@ def eager(at, name, *, cooperative):
 
 
 @pytest.mark.parametrize(("cooperative", "partition_seconds"), [(True, 2.0), (False, 4.0)])
-def test_an_eager_member_in_a_group_that_migrates_puts_down_what_it_keeps(cooperative, partition_seconds):
+def test_an_eager_member_in_a_migrating_group_also_stops_kept_partitions(cooperative, partition_seconds):
     classic = eager(900, "a", cooperative=cooperative)
     grown = [
         joins(10_000, "c"),

@@ -14,7 +14,7 @@ COMPLETING = GroupState.COMPLETING_REBALANCE
 
 
 def polls(*shown, since=900, until=80_000):
-    """A poll each quarter of a second, with ticks; ``shown``: from when to when it shows the group in which state."""
+    """A poll every quarter of a second, with ticks; ``shown``: (from, to, state) of the group in polls."""
     for at in range(since, until, PERIOD_MS):
         states = [state for begun, ended, state in shown if begun <= at < ended]
         yield listed(at, "g", state=states[0]) if states else listed(at)
@@ -22,12 +22,12 @@ def polls(*shown, since=900, until=80_000):
 
 
 def waited(begun, ended):
-    """Members were waited for."""
+    """The group waited for members."""
     return begun, ended, GroupState.PREPARING_REBALANCE
 
 
 def late(delay, *records):
-    """The same, read ``delay`` later."""
+    """The same observation, read ``delay`` later."""
     return (replace(each, seen_ms=each.seen_ms + delay) for each in records)
 
 
@@ -35,11 +35,11 @@ START = (record(1_000, 0), record(4_000, 1, member("a", (0, 1)), member("b", (2,
 JOINED = record(34_100, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=34_000)
 LEFT = record(34_100, 2, member("a", (0, 1, 2, 3)), joined=34_000)
 NEXT = record(40_100, 3, member("a", (0, 1)), member("b", (2, 3)), joined=40_000)
-SURELY_MS, AT_MOST_MS = 34_100 - 29_150, 34_100 - 28_900  # from the first poll that shows it, or from the one before
+SURELY_MS, AT_MOST_MS = 34_100 - 29_150, 34_100 - 28_900  # from the first poll that shows it, or from the previous one
 
 
 def reported(*observations):
-    """The stalls of the episodes after the first, by their generations: at least and at most, milliseconds."""
+    """Generation -> (lower, upper) bound of the stall in milliseconds, for all episodes except the first."""
     _, events = watch(*in_time(topics(0, t=4), *observations), tick(120_000))
     return {
         event.generation: (round(1_000 * event.stall.lower_seconds), round(1_000 * event.stall.seconds))
@@ -48,8 +48,8 @@ def reported(*observations):
 
 
 @pytest.mark.parametrize("delay", [0, 5, 1_000, 3_000, 4_900])
-def test_a_stall_is_bounded_however_late_all_records_are(delay):
-    """The partitions of a member that went stand still from the beginning at least, of one that stays at most."""
+def test_a_stall_is_bounded_for_any_delay_of_records(delay):
+    """Partitions of a departed member are stalled at least from the beginning, those of a staying one at most."""
     seen = tuple(polls(waited(1_000, 4_000), waited(29_000, 34_000)))
     at_least, _ = reported(*seen, *late(delay, *START, LEFT))[2]
     _, at_most = reported(*seen, *late(delay, *START, JOINED))[2]
@@ -58,7 +58,7 @@ def test_a_stall_is_bounded_however_late_all_records_are(delay):
 
 
 @pytest.mark.parametrize("delay", [5_500, 20_000])
-def test_a_rebalance_whose_record_comes_after_it_was_given_up_began_when_polls_showed_it(delay):
+def test_a_rebalance_with_a_very_late_record_starts_when_polls_showed_it(delay):
     seen = tuple(polls(waited(29_000, 34_000)))
     at_least, _ = reported(*seen, *START, *late(delay, LEFT))[2]
     _, at_most = reported(*seen, *START, *late(delay, JOINED))[2]
@@ -66,7 +66,7 @@ def test_a_rebalance_whose_record_comes_after_it_was_given_up_began_when_polls_s
     assert at_most == AT_MOST_MS
 
 
-def test_an_aborted_rebalance_of_long_ago_does_not_affect_the_next():
+def test_a_long_past_aborted_rebalance_does_not_affect_the_next():
     later = record(900_100, 2, member("a", (0, 1, 2, 3)), joined=900_000)
     seen = (*polls(waited(29_000, 34_000)), *polls(since=890_000, until=910_000))
     _, events = watch(*in_time(topics(0, t=4), *START, *seen, later), tick(920_000))
@@ -74,19 +74,19 @@ def test_an_aborted_rebalance_of_long_ago_does_not_affect_the_next():
 
 
 @pytest.mark.parametrize("between", [34_000, 34_500])
-def test_polls_that_show_the_next_rebalance_too_do_not_make_the_first_longer(between):
-    """The clocks are known; of the first one the record is late."""
+def test_polls_of_the_next_rebalance_do_not_extend_the_first(between):
+    """Clock offsets are known; the first rebalance's record is late."""
     shown = (waited(29_000, 34_000), (34_000, between, COMPLETING), waited(between, 40_000))
     assert reported(*polls(*shown), *START, *late(4_000, LEFT), *late(1, NEXT))[2][0] <= SURELY_MS
 
 
 @pytest.mark.parametrize("between", [[(34_000, 34_500, COMPLETING)], []])
-def test_polls_after_one_that_does_not_show_that_members_are_waited_for_do_not_make_it_longer(between):
+def test_polls_after_one_outside_of_the_join_phase_do_not_extend_a_rebalance(between):
     """Only the states show it: all records are late."""
     shown = (waited(1_000, 4_000), waited(29_000, 34_000), *between, waited(34_500, 40_000))
     assert reported(*polls(*shown), *late(4_900, *START, LEFT))[2][0] <= SURELY_MS
 
 
-def test_a_clock_that_is_set_forth_meanwhile_does_not_make_it_longer():
+def test_a_forward_clock_step_does_not_extend_a_rebalance():
     seen = [*polls(waited(29_000, 34_000), until=30_000), *polls(waited(49_000, 54_000), since=50_000)]
     assert reported(*seen, *late(4_000, *START), *late(20_000, LEFT))[2][0] <= SURELY_MS

@@ -28,7 +28,7 @@ SPAN = ReportSpan.between(OLD, NEW)
 A = OLD.members[0]
 
 
-def test_a_doubled_report_is_known():
+def test_a_duplicate_report_is_recognised():
     log = MemberReports()
     report = revoked("a", 20_000, 20_010, 4, (0, 1))
     assert [log.add(report.event, report.at_ms) for _ in range(2)] == [True, False]
@@ -44,12 +44,12 @@ def test_a_callback_that_returned_before_it_was_entered_is_rejected():
     assert not MemberReports().add(revoked("a", 20_010, 20_000, 4, (0, 1)).event, T0 + 30_000)
 
 
-def test_what_stops_in_the_new_generation_belongs_to_the_next_rebalance():
+def test_stops_in_the_new_generation_belong_to_the_next_rebalance():
     assert log_of(revoked("a", 30_500, 30_510, 5, (0, 1))).stops(A, SPAN) == {}
     assert log_of(revoked("a", 29_500, 29_510, 4, (0,))).stops(A, SPAN) == {("t", 0): exactly(29_500)}
 
 
-def test_what_stopped_in_an_older_generation_belongs_to_the_rebalance_before():
+def test_stops_in_an_older_generation_belong_to_the_previous_rebalance():
     assert log_of(revoked("a", 9_900, 9_910, 3, (0, 1))).stops(A, SPAN) == {}
 
 
@@ -58,14 +58,14 @@ def test_a_report_of_the_right_generation_at_an_impossible_time_is_ignored():
     assert log_of(revoked("a", 6_000, 6_010, 4, (0, 1))).stops(A, SPAN) != {}, "clocks differ by a few seconds"
 
 
-def test_a_client_without_generations_is_placed_by_time_alone():
+def test_reports_of_a_client_without_generations_are_matched_by_time():
     assert log_of(revoked("a", 20_000, 20_010, -1, (0, 1))).stops(A, SPAN) != {}
     assert log_of(revoked("a", 9_000, 9_010, -1, (0, 1))).stops(A, SPAN) == {}
     assert log_of(assigned("a", 30_001, 30_005, -1, (0, 1))).resumes("a", NEW) != {}
     assert log_of(assigned("a", 10_001, 10_005, -1, (0, 1))).resumes("a", NEW) == {}
 
 
-def test_without_generations_a_later_assignment_is_reported_by_what_was_given_up_before_it():
+def test_without_generations_a_later_assignment_is_matched_by_the_revocation_before_it():
     later = (revoked("a", 50_000, 50_010, -1, (0, 1)), assigned("a", 53_000, 53_005, -1, (0, 1)))
     assert log_of(*later).resumes("a", NEW) == {}
     assert log_of(*later[1:]).resumes("a", NEW) == dict.fromkeys((("t", 0), ("t", 1)), exactly(53_005))
@@ -81,7 +81,7 @@ def test_revoking_some_partitions_is_no_leave():
     assert log_of().departure(A, SPAN) is Departure.UNKNOWN
 
 
-def test_members_are_bounded_and_the_latest_stay():
+def test_members_are_bounded_and_the_latest_are_kept():
     log = log_of(*(revoked(f"m{number}", 1_000, 1_010, 4, (0,)) for number in range(MEMBERS_MAX + 10)))
     assert not log.knows("m0")
     assert log.knows(f"m{MEMBERS_MAX + 9}")

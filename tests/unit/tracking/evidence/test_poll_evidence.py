@@ -1,4 +1,4 @@
-"""The observer's clock beside the coordinators', while brokers are away and after a pause of the observer."""
+"""The observer's clock compared with the coordinators', during outages and after a pause of the observer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.tracking.evidence.poll_evidence import CLOCK_JUMP_MS, Clock
 
 PERIOD_MS = 250
 BACK_MS = 60_000
-"""When the first poll after an outage is answered; the last one before it was asked at 0."""
+"""Time of the response to the first poll after an outage; the last poll before it was sent at 0."""
 
 
 @pytest.mark.parametrize(("failed", "jumped"), [((), True), ((BACK_MS - CLOCK_JUMP_MS,), False), ((100,), True)])
@@ -29,7 +29,7 @@ def test_a_failed_poll_is_removed_with_the_others():
     assert polls.clock_jumped(BACK_MS)
 
 
-def test_records_that_become_readable_late_do_not_change_how_far_clocks_are_apart():
+def test_records_that_become_readable_late_do_not_change_the_clock_offset():
     offset = ClockOffset()
     offset.learn(1_000, 1_005)
     for number in range(100):
@@ -39,7 +39,7 @@ def test_records_that_become_readable_late_do_not_change_how_far_clocks_are_apar
     assert offset.ms == 3
 
 
-def test_an_outage_that_was_there_from_the_start_hides_no_difference():
+def test_an_outage_since_the_start_hides_no_clock_offset():
     offset = ClockOffset()
     offset.learn(1_000, 1_900, outage=True)
     assert offset.ms == 900

@@ -1,4 +1,4 @@
-"""Bounds of stalls that an independent check found false: each case is correct now."""
+"""Bounds of stalls that an independent check had found false."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def stall_of(*observations):
     return closing(events)[-1].stall
 
 
-def test_a_member_that_leaves_while_a_rebalance_runs_may_have_worked_until_its_join_phase_ended():
-    """A rolling restart: c joined and began it, b worked on and left at its own time."""
+def test_a_member_that_leaves_during_a_rebalance_may_have_worked_until_the_end_of_its_join_phase():
+    """A rolling restart: c's join started the rebalance; b kept working and left later."""
     stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=13_990))
     assert stall.lower_seconds == pytest.approx(0.01)
 
 
-def test_a_member_whose_departure_alone_began_it_had_stopped_by_then():
+def test_a_member_whose_departure_started_the_rebalance_had_stopped_by_then():
     stall = stall_of(*RUNNING, record(14_000, 2, member("a", (0, 1, 2, 3)), joined=13_990))
     assert stall.lower_seconds == pytest.approx(14 - 10.2)
 
 
-def test_a_member_that_leaves_before_a_followup_may_have_worked_until_its_join_phase_ended():
-    """A librdkafka member closed 0.4 s before the record: the others were already joining again to hand over."""
+def test_a_member_that_leaves_before_a_follow_up_may_have_worked_until_the_end_of_its_join_phase():
+    """A librdkafka member closed 0.4 s before the record: the others were already rejoining for the follow-up."""
     cooperative = {"protocol": "cooperative-sticky"}
     before = record(6_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=5_990, **cooperative)
     revokes = (member("a", (0,), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), member("c"))
@@ -50,13 +50,13 @@ def test_a_member_that_leaves_before_a_followup_may_have_worked_until_its_join_p
     assert stall.partition_seconds == pytest.approx(stall.lower_seconds + 2 * 0.01)
 
 
-def test_of_two_members_that_left_either_may_have_begun_it():
+def test_either_of_two_departed_members_may_have_started_the_rebalance():
     three = record(6_000, 2, member("a", (0,)), member("b", (1, 2)), member("c", (3,)), joined=5_990)
     stall = stall_of(listed(5_000), listed(5_200, "g"), three, *RUNNING, record(14_000, 3, member("a", (0, 1, 2, 3))))
     assert stall.lower_seconds <= 0.01
 
 
-def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_shows_them_first():
+def test_new_partitions_of_an_epoch_group_stall_from_the_first_record_that_shows_them():
     """Their owners get them by their own heartbeats, at different times."""
     grown = [
         topics(29_000, t=4),
@@ -73,8 +73,8 @@ def test_new_partitions_of_an_epoch_group_stand_still_since_the_record_that_show
     assert stall.upper_partition_seconds == pytest.approx(3.25 + 0.3)
 
 
-def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_away():
-    """An observer was down meanwhile: some members' handovers are left of rebalances that are gone."""
+def test_stalls_of_an_epoch_group_with_compacted_records_are_unknown():
+    """An observer was down: only some members' handovers remain of compacted rebalances."""
     changed = [
         fact(90_000, GroupEpoch(9)),
         target(90_000, "b", 0, 1, 2, 3),
@@ -98,8 +98,8 @@ def test_what_an_epoch_group_stalled_is_unknown_where_records_were_compacted_awa
         assert (first is not None, last is not None) == (known, True)
 
 
-def test_a_rebalance_that_runs_when_an_observer_starts_may_have_run_for_any_time():
-    """Java, with a revoked callback of 4.4 s: the observer, which was restarted, saw only the last 0.4 s of it."""
+def test_a_rebalance_running_at_the_observers_start_has_an_unknown_start():
+    """A Java member with a revoked callback of 4.4 s: the restarted observer saw only its last 0.4 s."""
     before = record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990, live=False, delay=5_500)
     after = record(10_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=9_990)
     _, events = watch(topics(9_500, t=4), before, listed(9_600, "g"), listed(9_800, "g"), after, tick(99_000))

@@ -9,7 +9,7 @@ T0, T1 = ("t", 0), ("t", 1)
 
 
 class Group:
-    """Two partitions; what is not said stays as it was."""
+    """Measurements of two partitions; omitted values stay unchanged."""
 
     def __init__(self, owners="a", committed=(100, 100), end=(100, 100)):
         self.ends, self.catch_ups, self.now = EndOffsets(), CatchUps(), 0.0
@@ -55,7 +55,7 @@ def test_partition_seconds_are_summed_over_partitions_and_the_longest_time_count
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_partition_that_has_caught_up_when_first_seen_costs_nothing(left):
-    """A transaction's marker at the end is never committed by some consumers."""
+    """Some consumers never commit a transaction marker at the end."""
     group = Group()
     assert group.measure("b", (500 - left, 500), (500, 500)) == CatchUp(0, 2, 0.0, 0.0)
     assert group.measure() == CatchUp(0, 2, 0.0, 0.0)
@@ -68,7 +68,7 @@ def test_the_first_owners_that_are_known_are_no_moves():
     assert group.measure("ab").partitions == 1
 
 
-def test_while_owners_are_unknown_what_was_behind_goes_on_and_the_next_owners_are_compared_with_the_last():
+def test_while_owners_are_unknown_open_catch_ups_continue_and_the_next_owners_are_compared_with_the_last_known():
     group = Group()
     group.measure("ab", end=(500, 500))
     assert group.measure(None) == CatchUp(1, 1, 10.0, 10.0)
@@ -89,7 +89,7 @@ def test_a_partition_that_moves_again_keeps_its_start_and_gets_a_new_target():
     assert group.measure(committed=(100, 700)) == CatchUp(0, 1, 20.0, 20.0)
 
 
-def test_one_that_has_caught_up_before_it_moves_again_starts_anew():
+def test_a_partition_that_moves_again_after_catching_up_has_a_new_start():
     group = Group()
     group.measure("b", end=(500, 500))
     assert group.measure("bc", committed=(100, 500), end=(500, 700)) == CatchUp(2, 2, 10.0, 10.0)
@@ -113,7 +113,7 @@ def test_the_next_catch_up_begins_when_partitions_move_after_all_have_caught_up(
         pytest.param({"end": (100, 50)}, id="fallen end"),
     ],
 )
-def test_what_can_no_longer_catch_up_is_dropped_and_no_time_is_added(then):
+def test_a_catch_up_that_became_impossible_is_dropped_without_added_time(then):
     group = Group()
     group.measure("ab", end=(100, 500))
     group.measure()
@@ -127,7 +127,7 @@ def test_a_topic_that_is_created_anew_while_its_partition_moves_gets_the_new_end
     assert group.measure("aa", committed=(100, 10), end=(100, 50)) == CatchUp(1, 1, 0.0, 10.0)
 
 
-def test_while_an_end_offset_is_unknown_the_time_goes_on_and_a_move_has_no_target():
+def test_while_an_end_offset_is_unknown_time_is_counted_and_a_move_has_no_target():
     group = Group()
     group.measure("ab", end=(500, 500))
     assert group.measure(end=(None, None)) == CatchUp(1, 1, 10.0, 10.0)

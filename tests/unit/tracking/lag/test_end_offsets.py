@@ -22,7 +22,7 @@ def test_at_a_constant_rate_the_age_is_that_of_the_record():
     assert ends.age(P, 4_000) == pytest.approx(50, abs=0.02)
 
 
-def test_what_is_read_to_the_end_has_no_lag():
+def test_a_partition_read_to_the_end_has_no_lag():
     ends = measured((0, 100), (10, 200))
     assert ends.age(P, 200) == ends.age(P, 300) == 0
 
@@ -39,14 +39,14 @@ def test_without_growth_the_age_of_older_records_is_unknown():
     assert measured().age(P, 50) is measured().end(P) is None
 
 
-def test_a_time_without_new_records_is_stored_as_its_two_ends():
+def test_a_period_without_new_records_is_stored_as_its_two_ends():
     ends = measured((0, 100), *((at, 100) for at in range(10, 1_000, 10)), (1_000, 200), (1_010, 200))
     # Records 100 to 199 came between 990 and 1,000.
     assert ends.age(P, 100) == pytest.approx(20, abs=0.2)
     assert ends.age(P, 199) == pytest.approx(10, abs=0.2)
 
 
-def test_a_partition_that_begins_anew_is_measured_anew():
+def test_samples_of_a_recreated_partition_restart():
     ends = measured((0, 100), (10, 200), (20, 50))
     assert ends.end(P) == 50
     assert ends.age(P, 10) is None
@@ -59,11 +59,11 @@ def test_a_partition_missing_in_the_last_measurement_is_removed():
     assert ends.age(P, 150) is None
 
 
-def test_a_time_that_does_not_pass_adds_nothing():
+def test_two_samples_at_one_time_are_one():
     assert measured((10, 100), (10, 200)).end(P) == 100
 
 
-def test_few_samples_reach_back_for_days():
+def test_few_samples_cover_days():
     times = range(0, 3 * 86_400, 15)
     ends = measured(*((at, 7 * at) for at in times))
     (samples,) = ends._samples.values()

@@ -30,7 +30,7 @@ class Group:
         )
 
 
-def test_topics_with_the_most_offsets_come_first_and_a_topic_without_commits_is_left_out():
+def test_topics_with_the_highest_lag_are_first_and_topics_without_commits_are_omitted():
     group = Group()
     group.measure({T0: 0, T1: 0, U0: 0}, {})
     lag = group.measure({T0: 100, T1: 100, U0: 100}, {T0: 50, T1: 40})
@@ -43,7 +43,7 @@ def test_topics_with_the_most_offsets_come_first_and_a_topic_without_commits_is_
     assert lag.topics[1].seconds == 0
 
 
-def test_a_lag_of_which_no_age_is_known_has_no_seconds_and_no_lag_has_zero():
+def test_a_lag_of_unknown_age_has_no_seconds_and_no_lag_has_zero():
     group = Group()
     assert group.measure({T0: 100}, {T0: 50}) == GroupLag(
         50, None, 5.0, (TopicLag("t", 50, None),), None, NONE, has_owned=True
@@ -67,7 +67,7 @@ def test_a_partition_is_stuck_while_records_come_and_its_committed_offset_stays(
 
 
 def test_unread_records_without_new_ones_do_not_make_a_partition_stuck():
-    """A transaction's marker, or the last record of a topic, may stay unread for ever."""
+    """A transaction marker, or the last record of a topic, may stay unread without end."""
     group = Group()
     group.measure({T0: 50}, {T0: 40})
     for _ in range(9):
@@ -91,7 +91,7 @@ def test_a_new_owner_is_not_stuck_by_the_time_before_its_assignment():
     assert group.measure({T0: 1_010}, {T0: 100}).stuck.seconds == 10
 
 
-def test_of_several_the_one_that_is_stuck_longest_is_named():
+def test_the_partition_stuck_for_the_longest_time_is_named():
     group = Group()
     group.measure({T0: 100, T1: 100}, {T0: 100, T1: 90})
     group.measure({T0: 110, T1: 110}, {T0: 100, T1: 95})

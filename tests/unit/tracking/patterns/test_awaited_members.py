@@ -23,7 +23,7 @@ def kept(*events):
     return members.shown
 
 
-def test_the_slowest_members_of_earlier_rebalances_stay():
+def test_the_slowest_members_of_earlier_rebalances_are_kept():
     assert kept(slow(1, "b", 10.6), slow(2, "a", 0.4)) == (
         AwaitedMember("a", "10.0.0.1", 0.4, 2_000),
         AwaitedMember("b", "10.0.0.1", 10.6, 1_000),
@@ -35,14 +35,14 @@ def test_a_member_has_the_wait_of_its_last_rebalance_only():
     assert len(kept(slow(1, "b", 10.6), slow(2, "b", 0.4, host="/10.0.0.2"))) == 2
 
 
-def test_a_revision_replaces_what_its_rebalance_had():
+def test_a_revision_replaces_the_wait_of_its_rebalance():
     assert [each.client_id for each in kept(slow(1, None, None), slow(2, "a", 1.0), slow(1, "b", 9.0))] == ["a", "b"]
     assert kept(slow(1, "b", 9.0), slow(1, None, None)) == ()
-    assert kept(slow(1, "b", None)) == (), "how long the others surely waited is unknown"
+    assert kept(slow(1, "b", None)) == (), "the lower bound of the others' wait is unknown"
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefghij"), st.integers(1, 99)), min_size=1, max_size=30))
-def test_it_is_bounded_by_the_last_one_and_the_longest(found: Sequence[tuple[str, int]]):
+def test_the_list_is_bounded_to_the_last_and_the_longest_waits(found: Sequence[tuple[str, int]]):
     shown = kept(*(slow(number, client, seconds) for number, (client, seconds) in enumerate(found)))
     assert shown[0][::2] == (found[-1][0], found[-1][1])
     assert len(shown) == min(AWAITED_MAX, len({client for client, _ in found}))

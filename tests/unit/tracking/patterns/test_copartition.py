@@ -15,17 +15,17 @@ def breaks(text, counts, **assigned):
     return copartition_breaks(declaration, counts, members(**assigned))
 
 
-def test_side_by_side_breaks_nothing():
+def test_equal_owners_of_equal_numbers_break_nothing():
     assert breaks("g", {"t": 2, "u": 2}, a={"t": (0,), "u": (0,)}, b={"t": (1,), "u": (1,)}) == 0
 
 
-def test_every_number_with_different_owners_breaks_once():
+def test_every_number_with_different_owners_is_one_break():
     crossed = {"a": {"t": (0,), "u": (1,)}, "b": {"t": (1,), "u": (0,)}}
     assert breaks("g", {"t": 2, "u": 2}, **crossed) == 2
     assert breaks("g", {"t": 2, "u": 2, "v": 2}, **crossed) == 2
 
 
-def test_a_number_that_only_one_topic_has_an_owner_for_breaks():
+def test_a_number_with_an_owner_in_only_one_topic_is_a_break():
     assert breaks("g", {"t": 2, "u": 2}, a={"t": (0, 1), "u": (0,)}) == 1
     assert breaks("g", {"t": 2, "u": 2}, a={"t": (0,), "u": (0,)}) == 0
 
@@ -35,7 +35,7 @@ def test_topics_with_equal_partition_counts_are_one_set():
     assert breaks("g", counts, a={"t": (0, 1), "u": (0,), "x": (0,)}, b={"u": (1,), "y": (0,), "alone": (0,)}) == 2
 
 
-def test_named_topics_alone_count_and_must_be_of_one_count():
+def test_only_declared_topics_count_and_must_have_equal_partition_counts():
     counts = {"t": 2, "u": 2, "v": 2, "w": 3}
     crossed = {"a": {"t": (0,), "u": (0,), "v": (1,)}, "b": {"t": (1,), "u": (1,), "v": (0,)}}
     assert breaks("g=t,u", counts, **crossed) == 0
@@ -71,7 +71,7 @@ def test_wrong_declarations_are_refused(text, problem):
     assert refused.value.problem.startswith(problem)
 
 
-def test_a_view_has_breaks_only_where_the_group_is_declared():
+def test_a_view_has_breaks_only_for_declared_groups():
     crossed = (
         member("a", {"t": (0,), "u": (1,)}, topics=("t", "u")),
         member("b", {"t": (1,), "u": (0,)}, topics=("t", "u")),

@@ -17,7 +17,7 @@ LATE = COUNTED_LATE_MS
 
 
 def go_on(tracker, *observations):
-    """Make views after each observation, as the observer's core does: partition-seconds count from view to view."""
+    """Build views after each observation, as the observer's core does: partition-seconds count from view to view."""
     for observation in observations:
         feed(tracker, observation)
         for group in tracker.groups():
@@ -39,7 +39,7 @@ def age(view, at):
     return [value for _, value in empty_seconds(view, T0 + at)]
 
 
-def test_an_empty_group_has_the_time_since_when_and_its_last_members():
+def test_an_empty_group_has_its_start_and_its_last_members():
     view = run(record(1_000, 1, *TWO), record(60_000, 2)).view("g")
     assert view.state is GroupState.EMPTY
     assert view.empty == EmptyGroup(T0 + 60_000, members=2, partitions=4)
@@ -47,14 +47,14 @@ def test_an_empty_group_has_the_time_since_when_and_its_last_members():
     assert age(view, 90_000) == [30.0]
 
 
-def test_a_group_with_members_has_age_zero_and_one_that_never_had_any_has_none():
+def test_a_group_with_members_has_age_zero_and_one_without_any_before_has_none():
     tracker = run(record(1_000, 1, *TWO), record(1_000, 0, group="new"))
     assert age(tracker.view("g"), 90_000) == [0]
     assert tracker.view("new").empty is None
     assert age(tracker.view("new"), 90_000) == []
 
 
-def test_of_a_group_that_was_empty_before_the_observer_only_the_time_is_known():
+def test_a_group_empty_before_the_observers_start_has_only_the_time():
     view = run(record(1_000, 7, live=False), WHOLE).view("g")
     assert view.empty == EmptyGroup(T0 + 1_000)
     assert view.unassigned is None
@@ -80,19 +80,19 @@ def test_the_time_without_members_is_counted_apart_from_the_slo():
     assert seconds(tracker.view("g"), 500_000) == {"empty": 400.0, "unassigned": 0}
 
 
-def test_while_a_rebalance_runs_nothing_is_counted():
+def test_no_time_is_counted_during_a_rebalance():
     tracker = run(record(0, 1, *TWO), record(60_000, 2), listed(69_800), listed(70_000, "g"))
     assert seconds(tracker.view("g"), 400_000) == {"empty": 40.0, "unassigned": 0}
 
 
-def test_partitions_that_an_assignment_leaves_out_are_counted_by_their_own_reason():
+def test_unassigned_partitions_are_counted_with_their_own_reason():
     tracker = run(record(0, 1, member("a", (0, 1, 2))), tick(20_000))
     assert seconds(tracker.view("g"), 20_000 + LATE) == {"empty": 0, "unassigned": 20.0}
     go_on(tracker, record(30_000, 2, member("a", (0, 1, 2, 3))), tick(60_000))
     assert seconds(tracker.view("g"), 90_000) == {"empty": 0, "unassigned": 30.0}
 
 
-def test_groups_that_may_be_empty_are_left_in_peace():
+def test_groups_that_may_be_empty_are_not_reported():
     observations = (record(1_000, 1, *TWO), record(60_000, 2))
     view = run(*observations, may_be_empty=lambda group: group == "g").view("g")
     assert view.empty is None
@@ -109,7 +109,7 @@ def test_the_way_members_departed_is_shown_if_it_is_the_same_for_all(reports, ca
     assert tracker.view("g").empty.cause is cause
 
 
-def test_groups_of_epochs_are_empty_too():
+def test_epoch_groups_can_be_empty():
     tracker, _ = watch(*group_of_two((0, 1), (2, 3)))
     observations = [*gone(50_000, "a"), fact(50_000, GroupEpoch(3)), fact(50_000, TargetEpoch(3))]
     feed(tracker, *observations, current(50_100, "b", 3, (0, 1, 2, 3)), tick(55_000))
@@ -137,7 +137,7 @@ def test_a_polled_group_is_empty_since_the_poll_that_showed_it_at_the_latest():
     assert excluded.view("g").empty is None
 
 
-def test_a_clock_that_is_set_back_counts_nothing():
+def test_a_backward_clock_step_counts_nothing():
     now = UnownedPartitions(UnownedReason.EMPTY, 4)
     time = UnownedTime(10_000).advance(10_000, now).advance(5_000, now)
     assert time.at(4_000) == {}

@@ -29,7 +29,7 @@ def test_a_member_that_returns_three_times_flaps_until_its_returns_are_old():
     assert group.view.version > version
 
 
-def test_the_event_names_it():
+def test_the_event_names_the_flapping_member():
     group = Group("a", "b")
     for _ in range(3):
         group.restart("b", 60)
@@ -38,7 +38,7 @@ def test_the_event_names_it():
     assert reported == [None] * 6 + [("orders-b",)]
 
 
-def test_a_later_report_does_not_take_the_name_away():
+def test_a_later_report_does_not_remove_the_name():
     group = Group("a", "b")
     for _ in range(3):
         group.restart("b", 60)
@@ -66,7 +66,7 @@ def test_a_rolling_restart_is_no_flapping():
     assert named(group) == []
 
 
-def test_returns_far_apart_are_none():
+def test_returns_far_apart_are_no_flapping():
     group = Group("a", "b")
     for _ in range(5):
         group.restart("b", 10 * MINUTE)
@@ -74,7 +74,7 @@ def test_returns_far_apart_are_none():
     assert named(group) == []
 
 
-def test_members_that_cannot_be_distinguished_are_not_judged():
+def test_indistinguishable_members_are_not_checked():
     group = Group("a", "b", "c", "d", client="rdkafka")
     for _ in range(5):
         group.restart("b", 30)

@@ -1,4 +1,4 @@
-"""Stalls of whole groups: counted with their length from a limit on, while they last and after they ended."""
+"""Stalls of whole groups count with their length above a limit, during the stall and after its end."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_stall_that_polls_missed_is_counted_when_it_settles():
     assert seconds(watching, 220_000) == (95, 95)
 
 
-def test_what_settles_longer_than_it_was_counted_adds_the_difference():
+def test_a_stall_that_settles_longer_than_counted_adds_the_difference():
     late = [each for each in sync_phase(until=140_000) if getattr(each, "answered_ms", T0 + 104_000) >= T0 + 104_000]
     watching = tracker(*late)
     assert seconds(watching, 140_000) == (36, 0)
@@ -90,7 +90,7 @@ def reported(slow_ms):
 
 
 @pytest.mark.parametrize(("share", "counted"), [(0.5, True), (0.51, False)])
-def test_half_of_the_partitions_are_enough(share, counted):
+def test_a_stall_of_half_of_the_partitions_counts(share, counted):
     watching = Tracker("cluster", list_period_ms=200, stall_limits=GroupStallLimits.parse(f".*={share},30,90"))
     feed(watching, *in_time(*START, *reported(150_000)))
     assert seconds(watching, 150_000) == pytest.approx((49.89 if counted else 0, 0))
@@ -151,21 +151,21 @@ def test_wrong_limits_are_refused(text):
         GroupStallLimits.parse(text)
 
 
-def test_spans_are_where_enough_partitions_stand_still_at_the_same_time():
+def test_spans_have_enough_partitions_stalled_at_the_same_time():
     changes = {0: 1, 10_000: 1, 30_000: -1, 40_000: 1, 45_000: -2}
     assert list(stalled_spans(changes, 1)) == [45]
     assert list(stalled_spans(changes, 2)) == [20, 5]
     assert list(stalled_spans(changes, 3)) == []
 
 
-def test_at_least_one_partition_must_stand_still():
+def test_at_least_one_partition_must_be_stalled():
     assert [StallLimits().needed(partitions) for partitions in (0, 1, 3, 4)] == [1, 1, 2, 2]
     totals = CounterTotals(T0)
     totals.set_stalled(0, T0)
     assert totals.group_stalls.since_ms is None, "an Empty group has no partitions"
 
 
-def test_a_clock_that_is_set_back_takes_nothing_back():
+def test_a_backward_clock_step_does_not_decrease_counters():
     totals = CounterTotals(T0)
     totals.set_partitions(4, T0)
     totals.set_stalled(4, T0)
@@ -175,7 +175,7 @@ def test_a_clock_that_is_set_back_takes_nothing_back():
 
 
 def test_a_group_whose_coordinator_assigns_is_counted_while_partitions_wait_for_their_owner():
-    """a has given its partition up at 30.4 s, which is read 3 ms later, and b gets it at 130.4 s."""
+    """a revokes its partition at 30.4 s, read 3 ms later, and b gets it at 130.4 s."""
     watching = Tracker("cluster")
     feed(
         watching,

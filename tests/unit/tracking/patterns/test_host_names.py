@@ -1,4 +1,4 @@
-"""What counts as a member's host, and the spread over hosts in a group's view."""
+"""The definition of a member's host, and the spread over hosts in a group's view."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def name(text, client_id="app01-7", address="/10.0.0.1", where=None, group="orde
         (r"orders=(?:(app)\d+|other)-.*" + "\n" + r".*=(.)", "app"),
         (r".*=(app\d+)", "10.0.0.1"),  # the whole client id must match
         (r".*=(?=a)(app\d+)-.*", "app01"),  # an equals sign in the rule
-        (r".*=(x)?app.*", "10.0.0.1"),  # the group has not matched
+        (r".*=(x)?app.*", "10.0.0.1"),  # the group does not match
     ],
 )
-def test_a_rule_names_the_host(text, host):
+def test_a_rule_determines_the_host(text, host):
     assert name(text, where=NODE) == host
 
 
-def test_a_member_that_reports_nothing_has_its_address():
+def test_a_member_without_reports_has_its_address_as_host():
     assert name(".*=node") == "10.0.0.1"
     assert name(".*=node", where=Workload(pod="orders-1")) == "10.0.0.1"
 
@@ -110,7 +110,7 @@ def test_members_of_a_consumer_group_have_the_hosts_of_their_records():
     assert (named.view("g").host_spread.hosts, named.view("g").host_spread.on_one_host) == (2, 0)
 
 
-def test_a_polled_group_has_none_since_its_subscriptions_are_unknown():
+def test_a_polled_group_has_no_spread_because_its_subscriptions_are_unknown():
     shown = tuple(MemberLoad(each, None, each, f"/{each}", {"t": (at,)}) for at, each in enumerate("ab"))
     watching = Tracker("cluster")
     feed(watching, GroupDescribed(T0, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", shown)))

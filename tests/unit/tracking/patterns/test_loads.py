@@ -29,14 +29,14 @@ def test_a_partition_that_alone_exceeds_the_share_is_no_skew():
 
 
 @pytest.mark.parametrize("measured", [{}, lags(p0=0, p1=0), lags(p7=9)])
-def test_nothing_to_carry_is_shared_perfectly(measured):
+def test_zero_load_is_perfectly_balanced(measured):
     assert skew_ratio(measured, [member("a", {"t": (0, 1)}), member("b", {})]) == 1
     assert skew_ratio(measured, []) == 1
     assert skew_ratio(measured, [member("a", {"t": ()})]) == 1
 
 
 def test_only_subscribers_of_a_topic_share_its_load():
-    """c could take nothing of t, so a and b do as well as they can."""
+    """c cannot take partitions of t, so the balance of a and b is the best possible."""
     members = [
         member("a", {"t": (0, 1)}, ("t",)),
         member("b", {"t": (2, 3)}, ("t",)),
@@ -47,8 +47,8 @@ def test_only_subscribers_of_a_topic_share_its_load():
     assert min_highest_load(measured, members) == 20
 
 
-def test_the_densest_topics_decide():
-    """t and u together could go to three members, but t's 40 has to go to two."""
+def test_the_topics_with_the_highest_load_per_subscriber_determine_the_best_balance():
+    """t and u together could go to three members, but t's load of 40 only to two."""
     members = [
         member("a", {"t": (0, 1), "u": (0,)}, ("t", "u")),
         member("b", {"t": (2, 3)}, ("t",)),
@@ -59,7 +59,7 @@ def test_the_densest_topics_decide():
     assert skew_ratio(measured, members) == pytest.approx(1.5)
 
 
-def test_passive_members_are_not_counted_on():
+def test_passive_members_do_not_count():
     members = [member("active", {"t": (0, 1)}, target=2.0), member("standby", {}, target=0.0)]
     assert skew_ratio(lags(p0=10, p1=10), members) == 1
     idle = [members[0], member("idle", {}, target=1.0)]
@@ -71,12 +71,12 @@ def test_members_with_unknown_subscriptions_share_the_load_of_all_topics():
     assert skew_ratio(lags(p0=10) | lags("u", p0=10), members) == 2
 
 
-def test_a_member_may_keep_what_it_does_not_subscribe_to():
+def test_a_member_may_own_partitions_without_a_subscription():
     members = [member("a", {"old": (0, 1)}, ("t",)), member("b", {"t": (0,)}, ("t",))]
     assert skew_ratio(lags("old", p0=10, p1=10), members) == 1
 
 
-def test_very_mixed_subscriptions_fall_back_to_everybodys_mean(monkeypatch):
+def test_very_mixed_subscriptions_use_the_mean_of_all_members(monkeypatch):
     members = [member("a", {"t": (0, 1)}, ("t",)), member("b", {"u": (0,)}, ("u",))]
     measured = lags(p0=10, p1=10) | lags("u", p0=1)
     assert min_highest_load(measured, members) == 20

@@ -23,13 +23,13 @@ def test_members_have_the_place_that_they_reported():
     group = Group("a", "b")
     group.runs("a", "orders:7")
     assert places(group.view.members) == {"orders-a": POD, "orders-b": None}
-    group.wait(16)  # also for their first commits
+    group.wait(16)  # the event also waits for first commits
     assert places(last_generation(group).members) == {"orders-a": POD, "orders-b": None}
 
 
 def test_a_place_reported_late_is_better_evidence():
     group = Group("a")
-    group.wait(16)  # also for its first commit
+    group.wait(16)  # the event also waits for its first commit
     assert last_generation(group).revision == 0
     version = group.view.version
     group.runs("a", "orders:7")
@@ -39,7 +39,7 @@ def test_a_place_reported_late_is_better_evidence():
     assert places(last_generation(group).members) == {"orders-a": POD}
 
 
-def test_a_successor_does_not_inherit_it():
+def test_a_successor_does_not_inherit_the_place():
     group = Group("a", "b", static=True)
     group.runs("a", "orders:7")
     group.step(30, gone=["a"], come=["a"])
@@ -49,14 +49,14 @@ def test_a_successor_does_not_inherit_it():
     assert places(group.view.members)["orders-a"].image == "orders:8"
 
 
-def test_it_lasts_as_long_as_the_member():
+def test_a_place_is_kept_as_long_as_the_member():
     group = Group("a")
     group.runs("a", "orders:7")
     group.wait(3 * 3600)
     assert places(group.view.members) == {"orders-a": POD}
 
 
-def test_an_event_from_before_the_watch_shows_the_place_and_nothing_else():
+def test_an_event_from_before_the_observer_determines_only_the_place():
     group = Group("a", "b")
     reported = assigned(group.there["a"], 100, 100, 1, [0])
     failed = AssignEvent("e" * 32, "g", T0 + 100, "range", "orders-a", 1, 0.1, 2, 4, "p", 1, error="boom")

@@ -14,7 +14,7 @@ def grown(*ends):
     return production
 
 
-def test_a_rate_takes_two_looks():
+def test_a_rate_needs_two_measurements():
     assert grown((0, 100)).rate(P) is None
     assert grown((0, 100), (10, 150)).rate(P) == 5
     assert ProduceRates().rate(P) is None
@@ -29,25 +29,26 @@ def test_a_rate_is_an_exponential_average():
 
 @pytest.mark.parametrize("cuts", [(), (5,), (1, 2, 40)])
 def test_a_burst_has_the_same_weight_in_every_period(cuts):
-    """Steady for 10 s from the first look on, then nothing for a minute."""
+    """Steady for 10 s from the first measurement, then nothing for a minute."""
     looks = sorted({0.0, 10.0, 10 + SMOOTHED_SECONDS, *map(float, cuts)})
     left = (exp(-1) - exp(-1 - 10 / SMOOTHED_SECONDS)) / (1 - exp(-1 - 10 / SMOOTHED_SECONDS))
     assert grown(*((at, round(10 * min(at, 10))) for at in looks)).rate(P) == pytest.approx(10 * left)
 
 
-def test_what_is_produced_across_two_looks_counts_alike_for_both_partitions():
-    """One was filled just before a look, the other one just after it: the first look ever but one, or any other."""
+def test_records_produced_across_two_measurements_count_equally_for_both_partitions():
+    """One partition was filled just before a measurement, the other just after it: the second measurement, or any later
+    one."""
     production, other = ProduceRates(), ("t", 1)
     for at, ends in ((0, (0, 0)), (0.5, (300, 0)), (1, (300, 300))):
         production.take(at, dict(zip((P, other), ends, strict=True)))
     assert production.rate(P) == pytest.approx(production.rate(other), rel=0.01)
 
 
-def test_the_same_moment_twice_divides_by_nothing():
+def test_two_measurements_at_the_same_time_do_not_divide_by_zero():
     assert grown((5, 100), (5, 200)).rate(P) is None
 
 
-def test_an_end_that_falls_is_another_topics():
+def test_a_decreasing_end_offset_means_a_recreated_topic():
     production = grown((0, 1_000), (10, 2_000), (20, 3))
     assert production.rate(P) is None
     assert production.lag(P, None) == 0
@@ -60,7 +61,7 @@ def test_lag_is_from_the_commit_to_the_end_and_never_negative():
     assert production.lag(("t", 1), 40) is None
 
 
-def test_without_a_commit_it_is_what_came_since_the_first_look():
+def test_without_a_commit_the_lag_counts_from_the_first_measurement():
     assert grown((0, 100)).lag(P, None) == 0
     assert grown((0, 100), (10, 130), (20, 150)).lag(P, None) == 50
 

@@ -16,7 +16,7 @@ def test_a_view_has_the_times_of_its_last_rebalances():
 
 
 @given(st.lists(st.integers(0, 3 * RECENT_MS), min_size=1, max_size=200))
-def test_the_newest_of_the_window_stay(times):
+def test_the_newest_in_the_window_are_kept(times):
     kept = ()
     for at_ms in sorted(times):
         kept = with_rebalance(kept, at_ms)

@@ -30,12 +30,12 @@ OTHER_POD = {"pods of orders": "5b8f44d6c9"}
         ("orders-0", None),
         ("consumer-orders-12345", None),
         ("orders-7c9d8f6b5d-x2q4za", None),  # one character too many
-        ("orders-7c9a8f6b5d-x2q4z", None),  # no hash has an a
+        ("orders-7c9a8f6b5d-x2q4z", None),  # no hash contains the letter a
         ("7c9d8f6b5d-x2q4z", None),
         ("app-3f0c1d5e-9f6b-4c2d-8f6b-5d7c9d8f6b5d-StreamThread-1-consumer", None),
     ],
 )
-def test_the_template_of_a_pod_is_in_its_name(name, expected):
+def test_the_pod_template_hash_is_read_from_the_name(name, expected):
     assert pod_template(name) == expected
 
 
@@ -54,7 +54,7 @@ def test_the_template_of_a_pod_is_in_its_name(name, expected):
         (VisibleMember(("pod a",), process="p"), VisibleMember(("pod a",), process="q"), Proof.RESTART),
     ],
 )
-def test_a_successor_is_known_by_its_name_or_by_another_version(gone, joined, expected):
+def test_a_successor_is_recognised_by_its_name_or_by_another_version(gone, joined, expected):
     assert proof_of(gone, joined) is proof_of(joined, gone) is expected
 
 
@@ -72,7 +72,7 @@ def replaced(*names, proof=Proof.RESTART, apart=1):
         (2, replaced(0, 1), False),
         (1, replaced(0), False),
         (12, replaced(8, 9, 10, 11, 7, 6, 5), False),
-        (12, replaced(5, 6, 7, 8, 9, 10, 11), True),  # by number, and not by letter
+        (12, replaced(5, 6, 7, 8, 9, 10, 11), True),  # numerically, not alphabetically
         (12, replaced(5, 6, 7, 8, 9, 10), False),
         (5, replaced(3, 1, 4, 0, 2), True),
         (5, replaced(3, 1, 4, 0), False),
@@ -87,11 +87,11 @@ def replaced(*names, proof=Proof.RESTART, apart=1):
         (100, [], False),
     ],
 )
-def test_most_members_one_after_the_other_are_a_rollout(members, series, expected):
+def test_replacing_most_members_one_by_one_is_a_rollout(members, series, expected):
     assert is_rollout(members, series) is expected
 
 
-@pytest.mark.no_cover  # others count the same lines
+@pytest.mark.no_cover  # other tests cover the same lines
 @pytest.mark.parametrize("members", range(1, 7))
 def test_random_members_that_restart_look_like_a_rollout_in_less_than_one_of_ten_cases(members):
     hits = 0

@@ -37,7 +37,7 @@ def test_a_rolling_restart_of_five_is_one_rollout_with_all_its_costs(static):
     assert rollout.stall_seconds == max(each.stall.lower_seconds for each in closing)
 
 
-def test_it_is_reported_while_it_runs_and_once_more_when_it_is_over():
+def test_a_rollout_is_reported_while_it_runs_and_once_after_its_end():
     group = Group(*FIVE)
     for name in FIVE:
         group.restart(name, 60)
@@ -50,7 +50,7 @@ def test_it_is_reported_while_it_runs_and_once_more_when_it_is_over():
     assert len({event.event_id for event in reported}) == 1
 
 
-def test_members_that_fall_out_and_come_back_themselves_are_no_rollout():
+def test_members_that_fail_and_return_are_no_rollout():
     group = Group(*FIVE)
     for name in FIVE:
         group.blip(name, 60)
@@ -61,7 +61,7 @@ OLD, NEW = ([f"orders-{template}-{end}" for end in ("x2q4z", "k7bcd", "zz5tv")] 
 
 
 @pytest.mark.parametrize("surge", [True, False])
-def test_a_deployment_is_known_by_the_template_of_its_pods(surge):
+def test_a_deployment_is_recognised_by_its_pod_templates(surge):
     group = Group(*OLD, client="{name}-1")
     group.wait(5 * MINUTE)
     for old, new in zip(OLD, NEW, strict=True):
@@ -71,7 +71,7 @@ def test_a_deployment_is_known_by_the_template_of_its_pods(surge):
     assert (rollout.members, rollout.members_replaced, rollout.rebalances) == (3, 3, 6)
 
 
-def test_pods_of_one_template_that_are_killed_and_replaced_are_none():
+def test_killed_and_replaced_pods_of_one_template_are_no_rollout():
     again = [name[:-1] + "w" for name in OLD]
     group = Group(*OLD, client="{name}")
     for old, new in zip(OLD, again, strict=True):
@@ -89,7 +89,7 @@ def test_a_deployment_that_is_recreated_at_once_is_a_rollout():
 
 
 @pytest.mark.parametrize("client", ["app-{name}", "consumer-orders-1"])
-def test_kills_followed_by_unrelated_joins_are_none(client):
+def test_kills_followed_by_unrelated_joins_are_no_rollout(client):
     group = Group("1", "2", "3", client=client)
     for number in range(10):
         group.step(40, gone=[str(number + 1)])
@@ -101,12 +101,12 @@ def test_a_statefulset_of_static_members_restarts_from_the_last_to_the_first():
     names = [f"orders-{number}" for number in range(12)]
     group = Group(*names, static=True, client="consumer")
     for name in reversed(names):
-        group.step(40, gone=[name], come=[name])  # back within its session: one record, no rebalance
+        group.step(40, gone=[name], come=[name])  # returned within its session: one record, no rebalance
     (rollout,) = over(group)
     assert (rollout.members, rollout.members_replaced) == (12, 12)
 
 
-def test_plain_processes_of_one_client_id_on_hosts_of_their_own_are_known_by_the_host():
+def test_processes_with_one_client_id_on_different_hosts_are_recognised_by_the_host():
     names = ["a" * length for length in (1, 2, 3)]  # the host follows from the length
     group = Group(*names, client="worker")
     for name in names:
@@ -115,7 +115,7 @@ def test_plain_processes_of_one_client_id_on_hosts_of_their_own_are_known_by_the
     assert rollout.members_replaced == 3
 
 
-def test_restarts_of_some_members_in_any_order_are_none():
+def test_restarts_of_some_members_in_any_order_are_no_rollout():
     group = Group(*FIVE)
     for name in ("c", "a", "d", "b"):
         group.restart(name, 60)
@@ -131,7 +131,7 @@ def test_restarts_of_all_members_in_any_order_are_a_rollout():
 
 
 @pytest.mark.parametrize("else_", ["join", "departure", "pause"])
-def test_restarts_between_which_something_else_happened_are_none(else_):
+def test_restarts_with_other_changes_in_between_are_no_rollout(else_):
     group = Group(*FIVE)
     for name in FIVE[:3]:
         group.restart(name, 60)
@@ -146,27 +146,27 @@ def test_restarts_between_which_something_else_happened_are_none(else_):
     assert over(group) == []
 
 
-def test_all_at_once_under_the_same_names_is_an_outage():
+def test_a_restart_of_all_members_at_once_with_the_same_names_is_no_rollout():
     group = Group(*FIVE)
     group.step(60, gone=FIVE)
     group.step(30, come=FIVE)
     assert over(group) == []
 
 
-def test_a_crash_is_none():
+def test_a_crash_is_no_rollout():
     group = Group(*FIVE)
     group.restart("c", 60)
     assert over(group) == []
 
 
-def test_a_member_that_crashes_again_and_again_is_none():
+def test_a_crash_loop_is_no_rollout():
     group = Group(*FIVE)
     for _ in range(10):
         group.restart("c", 40)
     assert over(group) == []
 
 
-def test_more_members_are_none_nor_are_fewer():
+def test_scaling_up_or_down_is_no_rollout():
     group = Group("a", "b")
     for name in ("c", "d", "e"):
         group.step(30, come=[name])
@@ -176,7 +176,7 @@ def test_more_members_are_none_nor_are_fewer():
     assert over(group) == []
 
 
-def test_a_member_that_joins_and_leaves_did_not_replace_itself():
+def test_a_member_that_joins_and_leaves_is_no_replacement():
     group = Group(*FIVE)
     group.wait(6 * MINUTE)
     for name in ("x", "y"):
@@ -185,7 +185,7 @@ def test_a_member_that_joins_and_leaves_did_not_replace_itself():
     assert over(group) == []
 
 
-def test_two_deploys_an_hour_apart_are_two():
+def test_two_deploys_an_hour_apart_are_two_rollouts():
     group = Group(*FIVE)
     for _ in range(2):
         for name in FIVE:
@@ -198,7 +198,7 @@ def test_two_deploys_an_hour_apart_are_two():
     assert second.closed
 
 
-def test_of_a_large_group_five_with_another_image_are_enough():
+def test_five_replacements_with_another_image_are_a_rollout_of_a_large_group():
     names = [f"m{number}" for number in range(100)]
     group = Group(*names)
     for name in names:
@@ -221,7 +221,7 @@ def test_another_image_makes_the_first_replacement_a_rollout():
     assert (rollout.from_images, rollout.to_images, rollout.workload) == (("orders:1",), ("orders:2",), "orders")
 
 
-def test_a_process_that_joins_anew_was_not_replaced():
+def test_a_rejoining_process_was_not_replaced():
     group = Group(*FIVE)
     for name in FIVE:
         group.runs(name, "orders:1", process=f"process-{name}")
@@ -242,7 +242,7 @@ def test_a_member_is_not_replaced_by_a_member_of_another_workload():
     assert over(group) == []
 
 
-def test_a_group_that_is_restarted_without_end_is_cut(monkeypatch):
+def test_an_endless_restart_is_split_into_rollouts(monkeypatch):
     monkeypatch.setattr(current_rollout, "LENGTH_MAX_MS", 20 * MINUTE * 1_000)
     group = Group(*(f"m{number}" for number in range(30)))
     for number in range(30):
@@ -273,7 +273,7 @@ def test_a_replay_gives_the_same_rollouts():
     assert [event for observation in group.reported for event in again.observe(observation)] == group.events
 
 
-def test_what_waits_is_bounded(monkeypatch):
+def test_pending_replacements_are_bounded(monkeypatch):
     monkeypatch.setattr(unpaired_members, "UNPAIRED_MAX", 3)
     group = Group("a", client="orders")
     group.step(6 * MINUTE, come=[f"x{number}" for number in range(10)])
@@ -285,12 +285,12 @@ def test_what_waits_is_bounded(monkeypatch):
     ("client_id", "expected"),
     [("orders-7c9d8f-x2x1z", "orders"), ("consumer-billing-1", "consumer-billing"), ("rdkafka", "rdkafka"), ("7", "")],
 )
-def test_client_ids_of_one_workload_begin_alike(client_id, expected):
+def test_client_ids_of_one_workload_have_a_common_prefix(client_id, expected):
     assert stem(client_id) == expected
 
 
 def deployed(group, members=FIVE):
-    """The first four of five are deployed: a rollout that goes on."""
+    """The first four of five are deployed: a running rollout."""
     for name in members[:4]:
         group.restart(name, 60)
     group.wait(10)
@@ -298,7 +298,7 @@ def deployed(group, members=FIVE):
     return group
 
 
-def test_a_rollout_is_over_after_five_minutes_without_a_replacement_and_shown_for_fifteen():
+def test_a_rollout_ends_after_five_minutes_without_a_replacement_and_is_shown_for_fifteen():
     group = deployed(Group(*FIVE))
     group.wait(6 * MINUTE)
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (True, True)
@@ -308,7 +308,7 @@ def test_a_rollout_is_over_after_five_minutes_without_a_replacement_and_shown_fo
     assert not group.view.rollout_in_progress
 
 
-def test_a_successor_that_fails_after_it_ends_its_memory():
+def test_a_successor_that_fails_after_the_rollout_removes_it_from_the_view():
     group = deployed(Group(*FIVE))
     group.wait(6 * MINUTE)
     group.step(10, gone=["b"])
@@ -316,7 +316,7 @@ def test_a_successor_that_fails_after_it_ends_its_memory():
     assert not group.view.rollout_in_progress
 
 
-def test_a_group_that_is_deleted_has_none():
+def test_a_deleted_group_has_no_recent_rollout():
     group = deployed(Group(*FIVE))
     feed(group.tracker, tombstone((group.at + 1) * 1_000), tick((group.at + 5) * 1_000))
     group.step(10)
@@ -334,14 +334,14 @@ def test_a_crash_loop_of_the_new_version_counts_once():
     assert (group.rollouts[-1].members_replaced, group.view.rollout_in_progress) == (3, False)
 
 
-def test_it_is_not_while_a_successor_fails():
+def test_a_rollout_is_not_complete_while_a_successor_fails():
     group = deployed(Group(*FIVE))
     group.step(10, gone=["b"])
     group.wait(10)
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (False, False)
 
 
-def test_it_is_not_while_a_member_is_missing():
+def test_a_rollout_is_not_complete_while_a_member_is_missing():
     group = deployed(Group(*FIVE))
     group.step(10, gone=["e"])
     group.wait(60)
@@ -353,7 +353,7 @@ def test_it_is_not_while_a_member_is_missing():
     assert (group.view.rollout_in_progress, group.view.rollout.members_replaced) == (True, 5)
 
 
-def test_it_is_not_after_a_generation_that_came_to_nothing():
+def test_a_rollout_is_not_complete_after_an_aborted_generation():
     group = deployed(Group(*FIVE))
     group.abort()
     group.step(10, gone=["e"])
@@ -365,7 +365,7 @@ def test_it_is_not_after_a_generation_that_came_to_nothing():
     assert (group.view.rollout_in_progress, group.view.rollout.closed) == (True, False)
 
 
-def test_what_failed_before_it_began_does_not_count():
+def test_failures_before_the_rollout_do_not_count():
     group = Group(*FIVE)
     group.abort()
     group.step(10, come=["x"])

@@ -91,13 +91,13 @@ def test_polled_groups_have_loads_too():
     assert (tracker.changed(), skews(tracker)) == ({"g"}, (None, None))
 
 
-def test_groups_whose_coordinator_assigns_have_loads_of_what_each_member_has_now():
+def test_epoch_groups_have_loads_of_each_members_current_partitions():
     start = [joins(1_000, "a"), joins(1_000, "b"), fact(1_000, GroupEpoch(2)), fact(1_000, TargetEpoch(2))]
     tracker, _ = watch(WHOLE, named(t=4), *start)
     feed(tracker, current(1_500, "a", 2, (0, 1)), current(1_500, "b", 2, (2, 3)))
     feed(tracker, seen(2_000, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1))))
     assert skews(tracker) == (2, 1)
     feed(tracker, fact(3_000, GroupEpoch(3)), fact(3_000, TargetEpoch(3)), current(3_100, "a", 3, (0,)))
-    assert skews(tracker) == (1, 1)  # nobody has partition 1
+    assert skews(tracker) == (1, 1)  # partition 1 has no owner
     feed(tracker, current(3_200, "b", 3, (1, 2, 3)))
     assert skews(tracker) == (1, 1)

@@ -27,7 +27,7 @@ def test_a_bucket_includes_its_upper_bound(seconds, bucket):
     assert counters.stalls[Basis.BOUND].sum_seconds == seconds
 
 
-def test_bases_are_counted_apart():
+def test_bases_are_counted_separately():
     ledger = CounterTotals(T0)
     ledger.expect_reports()
     settled(ledger, 1.0)
@@ -38,7 +38,7 @@ def test_bases_are_counted_apart():
     }
 
 
-def test_upper_bounds_are_counted_where_they_are_known():
+def test_known_upper_bounds_are_counted():
     totals = CounterTotals(T0)
     for upper in (Stall(4.0, 1.0, 2.0, Basis.BOUND, 8.0), Stall(None, 1.0, 2.0, Basis.BOUND)):
         totals.settle(replace(EPISODE, stall=upper), 0.0, 0.0)
@@ -48,7 +48,7 @@ def test_upper_bounds_are_counted_where_they_are_known():
     assert (counters.stalled_partition_seconds, counters.upper_stalled_partition_seconds) == (4.0, 10.0)
 
 
-def test_what_was_counted_on_account_is_not_counted_again_and_never_taken_back():
+def test_partition_seconds_counted_in_advance_are_not_counted_again_and_never_subtracted():
     assert settled(CounterTotals(T0), 1.0, 10.0, advanced=4.0).stalled_partition_seconds == 6.0
     assert settled(CounterTotals(T0), 1.0, 10.0, advanced=12.0).stalled_partition_seconds == 0.0
 
@@ -58,7 +58,7 @@ def test_the_stalled_part_never_exceeds_the_whole():
     assert counters.partition_seconds == counters.stalled_partition_seconds == 96.0
 
 
-def test_a_clock_that_is_set_back_counts_nothing():
+def test_a_backward_clock_step_counts_nothing():
     ledger = CounterTotals(T0)
     ledger.set_partitions(4, T0)
     ledger.advance(T0 - 60_000)
@@ -67,7 +67,7 @@ def test_a_clock_that_is_set_back_counts_nothing():
     assert ledger.counters.partition_seconds == 4
 
 
-def test_needless_moves_are_those_beyond_the_fewest():
+def test_excess_moves_are_those_beyond_the_minimum():
     ledger = CounterTotals(T0)
     ledger.settle(replace(EPISODE, stall=None, moved=5, needed=2), 0.0, 0.0)
     ledger.settle(replace(EPISODE, stall=None, moved=1, needed=None), 0.0, 0.0)

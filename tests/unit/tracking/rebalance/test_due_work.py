@@ -38,7 +38,7 @@ ALL_AT_ONCE = (
 START = (topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0,))))
 
 
-def test_many_groups_that_are_due_at_once_are_settled_some_at_a_time():
+def test_many_due_groups_are_settled_in_steps():
     tracker, events = watch(*ALL_AT_ONCE)
     assert (events, tracker.behind) == ([], False)
     reported = []
@@ -59,7 +59,7 @@ def test_a_due_group_settles_before_its_next_observation_is_processed():
 
 
 @pytest.mark.parametrize("news", [topics(20_000, t=5), PartitionsOwned(T0 + 20_000, frozenset(), 50)])
-def test_what_may_change_any_group_waits_until_all_that_was_due_before_is_done(news):
+def test_observations_that_may_change_any_group_wait_until_earlier_due_work_is_done(news):
     tracker, _ = watch(*ALL_AT_ONCE)
     assert len(closing(tracker.observe(news))) == MANY
 
@@ -87,7 +87,7 @@ GROUPS = st.sampled_from(["g", "h", "i"])
 
 @st.composite
 def _histories(draw):
-    """Records, polls and reports of some groups, in the order of time; a report may be late."""
+    """Records, polls and reports of some groups, ordered by time; reports may be late."""
     generations, written = dict.fromkeys("ghi", 0), dict.fromkeys("ghi", 0)
     at, history = 0, [topics(0, t=4)]
     for _ in range(draw(st.integers(1, 25))):
@@ -112,7 +112,7 @@ def _histories(draw):
 
 
 def _reported(history, period_ms, most):
-    """Events by group, where the time comes so often and ``most`` groups are settled at a time."""
+    """Events by group if the tracker gets the time at this interval and settles at most ``most`` groups at a time."""
     observations = in_time(*history, *map(tick, range(0, 300_000, period_ms)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tracker_module, "DUE_MAX", most)
@@ -125,11 +125,11 @@ def _reported(history, period_ms, most):
 @pytest.mark.no_cover  # many times over what others count
 @settings(max_examples=40)
 @given(_histories(), st.sampled_from([1_000, 3_000, 11_000]))
-def test_how_often_time_is_given_and_how_much_is_done_at_a_time_changes_nothing(history, period_ms):
+def test_the_intervals_and_sizes_of_steps_do_not_change_the_result(history, period_ms):
     assert _reported(history, period_ms, 1) == _reported(history, LATE_MAX_MS, DUE_MAX)
 
 
-def test_of_deadlines_the_earliest_counts_and_those_that_were_dropped_do_not():
+def test_the_earliest_deadline_counts_and_dropped_ones_do_not():
     deadlines = Deadlines()
     deadlines.set("b", 20)
     deadlines.set("a", 20)

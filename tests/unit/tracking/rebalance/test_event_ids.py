@@ -23,14 +23,14 @@ STATIC = (
 )
 
 
-def test_a_recreated_group_has_ids_of_its_own():
+def test_a_recreated_group_has_new_ids():
     life = (record(1_000, 0), record(4_000, 1, member("a", (0,))))
     again = (record(101_000, 0), record(104_000, 1, member("a", (0,))))
     _, events = watch(*life, tombstone(50_000), *again, tombstone(150_000), tick(151_000))
     assert len({event.event_id for event in events}) == len(events) == 4
 
 
-def test_a_group_recreated_without_a_tombstone_in_sight_starts_again():
+def test_a_group_recreated_without_an_observed_tombstone_starts_again():
     _, events = watch(
         record(1_000, 0),
         record(4_000, 5, member("a", (0,))),
@@ -83,7 +83,7 @@ def test_two_static_returns_in_one_millisecond_are_two_facts():
     assert len({event.event_id for event in closing(events)}) == 3
 
 
-def test_a_static_member_that_returns_with_a_rebalance_is_replaced_too():
+def test_a_static_member_that_returns_with_a_rebalance_is_also_replaced():
     _, events = watch(
         *STATIC,
         record(30_000, 2, member("a-2", (0, 1), instance="A"), member("b-1", (2, 3), instance="B")),
@@ -93,7 +93,7 @@ def test_a_static_member_that_returns_with_a_rebalance_is_replaced_too():
     assert closing(events)[-1].moved == 0
 
 
-def test_the_same_record_rewritten_is_no_fact():
+def test_a_rewritten_record_is_no_new_fact():
     rewritten = record(30_000, 1, member("a-1", (0, 1), instance="A"), member("b-1", (2, 3), instance="B"))
     tracker, events = watch(*STATIC, tick(20_000), rewritten, tick(60_000))
     assert len(events) == 1

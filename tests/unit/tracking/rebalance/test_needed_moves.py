@@ -20,13 +20,13 @@ def closing(*after, before):
         ((member("a", [0, 1, 4, 5]), member("b", [2, 3])), 2, 2),
     ],
 )
-def test_partitions_of_a_member_that_went_had_to_move(after, moved, needed):
+def test_partitions_of_a_departed_member_had_to_move(after, moved, needed):
     before = (member("a", [0, 1]), member("b", [2, 3]), member("c", [4, 5]))
     event = closing(*after, before=before)
     assert (event.moved, event.needed) == (moved, needed)
 
 
-def test_partitions_without_an_owner_after_it_did_not_move():
+def test_partitions_without_an_owner_after_the_rebalance_did_not_move():
     before = (member("a", [0, 1, 2]), member("c", [3, 4, 5]))
     event = closing(member("a", [0, 1, 2]), before=before)
     assert (event.moved, event.needed) == (0, 0)

@@ -1,4 +1,4 @@
-"""Two observers give one event the same trigger, whenever each of them asked for topics; and what is a cause."""
+"""Two observers determine the same trigger of an event, independent of the times of their topic polls."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def triggers_of(*observations):
 
 @pytest.mark.parametrize("asked", [6_000, 15_000, 25_000, None])
 def test_partitions_changed_when_a_record_first_assigns_new_ones(asked):
-    """The topic grows at 5 s, a's client notices only at 20 s: the rebalance of 10 s has another cause."""
+    """The topic grows at 5 s, but a's client notices only at 20 s: the rebalance at 10 s has another cause."""
     grown = [topics(asked, t=6)] if asked else []
     records = (
         record(1_000, 1, member("a", ALL)),
@@ -31,7 +31,7 @@ def test_partitions_changed_when_a_record_first_assigns_new_ones(asked):
     assert triggers_of(topics(0, t=4), *grown, *records) == [(Trigger.MEMBER_JOINED,), (Trigger.PARTITIONS_CHANGED,)]
 
 
-def test_partitions_that_a_follow_up_assigns_are_no_new_ones():
+def test_partitions_assigned_by_a_follow_up_are_not_new():
     coop = {"protocol": "cooperative-sticky"}
     records = (
         record(1_000, 1, member("a", ALL, owned=ALL), **coop),
@@ -41,10 +41,10 @@ def test_partitions_that_a_follow_up_assigns_are_no_new_ones():
     assert triggers_of(topics(0, t=4), *records) == [(Trigger.MEMBER_JOINED,)]
 
 
-def test_a_topic_that_was_made_anew_with_fewer_partitions():
+def test_a_topic_recreated_with_fewer_partitions_is_a_cause():
     records = record(1_000, 1, member("a", ALL)), record(20_000, 2, member("a", (0, 1)))
     assert triggers_of(topics(0, t=4), topics(15_000, t=2), *records) == [(Trigger.PARTITIONS_CHANGED,)]
-    assert triggers_of(topics(0, t=4), *records) == [(Trigger.REJOIN,)], "two of them have no owner"
+    assert triggers_of(topics(0, t=4), *records) == [(Trigger.REJOIN,)], "two partitions have no owner"
 
 
 @pytest.mark.parametrize("asked", [6_000, 15_000, 30_000])
@@ -59,13 +59,13 @@ def test_a_new_topic_is_a_cause_when_a_client_notices_it_minutes_later(asked):
     assert causes == [(Trigger.MEMBER_JOINED,), (Trigger.TOPICS_CHANGED,)]
 
 
-def test_a_topic_that_is_old_is_another_subscription():
+def test_an_old_topic_is_a_changed_subscription():
     after = record(800_000, 2, member("a", {"t": ALL, "old": (0,)}, topics=("t", "old")))
     known = topics(0, t=4), topics(5_000, t=4, old=1), record(400_000, 1, member("a", ALL)), after
     assert triggers_of(*known) == [(Trigger.SUBSCRIPTION_CHANGED,)]
 
 
-# Groups whose coordinator assigns
+# Epoch groups
 
 
 def epoch(at, number, *members, hashed=0):
@@ -83,8 +83,8 @@ def causes_in(*records):
 
 
 @pytest.mark.parametrize(("pattern", "cause"), [("t.*", Trigger.TOPICS_CHANGED), ("t|u", Trigger.SUBSCRIPTION_CHANGED)])
-def test_a_pattern_that_did_not_change_is_the_same_subscription(pattern, cause):
-    """Although no list of topics shows when u was created: the record of the pattern says it."""
+def test_an_unchanged_pattern_is_the_same_subscription(pattern, cause):
+    """No list of topics shows the creation of u, but the record of the pattern does."""
     seen = TopicsSeen(T0, {"t": 4, "u": 1}, {"t": ID, "u": "other"})
     by_pattern = EpochMember("client-a", "/10.0.0.1", pattern="t.*")
     group = [seen, WHOLE, fact(1_000, by_pattern, "a"), fact(1_000, ResolvedPattern(("t",)), "t.*")]
@@ -100,8 +100,8 @@ def test_a_pattern_that_did_not_change_is_the_same_subscription(pattern, cause):
     ("before", "after", "cause"),
     [(7, 8, Trigger.RACKS_CHANGED), (7, 7, Trigger.REJOIN), (0, 8, Trigger.REJOIN)],
 )
-def test_another_hash_of_topics_that_did_not_change_means_other_racks(before, after, cause):
-    """The hash has names, ids, partition counts and racks (KIP-1101). Without one before, nothing shows."""
+def test_another_hash_of_unchanged_topics_means_other_racks(before, after, cause):
+    """The hash covers names, ids, partition counts and racks (KIP-1101). The first one proves nothing."""
     group = [named(), WHOLE, joins(1_000, "a"), *epoch(1_000, 1, ("a", ALL), hashed=before)]
     assert causes_in(*group, *epoch(20_000, 2, ("a", ALL), hashed=after)) == (cause,)
 
@@ -112,7 +112,7 @@ def test_a_hash_that_changes_with_partitions_means_no_other_racks():
     assert causes_in(*group, named(10_000, t=5), *epoch(20_000, 2, ("a", ALL), hashed=8)) == (Trigger.REJOIN,)
 
 
-def test_a_member_that_comes_back_in_another_rack():
+def test_a_member_that_returns_in_another_rack_is_a_cause():
     old = member("a", ALL)
     moved = replace(old, subscription=replace(old.subscription, rack_id="b"))
     assert triggers_of(topics(0, t=4), record(1_000, 1, old), record(9_000, 2, moved)) == [(Trigger.RACKS_CHANGED,)]

@@ -24,7 +24,7 @@ TIGHT, WIDE = Stall(3.0, 2.0, 9.0, Basis.BOUND), Stall(9.0, 2.0, 9.0, Basis.BOUN
 EXACT = Stall(2.5, 2.5, 9.0, Basis.EXACT)
 
 
-def test_better_evidence_revises():
+def test_better_evidence_causes_a_revision():
     for old, new in [(None, WIDE), (WIDE, TIGHT), (WIDE, EXACT), (TIGHT, EXACT)]:
         revised = revise(_settlement(old, Trigger.REJOIN), _settlement(new, Trigger.REJOIN))
         assert revised is not None
@@ -32,18 +32,18 @@ def test_better_evidence_revises():
         assert (event.revision, event.stall) == (1, new)
 
 
-def test_worse_evidence_never_does():
+def test_worse_evidence_causes_no_revision():
     for old, new in [(TIGHT, WIDE), (EXACT, TIGHT), (EXACT, None), (WIDE, None)]:
         assert revise(_settlement(old, Trigger.REJOIN), _settlement(new, Trigger.MEMBER_LEFT)) is None
 
 
-def test_a_better_cause_alone_is_worth_a_revision():
+def test_a_better_cause_alone_causes_a_revision():
     revised = revise(_settlement(TIGHT, Trigger.MEMBER_GONE), _settlement(TIGHT, Trigger.MEMBER_LEFT))
     assert revised is not None
     assert revised[1][0].trigger is Trigger.MEMBER_LEFT
 
 
-def test_the_same_evidence_changes_nothing():
+def test_the_same_evidence_causes_no_revision():
     assert revise(_settlement(TIGHT, Trigger.REJOIN), _settlement(TIGHT, Trigger.REJOIN)) is None
 
 
@@ -66,7 +66,7 @@ def test_a_start_from_a_list_is_never_exact():
     assert closing(events)[-1].stall.basis is Basis.BOUND
 
 
-def test_a_rebalance_began_after_the_one_before_it_ended():
+def test_a_rebalance_starts_after_the_end_of_the_previous_one():
     _, events = watch(*START, listed(3_000), record(9_500, 2, member("a", ALL), joined=9_490), tick(60_000))
     assert closing(events)[-1].phases.started_ms == T0 + 4_000
 
@@ -82,7 +82,7 @@ def test_a_join_phase_that_ended_after_its_record_ended_with_it():
     assert closing(events)[-1].phases.joined_ms == T0 + 23_000
 
 
-def test_a_member_that_reacts_before_a_poll_sees_it_bounds_the_start():
+def test_a_members_reaction_before_the_first_poll_bounds_the_start():
     _, events = watch(
         *START,
         listed(20_000),
@@ -113,7 +113,7 @@ def test_the_wait_for_the_slowest_member_has_bounds_like_the_start():
     assert [each.seconds for each in view.awaited] == [9.4]
 
 
-def test_an_answer_that_a_gateway_saw_a_member_get_bounds_the_start():
+def test_a_response_seen_by_a_gateway_bounds_the_start():
     report = revoked("a", 22_000, 22_000, 1, ALL)
     seen = replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=1.95)
     _, events = watch(
@@ -131,9 +131,9 @@ def test_an_answer_that_a_gateway_saw_a_member_get_bounds_the_start():
 @pytest.mark.parametrize(
     ("seconds", "started"),
     [
-        (1e300, None),  # before there was time
-        (-5.0, None),  # it stopped before it was asked
-        (500_000.0, 4_000),  # before it had anything to stop
+        (1e300, None),  # a time before the epoch
+        (-5.0, None),  # it stopped before the request
+        (500_000.0, 4_000),  # before it owned partitions
         (1.95, 20_050),
     ],
 )
@@ -145,7 +145,7 @@ def test_an_impossible_stop_time_does_not_date_the_start(seconds, started):
     assert started_ms == (None if started is None else T0 + started)
 
 
-def test_a_member_whose_clock_is_behind_does_not_date_it_before_the_poll_that_saw_nothing():
+def test_a_member_with_a_late_clock_does_not_date_the_start_before_the_last_calm_poll():
     _, events = watch(
         *START,
         listed(20_000),
@@ -191,7 +191,7 @@ def test_a_cooperative_group_stays_one_when_all_its_members_are_new():
     assert tracker.view("g").protocol is RebalanceProtocol.COOPERATIVE
 
 
-def test_a_slow_poll_that_a_later_one_overtook_changes_nothing():
+def test_a_slow_poll_overtaken_by_a_later_one_changes_nothing():
     _, events = watch(
         *START,
         listed(19_800),
@@ -211,7 +211,7 @@ def test_polls_before_a_clock_was_set_back_are_removed():
 
 
 @pytest.mark.parametrize(("size", "kept"), [(USER_DATA_BYTES_MAX, True), (USER_DATA_BYTES_MAX + 1, False)])
-def test_user_data_that_readers_of_events_would_refuse_is_left_out_with_its_size(size, kept):
+def test_user_data_that_readers_of_events_would_refuse_is_omitted_except_for_its_size(size, kept):
     data = bytes(size)
     _, events = watch(topics(0, t=4), record(1_000, 1, member("a", ALL, user_data=data)), tick(60_000))
     (event,) = closing(events)

@@ -65,7 +65,7 @@ def followed(*observations):
     return watch(WHOLE, *observations, settle_ms=SETTLE_MS)
 
 
-def test_what_waits_to_be_reported_is_reported_by_names_that_came_meanwhile():
+def test_pending_reports_use_names_learned_in_the_meantime():
     _, late = followed(*STARTS, *JOINED, named(2_500), tick(20_000))
     _, early = followed(named(), *STARTS, *JOINED, tick(20_000))
     assert late == early
@@ -89,7 +89,7 @@ def test_a_topic_without_a_name_is_reported_by_its_id_and_again_with_its_name():
     assert by_name.members[0].assigned == {"t": (0, 1, 2, 3)}
 
 
-def test_what_a_rebalance_that_waited_for_the_same_name_pushes_out_is_reported_by_it_before():
+def test_an_earlier_pending_rebalance_is_reported_first_with_the_same_name():
     alone = [
         *gone(3_000, "b"),
         fact(3_000, GroupEpoch(4)),
@@ -104,7 +104,7 @@ def test_what_a_rebalance_that_waited_for_the_same_name_pushes_out_is_reported_b
     assert list(last.values()) == closing(early)
 
 
-def test_the_next_rebalance_is_compared_with_what_has_a_name_by_then():
+def test_the_next_rebalance_is_compared_with_named_topics():
     tracker, _ = followed(*STARTS, topics(1_500, t=4), tick(UNNAMED_UNTIL), named(30_000))
     later = [
         *gone(40_000, "a"),
@@ -117,20 +117,20 @@ def test_the_next_rebalance_is_compared_with_what_has_a_name_by_then():
     assert closing(feed(tracker, *later, tick(60_000)))[-1].moved == 4
 
 
-def test_a_group_without_unnamed_topics_waits_for_nothing():
+def test_a_group_without_unnamed_topics_does_not_wait():
     _, events = followed(named(), *STARTS, tick(1_003 + SETTLE_MS))
     assert len(closing(events)) == 1
 
 
 @pytest.mark.parametrize("named_ms", [6_500, 7_500, UNNAMED_UNTIL - 1])
-def test_a_group_that_became_classic_meanwhile_is_reported_by_names(named_ms):
+def test_a_group_that_became_classic_is_reported_by_names(named_ms):
     _, late = followed(*STARTS, *JOINED, *BACK, named(named_ms), tick(40_000))
     _, early = followed(named(), *STARTS, *JOINED, *BACK, tick(40_000))
     assert late == early
     assert closing(late)[-1].moved == 2
 
 
-def test_a_group_that_became_another_type_is_reported_once_more_however_little_of_it_seemed_to_stand_still():
+def test_a_group_that_changed_its_type_is_reported_again_even_with_a_short_stall():
     there = [
         record(1_000, 0),
         record(2_000, 1, member("a", (0, 1, 2, 3))),
@@ -177,7 +177,7 @@ def test_partitions_that_all_members_revoked_are_reported_with_their_names():
     assert closing(late)[-1].stall.seconds > 0
 
 
-def test_topics_that_grew_before_another_was_named_had_the_size_that_they_had():
+def test_topics_that_grew_before_another_was_named_keep_their_former_size():
     starts = [
         fact(1_000, EpochMember("client-a", "/10.0.0.1", topics=("t", "u")), "a"),
         fact(1_000, GroupEpoch(2)),
@@ -194,7 +194,7 @@ def test_topics_that_grew_before_another_was_named_had_the_size_that_they_had():
     ]
 
 
-def test_other_topics_are_no_reason_to_look_again():
+def test_changes_of_other_topics_cause_no_revision():
     left_out = [
         joins(40_000, "a"),
         fact(40_000, GroupEpoch(3)),
@@ -204,19 +204,19 @@ def test_other_topics_are_no_reason_to_look_again():
     starts = [fact(1_000, EpochMember("client-a", "/10.0.0.1", topics=("t", "x")), "a"), *STARTS[1:]]
     tracker, events = followed(topics(0, t=4, x=2), *starts, tick(30_000), *left_out, tick(70_000))
     assert closing(events)[-1].trigger is Trigger.SUBSCRIPTION_CHANGED
-    assert feed(tracker, topics(200_000, t=4), tick(220_000)) == []  # it is gone now, and was not then
+    assert feed(tracker, topics(200_000, t=4), tick(220_000)) == []  # it is deleted now, but existed then
 
 
 JOINED_BY_ID = (WHOLE, topics(0, t=4), *STARTS, *JOINED)
-"""B got partitions 2 and 3 at 2.2 s."""
+"""Member B got partitions 2 and 3 at 2.2 s."""
 
 
 @pytest.mark.parametrize(
     ("commits", "first"),
     [((3_000,), 3_000), ((2_100, 2_150, 2_400, 2_600), 2_400), ((2_150, 2_400), 2_400), ((2_150, 3_000), 3_000)],
 )
-def test_commits_end_the_stall_of_a_topic_whose_name_comes_late(commits, first):
-    """Commits have the name, and records of assignments the id; A had 2 and 3 until 2.1 s, asked at 2.0 s."""
+def test_commits_end_the_stall_of_a_topic_named_later(commits, first):
+    """Commits have the name, records of assignments the id; A owned 2 and 3 until 2.1 s, requested at 2.0 s."""
     history = in_time(
         *JOINED_BY_ID, committed(1_500, 0, 1, 2, 3), *(committed(at, 2, 3) for at in commits), named(2_800)
     )
@@ -225,7 +225,7 @@ def test_commits_end_the_stall_of_a_topic_whose_name_comes_late(commits, first):
     assert (stall.lower_seconds, stall.seconds) == (pytest.approx(0.1), (first - 2_000) / 1_000)
 
 
-def test_an_open_stall_of_a_topic_goes_on_when_its_name_is_known():
+def test_an_open_stall_of_a_topic_continues_when_its_name_is_known():
     taken = [
         *gone(40_000, "b"),
         fact(40_000, GroupEpoch(4)),

@@ -19,19 +19,19 @@ def test_the_same_members_and_inputs_are_a_rejoin():
     assert causes_of(member("a", (0, 1, 2, 3))) == (Trigger.REJOIN,)
 
 
-def test_an_existing_topic_more_is_a_changed_subscription():
+def test_an_additional_existing_topic_is_a_changed_subscription():
     assert causes_of(member("a", {"t": (0, 1, 2, 3), "u": (0, 1)}, topics=("t", "u"))) == (
         Trigger.SUBSCRIPTION_CHANGED,
     )
 
 
-def test_a_topic_that_did_not_exist_before_is_a_changed_set_of_topics():
+def test_a_new_topic_is_a_changed_set_of_topics():
     after = member("a", {"t": (0, 1, 2, 3), "v": (0,)}, topics=("t", "v"))
-    assert causes_of(after) == (Trigger.TOPICS_CHANGED,), "nobody has listed it yet"
+    assert causes_of(after) == (Trigger.TOPICS_CHANGED,), "no list contains it yet"
     assert causes_of(after, between=(topics(20_000, t=4, u=2, v=1),)) == (Trigger.TOPICS_CHANGED,)
 
 
-def test_a_topic_that_is_gone_is_a_changed_set_of_topics():
+def test_a_deleted_topic_is_a_changed_set_of_topics():
     before = record(4_000, 1, member("a", {"t": (0, 1, 2, 3), "u": (0, 1)}, topics=("t", "u")))
     after = member("a", (0, 1, 2, 3))
     assert causes_of(after, before=before) == (Trigger.SUBSCRIPTION_CHANGED,)
@@ -47,18 +47,18 @@ def test_without_any_list_of_topics_a_new_one_is_a_changed_subscription():
     assert closing(events)[-1].causes == (Trigger.SUBSCRIPTION_CHANGED,)
 
 
-def test_a_topic_that_was_awaited_and_now_exists_is_a_changed_set_of_topics():
+def test_an_awaited_topic_that_now_exists_is_a_changed_set_of_topics():
     before = record(4_000, 1, member("a", (0, 1, 2, 3), topics=("t", "later")))
     after = member("a", {"t": (0, 1, 2, 3), "later": (0,)}, topics=("t", "later"))
     assert causes_of(after, before=before) == (Trigger.TOPICS_CHANGED,)
 
 
 @pytest.mark.parametrize("between", [(), (topics(20_000, t=6, u=2),)])
-def test_more_partitions_are_seen_in_the_record_even_before_the_list(between):
+def test_more_partitions_are_noticed_in_the_record_before_the_list(between):
     assert causes_of(member("a", (0, 1, 2, 3, 4, 5)), between=between) == (Trigger.PARTITIONS_CHANGED,)
 
 
-def test_another_assignor():
+def test_another_assignor_is_a_cause():
     assert causes_of(member("a", (0, 1, 2, 3)), protocol="roundrobin") == (Trigger.ASSIGNOR_CHANGED,)
 
 
@@ -67,7 +67,7 @@ def test_all_causes_are_listed_and_the_first_in_precedence_counts():
     assert causes == (Trigger.MEMBER_GONE, Trigger.MEMBER_JOINED, Trigger.ASSIGNOR_CHANGED)
 
 
-def test_precedence_is_the_catalogues():
+def test_the_precedence_is_that_of_the_catalogue():
     assert in_precedence(reversed(TRIGGER_PRECEDENCE)) == TRIGGER_PRECEDENCE
     assert in_precedence([Trigger.REJOIN, Trigger.MEMBER_LEFT, Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT]) == (
         Trigger.MEMBER_FAILED,

@@ -1,4 +1,4 @@
-"""Stalls around a rebalance that cannot be measured: the bounds of later ones are true all the same."""
+"""Bounds of stalls after a rebalance that cannot be measured are correct."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ UNMEASURED = pytest.mark.parametrize(
 
 
 @UNMEASURED
-def test_a_stall_goes_on_through_it_until_a_commit(number, gap):
+def test_a_stall_continues_through_an_unmeasured_rebalance_until_a_commit(number, gap):
     """B worked until 69.5 s, and no member committed after its departure."""
     stalls = stalls_of(*WORK, *B_GONE, replayed(number, gap=gap), *later(number + 1))
     assert stalls[-2] is None
@@ -53,8 +53,8 @@ def test_a_stall_goes_on_through_it_until_a_commit(number, gap):
 
 
 @UNMEASURED
-def test_a_stall_that_it_began_may_be_as_old_as_the_generation_before(number, gap):
-    """A committed at 84 s; C, which got everything then, committed nothing."""
+def test_a_stall_started_by_an_unmeasured_rebalance_may_be_as_old_as_the_previous_generation(number, gap):
+    """A committed at 84 s; C, which then got everything, committed nothing."""
     stalls = stalls_of(*WORK, *B_GONE, committed(84_000, *ALL), replayed(number, gap=gap), *later(number + 1))
     assert stalls[-2] is None
     assert stalls[-1].seconds == 92.0 - 83.0
@@ -67,7 +67,7 @@ def test_a_commit_of_its_new_owner_ends_the_stall(number, gap):
     assert stalls[-1].seconds == 92.0 - 87.5
 
 
-def test_a_stall_has_no_upper_bound_where_nothing_shows_when_the_partition_stopped():
+def test_a_stall_without_evidence_of_its_start_has_no_upper_bound():
     """The first record that an observer reads is of a group that was there before."""
     first = replace(record(86_000, 7, member("c", ALL)), replayed=True)
     _, events = watch(*in_time(TWO_EAGER[0], listed(500), first, *later(8)), tick(150_000), commits=False)
@@ -76,7 +76,7 @@ def test_a_stall_has_no_upper_bound_where_nothing_shows_when_the_partition_stopp
     assert (stalls[1].seconds, stalls[1].lower_seconds) == (None, pytest.approx(0.01))
 
 
-def test_a_group_that_became_empty_has_no_stall_left():
+def test_an_emptied_group_has_no_open_stall():
     empty = listed(85_000), listed(85_200, "g"), record(86_000, 3)
     back = listed(90_000), listed(90_200, "g"), record(91_000, 4, member("d", ALL), joined=90_990)
     stalls = stalls_of(*WORK, *B_GONE, *empty, *back, committed(92_000, 0))

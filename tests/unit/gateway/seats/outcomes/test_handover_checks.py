@@ -1,4 +1,4 @@
-"""What acts promise, whether it came true, and that a gateway stops where it does not."""
+"""A gateway checks the results of handovers and kept seats, and stops for groups where they are wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from unit.gateway.seats.test_seat_frames import ended, member, run, waiting
 RIGHT, WRONG, UNKNOWN = [ActCheck.RIGHT], [ActCheck.WRONG], [ActCheck.UNKNOWN]
 REBALANCING, MOVED = 27, 16
 OF_THE_REQUEST = (22, 30)
-"""ILLEGAL_GENERATION, GROUP_AUTHORIZATION_FAILED: any client may get them for any member."""
+"""Error codes that any client can cause for any member: ILLEGAL_GENERATION, GROUP_AUTHORIZATION_FAILED."""
 KEPT = "orders=on,seats.keep.seconds=60"
 
 
@@ -33,7 +33,7 @@ def begun(before=5):
 
 
 @pytest.mark.parametrize("before", [5, -1])
-def test_a_handover_was_right_once_a_heartbeat_is_accepted_some_seconds_later(before):
+def test_a_handover_was_right_if_a_heartbeat_is_accepted_some_seconds_later(before):
     checks = begun(before)
     assert checks.answered("m", 0, SETTLED_SECONDS - 0.1) == []
     assert [checks.answered("m", error, SETTLED_SECONDS) for error in (MOVED, *OF_THE_REQUEST)] == [[], [], []]
@@ -45,17 +45,17 @@ def test_a_handover_was_right_once_a_heartbeat_is_accepted_some_seconds_later(be
 
 @pytest.mark.parametrize("at", [0.1, 9.0])
 @pytest.mark.parametrize("error", [25, REBALANCING, 82])
-def test_it_was_wrong_if_the_coordinator_refuses_what_the_member_sends_next(error, at):
+def test_a_handover_was_wrong_if_the_coordinator_refuses_the_members_next_request(error, at):
     assert begun().answered("m", error, at) == WRONG
 
 
-def test_it_was_wrong_if_the_generation_is_another_one_or_the_member_joins_again():
+def test_a_handover_was_wrong_if_the_generation_changes_or_the_member_joins_again():
     assert HandoverChecks().begun("m", 4, 5, 0.0) == WRONG
     assert begun().rejoined("m") == WRONG
     assert begun().rejoined("other") == []
 
 
-def test_it_is_unknown_if_the_member_leaves_or_says_nothing():
+def test_a_handover_is_unknown_if_the_member_leaves_or_sends_nothing():
     assert begun().left("m") == UNKNOWN
     checks = begun()
     assert checks.next_due() == HEARTBEAT_SECONDS
@@ -65,7 +65,7 @@ def test_it_is_unknown_if_the_member_leaves_or_says_nothing():
 
 
 @given(st.lists(st.sampled_from([*ActCheck])))
-def test_a_group_is_trusted_until_too_many_in_a_row_were_wrong_and_never_again(outcomes):
+def test_a_group_is_trusted_until_too_many_consecutive_handovers_were_wrong(outcomes):
     checks, known, distrusted = HandoverChecks(), "", False
     ends = {
         ActCheck.RIGHT: lambda: checks.answered("m", 0, SETTLED_SECONDS),
@@ -105,7 +105,7 @@ def outcomes(gateway, act):
 
 
 @run
-async def test_handovers_are_counted_by_what_became_of_them():
+async def test_handovers_are_counted_by_result():
     gateway = SeatGateway()
     one = await handover(gateway, await member(gateway))
     assert await one.heartbeat() == 0
@@ -139,7 +139,7 @@ async def test_a_client_that_names_a_member_does_not_make_its_handover_wrong():
 
 
 @run
-async def test_a_kept_seat_was_right_if_a_newcomer_takes_it_and_wrong_if_none_does():
+async def test_a_kept_seat_was_right_if_a_newcomer_takes_it_and_wrong_otherwise():
     gateway = SeatGateway(KEPT)
     one = await member(gateway)
     await one.leave()
