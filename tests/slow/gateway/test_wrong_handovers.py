@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.gateway.seats import handover_checks
+from rebalance_agent.gateway.seats.outcomes import handover_checks
 from rebalance_agent.gateway.seats.outcomes.handover_checks import WRONG_MAX
 from support.gateway.gateway_members import joining
 from support.gateway.running import gateway
