@@ -120,8 +120,8 @@ class Generation:
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """The recent times in which the coordinator may not have answered its members."""
-        return (*self.outages, *self.coordinator_changes)
+        """The recent times in which the coordinator may not have answered its members, in the order of their begin."""
+        return tuple(sorted((*self.outages, *self.coordinator_changes), key=lambda span: span.after_ms))
 
     @property
     def rebalance_timeout_ms(self) -> int:

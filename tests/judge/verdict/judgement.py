@@ -58,8 +58,9 @@ def judgement(path):
     found["acts"] = dict(Counter(act["do"] for act in folder.acts))
     found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
     names = folder.run.get("observers", OBSERVERS)
+    without_brokers = unreadable(folder)
     for name in names:
-        found["observers"][name] = _observer(name, folder, truth)
+        found["observers"][name] = _observer(name, folder, truth, without_brokers)
     found["same id, another trigger"] = _disagreements(folder, names)
     found["truth"] = {
         "spans": sum(map(len, truth.spans.values())),
@@ -69,11 +70,11 @@ def judgement(path):
     return found
 
 
-def _observer(name, folder, truth):
+def _observer(name, folder, truth, without_brokers):
     events = kept(published(folder.rows(f"events-{name}.ndjson")))
-    late = read_late(name, folder)
+    late = read_late(name, folder, without_brokers)
     judgements, cases, counts, not_first = [], [], Counter(), []
-    facts = coverage(truth.history, events, late, unreadable(folder))
+    facts = coverage(truth.history, events, late, without_brokers)
     for group, spans in truth.spans.items():
         reported = [each for each in events if each.group == group]
         closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))

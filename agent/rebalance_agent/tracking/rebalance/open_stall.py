@@ -40,7 +40,7 @@ class OpenStall:
         """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
 
         ``contact_ms``: until when the owner surely was in contact with its coordinator. ``unanswered``: all times that
-        are known now in which the coordinator may not have answered it.
+        are known now in which the coordinator may not have answered it, in the order of their begin.
         """
         owned_until_ms = min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
         return contact_ms > self._left_ms(unanswered) or self.first.earliest(self.given_with) <= owned_until_ms
@@ -54,7 +54,7 @@ class OpenStall:
         if self.timeout_ms < 0:
             return FOREVER_MS
         left_ms = self.given_ms + self.timeout_ms + LEAVING_MS
-        for span in sorted(unanswered, key=lambda span: span.after_ms):
+        for span in unanswered:
             if span.after_ms < left_ms and self.given_ms < span.until_ms:
                 left_ms = max(left_ms, span.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
         return left_ms

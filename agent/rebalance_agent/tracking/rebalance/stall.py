@@ -93,13 +93,14 @@ def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mappin
     """Return those that may go on, of the topics that the group still subscribes to."""
     last = episode.last
     at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
+    unanswered = last.unanswered
     over: dict[Hashable, bool] = {}
     not_over: dict[Partition, OpenStall] = {}
     for partition, stalled in stalls.items():
         if partition[0] in topics:
             alike = stalled.alike(partition)
             if alike not in over:
-                over[alike] = stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=last.unanswered)
+                over[alike] = stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=unanswered)
             if not over[alike]:
                 not_over[partition] = stalled
     return not_over
