@@ -14,6 +14,7 @@ from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
+from rebalance_agent.tracking.rebalance.awaited_commits import awaits_commits
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
@@ -221,7 +222,7 @@ class Episodes:
 
     def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
         """Whether to wait for the members' first commits; not in a group whose members do not commit."""
-        waits = closed.episode.awaits_commits(self._reports.measures)
+        waits = awaits_commits(closed.episode, self._reports.measures)
         late = now_ms >= closed.latest_ms
         episode = closed.episode
         generations = (episode.before, episode.last) if episode.before else (episode.last,)

@@ -69,7 +69,7 @@ class StepMoments:
             old and old.member_id,
             new and new.member_id,
             old is not None and self.gave_up(partition, old),
-            first.released_ms.get(partition),
+            first.after_release(partition),
             first.later_ms.get(partition),
         )
 
@@ -234,9 +234,7 @@ class StepMoments:
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._given_ms(handover), self._generation.first_commits
-        first_ms = first.earliest(self._given_since(given_ms, owner))
-        if first_ms > first.released_ms.get(partition, FOREVER_MS):
-            first_ms = FOREVER_MS
+        first_ms = first.shown_ms(partition, self._given_since(given_ms, owner))
         if end is None:
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
@@ -259,11 +257,11 @@ class StepMoments:
         """Return the partitions that the owner got at ``given_ms`` or later: in the same callback, or a later one."""
         since = self._given.setdefault(owner.member_id, {})
         if given_ms not in since:
-            awaited, handovers = self._generation.first_commits.awaited, self._generation.handovers
+            generation = self._generation
             since[given_ms] = frozenset(
                 partition
                 for partition in pairs(owner.assigned)
-                if partition in awaited and self._given_ms(handovers.get(partition, _NO_HANDOVER)) >= given_ms
+                if partition in generation.first_commits.awaited and generation.given_ms(partition) >= given_ms
             )
         return since[given_ms]
 
