@@ -194,6 +194,8 @@ class Tracker:
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
+        offset_ms = self._context.offset.ms or 0
+        self._context.commits.answers.take(poll.asked_ms - offset_ms, poll.answered_ms - offset_ms)
         rebalancing: set[str] = set()
         for listed in poll.groups:
             if listed.state in REBALANCING:

@@ -4,9 +4,8 @@ The coordinator accepts a commit only from a current member, so it shows that th
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
 callback. If the last one repeats the offset of the one before, both may be from within the callback.
 
-A commit's time is the coordinator's; the member took the offsets before it. Offsets that grew between two commits
-show that it consumed after it had taken those of the first one: at most `COMMIT_DELAY_MS` before that commit's time,
-and later than the commit before it, since a client commits again only when the coordinator has answered.
+A commit's time is the coordinator's; the member took the offsets before it (`SlowAnswers.taken_ms`). Offsets that grew
+between two commits show that it consumed after it had taken those of the first one.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import NamedTuple
 from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.slow_answers import SlowAnswers
 
 __all__ = [
     "AWAITED_MAX",
     "AWAITED_MAX_MS",
-    "COMMIT_DELAY_MS",
     "EARLIER_MAX",
     "EARLIER_MAX_MS",
     "PARTITIONS_MAX",
@@ -29,10 +28,6 @@ __all__ = [
     "CommitTimes",
     "RecentCommits",
 ]
-
-COMMIT_DELAY_MS = 500
-"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
-coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
 
 NAME_BYTES_MAX = 249
 """Bytes of a group's name (Kafka's limit for topics). Commits of groups with longer names are not followed: the name is
@@ -63,8 +58,8 @@ EARLIER_MAX_MS = 300_000
 longest time (ms) from one to the next: by then the earlier ones have settled."""
 
 _Seen = tuple[int, int, int, int]
-"""The last commit's time and offset, the time of the one before, and until when its owner worked (epoch ms); -1 where
-unknown. A tuple without names: thousands of commits a second make one each."""
+"""The last commit's time and offset, the time of the one before, and of the one whose offsets its owner took while it
+surely worked (epoch ms); -1 where unknown. A tuple without names: thousands of commits a second make one each."""
 
 
 class RecentCommits(NamedTuple):
@@ -86,11 +81,13 @@ class _Awaited(NamedTuple):
 class CommitTimes:
     """The last commits of each partition of each group, and the first ones after partitions were assigned.
 
-    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up.
+    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up. ``answers``: how
+    late commits may be.
     """
 
     def __init__(self) -> None:
         """Start without commits."""
+        self.answers = SlowAnswers()
         self._seen: dict[bytes, _Seen] = {}
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
@@ -114,13 +111,10 @@ class CommitTimes:
                     self._add(key)
                     all_seen[key] = (at_ms, offset, -1, -1)
             elif at_ms > seen[0]:
-                last_ms, last_offset, before_ms, worked_ms = seen
-                if offset > last_offset:
-                    worked_ms = max(last_ms - COMMIT_DELAY_MS, before_ms)
-                else:
-                    # The owner may be in its callback, and may have been at the commit before.
-                    worked_ms = max(before_ms - COMMIT_DELAY_MS, worked_ms)
-                all_seen[key] = (at_ms, offset, last_ms, worked_ms)
+                last_ms, last_offset, before_ms, work_ms = seen
+                # If the offset is the same, the owner may be in its callback, and may have been at the commit before.
+                work_ms = last_ms if offset > last_offset else max(before_ms, work_ms)
+                all_seen[key] = (at_ms, offset, last_ms, work_ms)
             if key in awaited and at_ms >= awaited[key].after_ms:
                 self._first(key, at_ms)
                 if key not in all_seen:
@@ -246,8 +240,9 @@ class CommitTimes:
         if name.encode() not in self._keys:
             return None
         commits = map(self._seen.get, commit_keys(name, partitions))
-        own = (worked_ms for at_ms, _, _, worked_ms in filter(None, commits) if at_ms <= until_ms)
-        return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
+        work_ms = max((work_ms for at_ms, _, _, work_ms in filter(None, commits) if at_ms <= until_ms), default=-1)
+        worked_ms = self.answers.taken_ms(work_ms)
+        return worked_ms if worked_ms > after_ms else None
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
