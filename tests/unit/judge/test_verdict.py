@@ -141,12 +141,20 @@ def test_the_kind_of_change_follows_from_what_was_done(acts, reason, kind):
     assert episode.kind == kind
 
 
-def test_a_broker_fault_determines_the_kind_of_change():
-    acts = [{"do": "fault", "name": "outage", "at": 80_000}, {"do": "fault over", "name": "outage", "at": 90_000}]
+@pytest.mark.parametrize(
+    ("name", "begins", "ends", "kind"),
+    [
+        ("outage", -20_000, -10_000, "brokers"),
+        ("outage", 1_000, 20_000, "brokers"),
+        ("outage", 7_000, 20_000, "unknown"),
+        ("open transactions", -20_000, -10_000, "unknown"),
+    ],
+)
+def test_a_broker_fault_before_the_first_commit_determines_the_kind_of_change(name, begins, ends, kind):
+    faults = (("fault", begins), ("fault over", ends))
+    acts = [{"do": do, "name": name, "at": AT + at} for do, at in faults]
     (episode,) = episodes([reported()], [span()], acts, "g")
-    assert episode.kind == "brokers"
-    (episode,) = episodes([reported()], [span()], [{**act, "name": "open transactions"} for act in acts], "g")
-    assert episode.kind == "unknown"
+    assert episode.kind == kind
 
 
 class Group:
