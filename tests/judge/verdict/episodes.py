@@ -116,7 +116,9 @@ def _of_another(span, episode, unreported):
 
 
 def _kind(episode, acts, group):
-    longest, at_ms = episode.longest, episode.reported.at_ms
+    at_ms = episode.reported.at_ms
+    # What ends in a later episode is the stall of this one, too, if nothing ended in it.
+    longest = episode.longest or min(episode.open, key=lambda span: span.stop_first, default=None)
     began = min(longest.stop_first, episode.reported.started_ms or at_ms) if longest else episode.since
     if _within(acts, "fault", "fault over", began, at_ms + FIRST_COMMIT_MS, AFTER_FAULT_MS, name=BROKER_FAULTS):
         return "brokers"

@@ -157,6 +157,16 @@ def test_a_broker_fault_before_the_first_commit_determines_the_kind_of_change(na
     assert episode.kind == kind
 
 
+def test_a_stall_that_ends_in_a_later_episode_determines_the_kind_of_change_if_none_ended_before():
+    """A second member joins before the first one of a new group got its callback."""
+    acts = [{"do": "start", "at": AT - 900, "group": "g"}]
+    late = span(4.0, until=AT + 3_000, reason="empty")
+    first, second = episodes([reported(), reported(2, AT + 500)], [late], acts, "g")
+    assert (first.kind, second.kind) == ("group start", "group start")
+    (episode,) = episodes([reported()], [late, span(0.5)], acts, "g")
+    assert episode.kind == "start"
+
+
 class Group:
     """A history as far as facts need one."""
 
