@@ -13,7 +13,7 @@ from judge.evidence.reported import kept, read_event
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import Coverage, coverage, triggers, unreported
+from judge.verdict.facts import Coverage, coverage, disagreements, triggers, unreported
 from support.judge.episodes import AT, reported, span
 
 
@@ -165,6 +165,13 @@ def test_a_stall_that_ends_in_a_later_episode_determines_the_kind_of_change_if_n
     assert (first.kind, second.kind) == ("group start", "group start")
     (episode,) = episodes([reported()], [late, span(0.5)], acts, "g")
     assert episode.kind == "start"
+
+
+def test_two_observers_disagree_if_both_name_a_trigger():
+    causes = ("member_left", "member_left"), ("member_left", "member_gone"), ("rejoin", "unknown"), ("rejoin", "rejoin")
+    one, other = ([reported(number, trigger=pair[index]) for number, pair in enumerate(causes)] for index in (0, 1))
+    other[3] = reported(4, trigger="unknown")
+    assert disagreements(one, other) == {"both": 3, "differ": 1, "unknown to one": 1}
 
 
 class Group:
