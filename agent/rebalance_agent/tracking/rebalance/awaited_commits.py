@@ -1,4 +1,4 @@
-"""Whether the first commits that end the stalls of an episode are still to come."""
+"""Whether the first commits that end the stalls of an episode are still to come, and whether to wait for them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,41 @@ from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 
-__all__ = ["awaits_commits"]
+__all__ = ["COMMITS_WAIT_MAX_MS", "LOOK_AGAIN_MS", "AwaitedCommits"]
+
+COMMITS_WAIT_MAX_MS = 10_000
+"""Additional wait (ms) of a closed episode for the first commits of members that got partitions: twice Kafka's
+default of ``auto.commit.interval.ms``."""
+
+LOOK_AGAIN_MS = 10_000
+"""How long (ms) after an episode settled without commits it is looked at again, and then as often: an outage of brokers
+may last minutes."""
 
 
-def awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
+class AwaitedCommits:
+    """Waits for the first commits after rebalances of one group, unless its members do not commit."""
+
+    def __init__(self, reports: Callable[[str], bool]) -> None:
+        """``reports``: whether a member (by id) reports when it resumes."""
+        self._reports = reports
+        self._come = True
+
+    def wait(self, episode: Episode, *, late: bool) -> bool:
+        """Return whether a closed episode has to wait; ``late``: it waited for `COMMITS_WAIT_MAX_MS` already."""
+        waits = _awaits_commits(episode, self._reports)
+        generations = (episode.before, episode.last) if episode.before else (episode.last,)
+        if any(each.first_commits.at_ms or each.first_commits.later_ms for each in generations):
+            self._come = True
+        elif waits and late:
+            self._come = False
+        return waits and self._come and not late
+
+    def missing(self, episode: Episode) -> bool:
+        """Whether commits that would end a stall may still come after the episode settled."""
+        return self._come and _awaits_commits(episode, self._reports)
+
+
+def _awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
     """Whether no commit shows yet that a partition was consumed again by a member that ``reports`` nothing (by id).
 
     A commit by a later owner ends its stall as well.

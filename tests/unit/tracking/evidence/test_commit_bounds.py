@@ -23,7 +23,7 @@ from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.evidence.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
 from rebalance_agent.tracking.observations import GroupsListed
-from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
+from rebalance_agent.tracking.rebalance.awaited_commits import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     B_GONE,

@@ -86,3 +86,44 @@ def test_an_episode_waits_for_what_a_member_got_after_its_first_commit():
     assert [event.generation for event in closing(events)] == [2]
     events = feed(tracker, committed(18_500, 3), tick(19_000), commits=False)
     assert [event.stall.seconds for event in closing(events)] == [pytest.approx(18.5 - 10.2)]
+
+
+LATE = (
+    *in_time(
+        topics(0, t=4),
+        listed(500),
+        record(1_000, 0),
+        record(2_000, 1, member("a", (0, 1, 2, 3)), joined=1_900),
+        committed(4_000, 0, 1, 2, 3),
+        tick(9_000),
+        listed(29_500),
+        listed(29_700, "g"),
+        record(30_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=29_900),
+    ),
+)
+"""Its second rebalance ends at 30 s, and brokers go away before anyone commits."""
+
+
+def test_an_event_comes_again_with_both_bounds_when_commits_come_late():
+    tracker, events = watch(*LATE, tick(46_000), commits=False)
+    assert [(event.revision, event.stall.seconds) for event in closing(events)][1:] == [(0, None)]
+    assert feed(tracker, committed(90_000, 0, 1), tick(95_000), commits=False) == [], "b has not committed yet"
+    (again,) = closing(feed(tracker, committed(100_000, 2), tick(111_000), commits=False))
+    assert (again.revision, again.stall.seconds) == (1, pytest.approx(100.0 - 29.5))
+    assert feed(tracker, committed(120_000, 0, 1, 2, 3), tick(500_000), commits=False) == []
+
+
+def test_an_event_comes_again_before_later_rebalances_displace_it():
+    later = [record(at, number, member("a", (0, 1)), member("b", (2, 3))) for at, number in ((60_000, 3), (70_000, 4))]
+    tracker, _ = watch(*LATE, tick(46_000), commits=False)
+    work = [committed(at, 0, 1, 2, 3) for at in (50_000, 62_000, 72_000)]
+    events = feed(tracker, work[0], tick(50_500), later[0], work[1], tick(65_500), later[1], work[2], tick(75_500),
+                  commits=False)  # fmt: skip
+    assert [(event.generation, event.revision) for event in closing(events) if event.generation == 2] == [(2, 1)]
+
+
+def test_an_event_of_a_group_that_did_not_commit_before_is_not_looked_at_again():
+    """Else groups without records to process would be looked at for ten minutes after each rebalance."""
+    tracker, events = watch(*[each for each in LATE if not hasattr(each, "commits")], tick(46_000), commits=False)
+    assert [event.stall.seconds for event in closing(events)] == [None, None]
+    assert feed(tracker, committed(90_000, 0, 1, 2, 3), tick(500_000), commits=False) == []
