@@ -167,6 +167,9 @@ class Tracker:
                 self._load(observation)
             case CommitsSeen():
                 self._context.commits.update(observation.commits)
+                written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)
+                if written_ms is not None and self._context.offset.ms is not None:
+                    self._context.commits.answers.take(written_ms, observation.at_ms - self._context.offset.ms)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""

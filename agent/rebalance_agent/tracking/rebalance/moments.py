@@ -135,6 +135,8 @@ class StepMoments:
         if owner.member_id not in self._alive:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self._joined_ms)
+            if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have learned of it
+                latest_ms = removal_noticed_ms(latest_ms, owner.session_timeout_ms, generation.outages)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
