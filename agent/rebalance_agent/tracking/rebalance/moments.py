@@ -33,16 +33,15 @@ class StepMoments:
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``before``: the generation before ``generation``; ``unanswered``: as of ``generation``."""
+        """``before``: the generation before ``generation``. ``claimed``: what members owned when they joined it."""
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
         self._generation = generation
         self._joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
-        span = ReportSpan.between(before, episode.last) if before else None
-        self._reported = ReportedTimes(reports, span, generation)
-        self._claimed = claimed_partitions(generation)
+        self._reported = ReportedTimes(reports, before and ReportSpan.between(before, episode.last), generation)
+        self.claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
@@ -69,6 +68,7 @@ class StepMoments:
             old and old.member_id,
             new and new.member_id,
             old is not None and self.gave_up(partition, old),
+            new is not None and partition in self.claimed.get(new.member_id, ()),
             first.after_release(partition),
             first.later_ms.get(partition),
         )
@@ -110,13 +110,13 @@ class StepMoments:
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
-        claimed = self._claimed.get(owner.member_id)
+        claimed = self.claimed.get(owner.member_id)
         return claimed is not None and partition not in claimed
 
     def _given_up(self, owner: Member) -> Moment:
         """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
         worked_ms = self._worked_ms(owner)
-        if worked_ms is None or self._claimed[owner.member_id]:
+        if worked_ms is None or self.claimed[owner.member_id]:
             worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
         return Moment(min(worked_ms, self._joined_ms), self._joined_ms)
 

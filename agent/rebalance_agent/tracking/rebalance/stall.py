@@ -230,6 +230,9 @@ def _follow(
     if resumed.endless:
         goes_on = step.open_stall(new, handovers[-1], stopped.earliest_ms)
         resumed = step.resumed_later(partition, resumed)
+    if partition in step.claimed.get(new.member_id, ()):
+        # It joined with a partition that it did not have before: it may never have learned that it had lost it.
+        stopped = stopped.not_before(resumed.earliest_ms)
     return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 
 

@@ -571,3 +571,14 @@ def test_a_member_that_could_not_reach_its_coordinator_may_work_until_brokers_ar
     polls = [listed(at, complete=complete) for at in range(78_000, 80_000, 200)]
     stall = stall_of(*WORK[:-6], *polls, *B_GONE, committed(84_500, 0))
     assert stall.lower_seconds == pytest.approx(lower)
+
+
+@pytest.mark.parametrize(("owned", "lower"), [((2, 3), 0.0), ((2,), 0.1)], ids=["still had it", "had given it up"])
+def test_a_member_that_never_learned_of_a_generation_may_not_have_stopped(owned, lower):
+    """Seed 7: the coordinator had written a generation, but answered its members with an error."""
+    a = member("a", (0, 1), owned=(0, 1))
+    takes = record(79_900, 2, a, member("b", (2,), owned=(2, 3)), member("c"), joined=79_800, **COOP)
+    again = record(81_000, 3, a, member("b", (2, 3), owned=owned), joined=80_900, **COOP)
+    polls = listed(79_700), listed(79_750, "g"), listed(79_950, "g"), listed(80_800, "g")
+    _, events = watch(*in_time(*A_AND_B, *WORK[:-1], *polls, takes, again), tick(150_000), commits=False)
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower)
