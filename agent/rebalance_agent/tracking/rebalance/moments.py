@@ -40,7 +40,8 @@ class StepMoments:
         self._generation = generation
         self._joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
-        self._reported = ReportedTimes(reports, before and ReportSpan.between(before, episode.last), generation)
+        span = ReportSpan.between(before, episode.last) if before else None
+        self._reported = ReportedTimes(reports, span, generation)
         self.claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
@@ -190,8 +191,7 @@ class StepMoments:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
         worked_ms = self._worked_ms(owner) or 0
         for outage in self._generation.outages:
-            felt_ms = outage.until_ms + _silent_ms(owner)
-            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= felt_ms:
+            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= outage.until_ms + _silent_ms(owner):
                 stopped = stopped.not_after(max(outage.after_ms, worked_ms))
         return stopped
 
