@@ -190,9 +190,9 @@ class StepMoments:
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
         worked_ms = self._worked_ms(owner) or 0
-        for outage in self._generation.outages:
-            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= outage.until_ms + _silent_ms(owner):
-                stopped = stopped.not_after(max(outage.after_ms, worked_ms))
+        for away in self._generation.outages:
+            if worked_ms < away.until_ms and away.after_ms < stopped.latest_ms <= away.until_ms + _silent_ms(owner):
+                stopped = stopped.not_after(max(away.after_ms, worked_ms))
         return stopped
 
     def appeared(self, handover: PartitionHandover) -> Moment:
