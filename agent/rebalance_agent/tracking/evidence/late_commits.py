@@ -9,17 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
-from rebalance_agent.tracking.evidence.slow_answers import COMMIT_DELAY_MS
+from rebalance_agent.tracking.evidence.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
 
-__all__ = ["BACKLOG_MS", "COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
+__all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
 COMMITS_LATE_MAX_MS = 300_000
 """How long (ms) commits may be late after a broker went away. A cluster that lacks it for longer works without it."""
-
-BACKLOG_MS = 15_000
-"""How long (ms) clients still send the commits that waited, after brokers are back or a new coordinator wrote its first
-record: a broker takes the next one of a connection when other replicas have the last one. On two cores with sixty
-runnable processes one came 10 s later."""
 
 WRITE_TIMEOUT_MS = 5_000
 """How long (ms) a coordinator waits until other replicas have a record, before it answers with an error: Kafka's
