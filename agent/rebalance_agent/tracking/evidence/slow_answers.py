@@ -8,6 +8,7 @@ without the answers of those before, so their times alone do not show how long e
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 __all__ = ["BACKLOG_MS", "COMMIT_DELAY_MS", "OLD_MS", "PROMPT_MS", "SLOW_MAX", "STUCK_MS", "SlowAnswers"]
 
@@ -32,8 +33,27 @@ OLD_MS = 30_000
 """A commit that is read later than this (ms) is an old record: a starting observer reads those since its snapshot."""
 
 SLOW_MAX = 64
-"""Slow answers kept, and times in which commits waited: those of half a minute at the default period of polls, if each
-answer takes only a little longer."""
+"""Times of slow answers kept, and as many in which commits waited: at least those of a minute."""
+
+
+class _Slow(NamedTuple):
+    """A time (epoch ms) in which answers took up to ``took_ms``."""
+
+    since_ms: int
+    until_ms: int
+    took_ms: int
+
+    def meets(self, other: _Slow) -> bool:
+        """Whether less than `STUCK_MS` lies between the two."""
+        return self.since_ms - STUCK_MS <= other.until_ms and other.since_ms <= self.until_ms + STUCK_MS
+
+    def merged(self, other: _Slow) -> _Slow:
+        """Return both as one time."""
+        return _Slow(
+            min(self.since_ms, other.since_ms),
+            max(self.until_ms, other.until_ms),
+            max(self.took_ms, other.took_ms),
+        )
 
 
 class SlowAnswers:
@@ -41,18 +61,19 @@ class SlowAnswers:
 
     def __init__(self) -> None:
         """Start without requests."""
-        self._slow: deque[tuple[int, int]] = deque(maxlen=SLOW_MAX)
-        self._stuck: deque[tuple[int, int]] = deque(maxlen=SLOW_MAX)
+        self._slow: deque[_Slow] = deque(maxlen=SLOW_MAX)
+        self._stuck: deque[_Slow] = deque(maxlen=SLOW_MAX)
 
     def take(self, asked_ms: int, answered_ms: int) -> None:
         """Take a request by the times when it was asked and answered: ListGroups, or a commit written and readable."""
-        if PROMPT_MS < answered_ms - asked_ms <= OLD_MS:
-            self._slow.append((asked_ms, answered_ms))
-        if STUCK_MS < answered_ms - asked_ms <= OLD_MS:
-            if self._stuck and self._stuck[-1][0] - STUCK_MS <= asked_ms <= self._stuck[-1][1] + STUCK_MS:
-                since_ms, until_ms = self._stuck.pop()
-                asked_ms, answered_ms = min(since_ms, asked_ms), max(until_ms, answered_ms)
-            self._stuck.append((asked_ms, answered_ms))
+        slow = _Slow(asked_ms, answered_ms, answered_ms - asked_ms)
+        if not PROMPT_MS < slow.took_ms <= OLD_MS:
+            return
+        if slow.took_ms > STUCK_MS:
+            self._stuck.append(slow.merged(self._stuck.pop()) if self._stuck and slow.meets(self._stuck[-1]) else slow)
+        # Many commits are late at the same time: what is kept must reach back for long enough all the same.
+        again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
+        self._slow.append(slow.merged(self._slow.pop()) if again else slow)
 
     def taken_ms(self, recorded_ms: int) -> int:
         """Return when the offsets of a commit with this record time (epoch ms) were taken at the earliest.
@@ -60,12 +81,11 @@ class SlowAnswers:
         What waited during a slow request is answered within as much time after it, `BACKLOG_MS` at most.
         """
         late_ms = 0
-        for asked_ms, answered_ms in self._slow:
-            took_ms = answered_ms - asked_ms
-            if asked_ms - COMMIT_DELAY_MS <= recorded_ms <= answered_ms + max(COMMIT_DELAY_MS, took_ms):
+        for since_ms, until_ms, took_ms in self._slow:
+            if since_ms - COMMIT_DELAY_MS <= recorded_ms <= until_ms + max(COMMIT_DELAY_MS, took_ms):
                 late_ms = max(late_ms, took_ms - PROMPT_MS)
         taken_ms = recorded_ms - late_ms
-        for since_ms, until_ms in self._stuck:
+        for since_ms, until_ms, _ in self._stuck:
             if since_ms <= recorded_ms <= until_ms + min(until_ms - since_ms, BACKLOG_MS):
                 taken_ms = min(taken_ms, since_ms)
         return taken_ms - COMMIT_DELAY_MS

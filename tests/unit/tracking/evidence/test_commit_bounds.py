@@ -332,10 +332,18 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
 
 def test_slow_answers_are_kept_in_a_bounded_number():
     answers = SlowAnswers()
-    for asked_ms in range(10_000, 10_000 + 1_000 * (SLOW_MAX + 1), 1_000):
+    for asked_ms in range(10_000, 10_000 + 3_000 * (SLOW_MAX + 1), 3_000):
         answers.take(asked_ms, asked_ms + 400)
     assert answers.taken_ms(10_000) == 10_000 - COMMIT_DELAY_MS
-    assert answers.taken_ms(11_000) == 11_000 - COMMIT_DELAY_MS - 150
+    assert answers.taken_ms(13_000) == 13_000 - COMMIT_DELAY_MS - 150
+
+
+def test_slow_answers_of_many_commits_are_kept_for_a_minute():
+    answers = SlowAnswers()
+    for asked_ms in range(10_000, 70_000, 20):
+        answers.take(asked_ms, asked_ms + (900 if asked_ms < 12_000 else 300))
+    assert answers.taken_ms(11_000) == 11_000 - COMMIT_DELAY_MS - 650
+    assert answers.taken_ms(30_000) == 30_000 - COMMIT_DELAY_MS - 50
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
