@@ -12,6 +12,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.evidence import late_commits
+from rebalance_agent.tracking.evidence.awaited_commits import COMMITS_WAIT_MAX_MS
 from rebalance_agent.tracking.evidence.commit_times import (
     AWAITED_MAX_MS,
     EARLIER_MAX,
@@ -23,7 +24,6 @@ from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.evidence.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
 from rebalance_agent.tracking.observations import GroupsListed
-from rebalance_agent.tracking.rebalance.awaited_commits import COMMITS_WAIT_MAX_MS
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     B_GONE,
