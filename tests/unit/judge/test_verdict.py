@@ -281,6 +281,19 @@ def test_the_brokers_log_has_the_time_and_reason_of_a_rebalances_start():
     assert cause_of("something new") is None
 
 
+def test_a_client_that_only_asked_for_a_member_id_did_not_join():
+    """Seed 7: a Java member that had been removed asked, and closed."""
+    at = "03:32:21.050 [x] INFO GroupMetadataManager - [GroupCoordinator id=1] "
+    asks = (
+        at
+        + "Dynamic member with unknown member id joins group g in Empty state. Created a new member id {} and request"
+    )
+    joins = at + "Pending dynamic member with id {} joins group g in Empty state. Adding to the group now."
+    texts = ["\n".join([asks.format("a-1"), asks.format("b-1")]), joins.format("b-1")]
+    assert len(first_joins(texts, 1_795_531_000_000)["g"]) == 2
+    assert first_joins(texts[:1], 1_795_531_000_000) == {}
+
+
 def test_the_trigger_is_compared_where_causes_are_mixed():
     mixed = reported(causes=("member_gone", "member_joined"), trigger="member_gone")
     log = [(AT - 500, 0, "Adding new member x"), (AT - 100, 0, "explicit `LeaveGroup` request")]

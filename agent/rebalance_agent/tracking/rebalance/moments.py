@@ -19,6 +19,7 @@ from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure,
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
+from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
@@ -189,11 +190,9 @@ class StepMoments:
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
-        worked_ms = self._worked_ms(owner) or 0
-        for away in self._generation.outages:
-            if worked_ms < away.until_ms and away.after_ms < stopped.latest_ms <= away.until_ms + _silent_ms(owner):
-                stopped = stopped.not_after(max(away.after_ms, worked_ms))
-        return stopped
+        worked_ms, silent_ms = self._worked_ms(owner) or 0, _silent_ms(owner)
+        since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms, self._generation.outages)
+        return stopped if since_ms is None else stopped.not_after(since_ms)
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""

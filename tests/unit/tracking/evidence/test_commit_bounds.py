@@ -237,16 +237,18 @@ def _impatient(name, assigned):
     return replace(member(name, assigned), rebalance_timeout_ms=8_000)
 
 
+STAY = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
+
+
 @pytest.mark.parametrize(("back", "upper"), [(79_000, 84.0 - 40.0), (60_000, 84.0 - 80.0)], ids=["just now", "long"])
 def test_partitions_may_have_stood_still_since_brokers_went_away(back, upper):
     """Seed 11: 1.8 s after its partitions were revoked, a librdkafka member's commits of before still came."""
     away = [listed(at, complete=False) for at in range(40_250, back, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
-    stay = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
-    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3))
+    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3))
     assert (stall.seconds, stall.basis) == (84.0 - 40.0, Basis.BOUND)
     again = [committed(79_200, 0, 1, 2, 3), committed(79_700, 0, 1, 2, 3), committed(79_900, 0, 1, 2, 3)]
-    stall = stall_of(*work, listed(40_000), *away, listed(back), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3))
+    stall = stall_of(*work, listed(40_000), *away, listed(back), *again, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3))
     assert stall.seconds == upper
 
 
@@ -444,6 +446,17 @@ def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
     observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), moved, committed(81_000, 3))
     _, events = watch(*observations, tick(150_000), commits=False)
     assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
+
+
+@pytest.mark.parametrize(("since", "back", "upper"), [(40_000, 70_000, 44.0), (12_000, 20_000, 84.0 - 70.4)])
+def test_partitions_may_have_stood_still_since_the_first_of_two_outages(since, back, upper):
+    """Seed 7: two brokers were away for 111 s. When they started, they answered one poll, and then none for a while."""
+    away = [listed(at, complete=False) for at in (*range(since + 200, back, 200), *range(70_600, 79_000, 200))]
+    polls = [listed(at) for at in (since, *range(back, 70_600, 200))]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, since, 2_500)]
+    _, events = watch(*in_time(*TWO_EAGER, *work, *away, *polls, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3)),
+                      tick(150_000), commits=False)  # fmt: skip
+    assert closing(events)[-1].stall.seconds == pytest.approx(upper)
 
 
 @pytest.mark.parametrize("stays", [True, False])
