@@ -448,6 +448,16 @@ def test_a_partition_that_its_owner_had_lost_stood_still_before_it_moved():
     assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
 
 
+@pytest.mark.parametrize(("leader", "upper"), [(1, 84.0 - 80.0), (2, 84.0 - 49.5)])
+def test_members_may_have_revoked_for_a_rebalance_of_a_former_coordinator(leader, upper):
+    """Seed 11: a librdkafka member had, and did not join before the new coordinator began a rebalance of its own."""
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
+    other = record(58_000, 1, member("x", ()), group="other")
+    observations = *written_by(1, *TWO_EAGER, other), *work, *written_by(leader, *B_GONE[:-1], STAY)
+    _, events = watch(*in_time(*observations, committed(84_000, 0, 2, 3)), tick(150_000), commits=False)
+    assert [event for event in closing(events) if event.group == "g"][-1].stall.seconds == pytest.approx(upper)
+
+
 @pytest.mark.parametrize(("since", "back", "upper"), [(40_000, 70_000, 44.0), (12_000, 20_000, 84.0 - 70.4)])
 def test_partitions_may_have_stood_still_since_the_first_of_two_outages(since, back, upper):
     """Seed 7: two brokers were away for 111 s. When they started, they answered one poll, and then none for a while."""
