@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
-from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.evidence.known_times import (
     CoordinatorChange,
     Departure,
@@ -118,10 +118,15 @@ class Generation:
         """The members; empty if the group is Empty."""
         return self.value.members
 
+    def given_ms(self, partition: Partition) -> int:
+        """Return when the partition's owner got it (epoch ms): by its own handover, or with the whole generation."""
+        handover = self.handovers.get(partition)
+        return self.timestamp_ms if handover is None or handover.given_ms is None else handover.given_ms
+
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """The recent times in which the coordinator may not have answered its members."""
-        return (*self.outages, *self.coordinator_changes)
+        """The recent times in which the coordinator may not have answered its members, in the order of their begin."""
+        return tuple(sorted((*self.outages, *self.coordinator_changes), key=lambda span: span.after_ms))
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -171,15 +176,6 @@ class Episode:
         before = [generation.value for generation in (self.before, *self.generations[:-1]) if generation]
         had = {partition for value in before for partition in owners(value)}
         return len(had - owners(self.last.value).keys())
-
-    def awaits_commits(self, reports: Callable[[str], bool]) -> bool:
-        """Whether a member that ``reports`` nothing (by member id) has yet to commit a partition that it got."""
-        first = self.last.first_commits
-        return any(
-            first.at_ms.keys().isdisjoint(partitions) and not partitions <= first.later_ms.keys()
-            for member in self.last.members
-            if not reports(member.member_id) and (partitions := pairs(member.assigned) & first.awaited)
-        )
 
     @property
     def unseen_partition_seconds(self) -> float:

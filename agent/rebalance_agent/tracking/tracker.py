@@ -168,6 +168,9 @@ class Tracker:
                 self._load(observation)
             case CommitsSeen():
                 self._context.commits.update(observation.commits)
+                written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)
+                if written_ms is not None and self._context.offset.ms is not None:
+                    self._context.commits.answers.take(written_ms, observation.at_ms - self._context.offset.ms)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""
@@ -195,6 +198,8 @@ class Tracker:
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
+        offset_ms = self._context.offset.ms or 0
+        self._context.commits.answers.take(poll.asked_ms - offset_ms, poll.answered_ms - offset_ms)
         rebalancing: set[str] = set()
         for listed in poll.groups:
             if listed.state in REBALANCING:

@@ -9,7 +9,10 @@ PREPARING = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .*Preparing to rebalance group (\S+) in state \w+ "
     r"with old generation (\d+) \(reason: (.*)"
 )
-JOINS = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state")
+JOINS = re.compile(
+    r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
+)
+ADDED = re.compile(r" member with id (\S+) joins group ")
 CAUSES = (
     ("Adding new member", "member_joined"),
     ("heartbeat expiration", "member_gone"),
@@ -38,11 +41,14 @@ def beginnings(texts, began_ms):
 
 
 def first_joins(texts, began_ms):
-    """Group -> times (ms) at which a member joined it while it was Empty."""
-    found = {}
+    """Group -> times (ms) at which a member joined it while it was Empty.
+
+    A client asks for a member id first, and joins with it then. One that does not is no member.
+    """
+    found, added = {}, {name for text in texts for name in ADDED.findall(text)}
     for text in texts:
         for line in text.splitlines():
-            if match := JOINS.match(line):
+            if (match := JOINS.match(line)) and (match[3] is None or match[3] in added):
                 found.setdefault(match[2], []).append(_moment(match[1], began_ms))
     return {group: sorted(times) for group, times in found.items()}
 

@@ -10,6 +10,9 @@ from judge.evidence.process import FOREVER
 BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
 DAY_MS = 86_400_000
 AFTER_FAULT_MS, AFTER_ROLLING_MS = 12_000, 8_000
+FIRST_COMMIT_MS = 6_000
+"""Within this time after the record all groups here commit first, unless brokers are away: only then bounds end."""
+
 REASONS = {"killed": "kill", "stopped": "zombie", "busy": "kick", "new": "new partitions", "empty": "group start"}
 CHANGES = {
     "start": "start",
@@ -113,9 +116,11 @@ def _of_another(span, episode, unreported):
 
 
 def _kind(episode, acts, group):
-    longest, at_ms = episode.longest, episode.reported.at_ms
+    at_ms = episode.reported.at_ms
+    # What ends in a later episode is the stall of this one, too, if nothing ended in it.
+    longest = episode.longest or min(episode.open, key=lambda span: span.stop_first, default=None)
     began = min(longest.stop_first, episode.reported.started_ms or at_ms) if longest else episode.since
-    if _within(acts, "fault", "fault over", began, at_ms, AFTER_FAULT_MS, name=BROKER_FAULTS):
+    if _within(acts, "fault", "fault over", began, at_ms + FIRST_COMMIT_MS, AFTER_FAULT_MS, name=BROKER_FAULTS):
         return "brokers"
     if _within(acts, "rolling", "rolled", at_ms, at_ms, AFTER_ROLLING_MS, group=(group,)):
         return "rolling restart"

@@ -115,3 +115,12 @@ def triggers(episodes_of_group, beginnings, cause_of):
             counts["not first"] += 1
             cases.append((reported.group, reported.number, reported.trigger, list(reported.causes), log[0][1]))
     return counts, cases
+
+
+def disagreements(one, other):
+    """How many closing events two observers both published, with how many different triggers, and one ``unknown``."""
+    first = {each.id: each.trigger for each in one if each.closes}
+    pairs = [(first[each.id], each.trigger) for each in other if each.id in first]
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    unknown = sum("unknown" in pair for pair in different)
+    return {"both": len(pairs), "differ": len(different) - unknown, "unknown to one": unknown}

@@ -16,7 +16,7 @@ from judge.verdict import counters, tightness
 from judge.verdict.bounds import judged
 from judge.verdict.cases import case
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import coverage, triggers, unreported
+from judge.verdict.facts import coverage, disagreements, triggers, unreported
 from judge.verdict.late import read_late, unreadable
 from judge.verdict.report import write
 
@@ -58,9 +58,11 @@ def judgement(path):
     found["acts"] = dict(Counter(act["do"] for act in folder.acts))
     found["changes"] = sum(found["acts"].get(name, 0) for name in MEMBERSHIP)
     names = folder.run.get("observers", OBSERVERS)
+    without_brokers = unreadable(folder)
     for name in names:
-        found["observers"][name] = _observer(name, folder, truth)
-    found["same id, another trigger"] = _disagreements(folder, names)
+        found["observers"][name] = _observer(name, folder, truth, without_brokers)
+    one, other = (kept(published(folder.rows(f"events-{name}.ndjson"))) for name in (names[0], names[-1]))
+    found["same id, another trigger"] = disagreements(one, other)
     found["truth"] = {
         "spans": sum(map(len, truth.spans.values())),
         "unsure": sum(span.unsure for spans in truth.spans.values() for span in spans),
@@ -69,11 +71,11 @@ def judgement(path):
     return found
 
 
-def _observer(name, folder, truth):
+def _observer(name, folder, truth, without_brokers):
     events = kept(published(folder.rows(f"events-{name}.ndjson")))
-    late = read_late(name, folder)
+    late = read_late(name, folder, without_brokers)
     judgements, cases, counts, not_first = [], [], Counter(), []
-    facts = coverage(truth.history, events, late, unreadable(folder))
+    facts = coverage(truth.history, events, late, without_brokers)
     for group, spans in truth.spans.items():
         reported = [each for each in events if each.group == group]
         closed = episodes(reported, spans, folder.acts, group, unreported(facts, group))
@@ -108,13 +110,3 @@ def _observer(name, folder, truth):
         "partition-seconds": counters.compared(folder.text(f"{name}.metrics"), truth.spans),
         "cases": sorted(cases, key=lambda each: (each["wrong"], -each["off_s"])),
     }
-
-
-def _disagreements(folder, names):
-    """Event ids of which two observers say different triggers, of those that both published."""
-    one, other = (
-        {each.id: each for each in kept(published(folder.rows(f"events-{name}.ndjson")))}
-        for name in (names[0], names[-1])
-    )
-    both = [each for each in one if each in other and one[each].closes]
-    return {"both": len(both), "differ": sum(one[each].trigger != other[each].trigger for each in both)}

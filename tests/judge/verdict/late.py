@@ -8,13 +8,14 @@ READ_AGAIN_MS = 60_000
 """A snapshot is older than the observer's end by less than this: a restarted observer reads again what came since."""
 
 
-def read_late(name, folder):
+def read_late(name, folder, without_brokers):
     """(from, to, survivors) of times whose records this observer may have read too late: it, or brokers, were away.
 
-    What a leader writes becomes readable when the other replicas have it: where compaction is fast, it may be first.
-    A restarted observer reads between two looks at what is left: it must have read what both show.
+    ``without_brokers``: the times of `unreadable`. What a leader writes becomes readable when the other replicas have
+    it: where compaction is fast, it may be first. A restarted observer reads between two looks at what is left: it must
+    have read what both show.
     """
-    found, since, left, last = unreadable(folder), None, None, None
+    found, since, left, last = list(without_brokers), None, None, None
     for act in folder.acts:
         if act["do"] == "survivors":
             left = _survivors(folder, act["file"])

@@ -93,7 +93,8 @@ def _page(found):
         yield from _cases(each["cases"])
     yield ""
     same = found["same id, another trigger"]
-    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}."
+    yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}; "
+    yield f"with a trigger that one of them does not know: {same['unknown to one']}."
 
 
 def _cases(cases):

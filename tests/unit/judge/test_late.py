@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from judge.verdict.late import read_late
+from judge.verdict.late import read_late, unreadable
 
 
 class Evidence:
@@ -16,6 +16,10 @@ class Evidence:
 
     def text(self, name):
         return json.dumps(self._looks.get(name, self._left))
+
+
+def late(name, folder):
+    return read_late(name, folder, unreadable(folder))
 
 
 def killed(at, name="lone"):
@@ -36,8 +40,8 @@ SURVIVORS, LATER = ((at, "survivors", {"file": "survivors.json"}) for at in (171
 
 def test_a_killed_observer_reads_records_late_from_shortly_before_until_its_restart():
     folder = Evidence(killed(100_000), LATER, started(190_000), ready(200_000), left=["0:1"])
-    assert read_late("lone", folder) == [(40_000, 200_000, {"0:1"})]
-    assert read_late("kept", folder) == []
+    assert late("lone", folder) == [(40_000, 200_000, {"0:1"})]
+    assert late("kept", folder) == []
 
 
 def test_an_observer_must_have_read_only_records_left_before_and_after_its_reading():
@@ -51,7 +55,7 @@ def test_an_observer_must_have_read_only_records_left_before_and_after_its_readi
         left=["0:1", "0:2"],
         looks={"again.json": ["0:2"]},
     )
-    assert read_late("lone", folder) == [(40_000, 200_000, {"0:2"})]
+    assert late("lone", folder) == [(40_000, 200_000, {"0:2"})]
 
 
 def test_observer_and_judge_read_records_late_after_an_outage_with_compaction():
@@ -59,8 +63,8 @@ def test_observer_and_judge_read_records_late_after_an_outage_with_compaction():
     folder = Evidence(
         killed(100_000), DOWN, second, BACK, SURVIVORS, LATER, started(190_000), ready(200_000), left=["0:1"]
     )
-    assert read_late("kept", folder) == [(150_000, 170_000, {"0:1"})]
-    assert len(read_late("lone", folder)) == 2
+    assert late("kept", folder) == [(150_000, 170_000, {"0:1"})]
+    assert len(late("lone", folder)) == 2
 
 
 @pytest.mark.parametrize(
@@ -75,4 +79,4 @@ def test_observer_and_judge_read_records_late_after_an_outage_with_compaction():
     ids=["no compaction", "compaction later", "compaction before", "no look", "nobody knows what is left"],
 )
 def test_nothing_is_read_late_if_nothing_was_compacted_meanwhile(acts, left):
-    assert read_late("kept", Evidence(*acts, left=left)) == []
+    assert late("kept", Evidence(*acts, left=left)) == []

@@ -13,7 +13,7 @@ from judge.evidence.reported import kept, read_event
 from judge.verdict.bounds import EXACT, LOWER, RECORD, SECONDS_HIGH, SECONDS_LOW, UPPER, judged
 from judge.verdict.counters import compared, too_high
 from judge.verdict.episodes import episodes
-from judge.verdict.facts import Coverage, coverage, triggers, unreported
+from judge.verdict.facts import Coverage, coverage, disagreements, triggers, unreported
 from support.judge.episodes import AT, reported, span
 
 
@@ -141,12 +141,37 @@ def test_the_kind_of_change_follows_from_the_actions(acts, reason, kind):
     assert episode.kind == kind
 
 
-def test_a_broker_fault_determines_the_kind_of_change():
-    acts = [{"do": "fault", "name": "outage", "at": 80_000}, {"do": "fault over", "name": "outage", "at": 90_000}]
+@pytest.mark.parametrize(
+    ("name", "begins", "ends", "kind"),
+    [
+        ("outage", -20_000, -10_000, "brokers"),
+        ("outage", 1_000, 20_000, "brokers"),
+        ("outage", 7_000, 20_000, "unknown"),
+        ("open transactions", -20_000, -10_000, "unknown"),
+    ],
+)
+def test_a_broker_fault_before_the_first_commit_determines_the_kind_of_change(name, begins, ends, kind):
+    faults = (("fault", begins), ("fault over", ends))
+    acts = [{"do": do, "name": name, "at": AT + at} for do, at in faults]
     (episode,) = episodes([reported()], [span()], acts, "g")
-    assert episode.kind == "brokers"
-    (episode,) = episodes([reported()], [span()], [{**act, "name": "open transactions"} for act in acts], "g")
-    assert episode.kind == "unknown"
+    assert episode.kind == kind
+
+
+def test_a_stall_that_ends_in_a_later_episode_determines_the_kind_of_change_if_none_ended_before():
+    """A second member joins before the first one of a new group got its callback."""
+    acts = [{"do": "start", "at": AT - 900, "group": "g"}]
+    late = span(4.0, until=AT + 3_000, reason="empty")
+    first, second = episodes([reported(), reported(2, AT + 500)], [late], acts, "g")
+    assert (first.kind, second.kind) == ("group start", "group start")
+    (episode,) = episodes([reported()], [late, span(0.5)], acts, "g")
+    assert episode.kind == "start"
+
+
+def test_two_observers_disagree_if_both_name_a_trigger():
+    causes = ("member_left", "member_left"), ("member_left", "member_gone"), ("rejoin", "unknown"), ("rejoin", "rejoin")
+    one, other = ([reported(number, trigger=pair[index]) for number, pair in enumerate(causes)] for index in (0, 1))
+    other[3] = reported(4, trigger="unknown")
+    assert disagreements(one, other) == {"both": 3, "differ": 1, "unknown to one": 1}
 
 
 class Group:
@@ -254,6 +279,19 @@ def test_the_brokers_log_has_the_time_and_reason_of_a_rebalances_start():
     assert cause_of("Adding new member a") == "member_joined"
     assert cause_of("removing member a on heartbeat expiration") == "member_gone"
     assert cause_of("something new") is None
+
+
+def test_a_client_that_only_asked_for_a_member_id_did_not_join():
+    """Seed 7: a Java member that had been removed asked, and closed."""
+    at = "03:32:21.050 [x] INFO GroupMetadataManager - [GroupCoordinator id=1] "
+    asks = (
+        at
+        + "Dynamic member with unknown member id joins group g in Empty state. Created a new member id {} and request"
+    )
+    joins = at + "Pending dynamic member with id {} joins group g in Empty state. Adding to the group now."
+    texts = ["\n".join([asks.format("a-1"), asks.format("b-1")]), joins.format("b-1")]
+    assert len(first_joins(texts, 1_795_531_000_000)["g"]) == 2
+    assert first_joins(texts[:1], 1_795_531_000_000) == {}
 
 
 def test_triggers_are_compared_for_mixed_causes():

@@ -4,6 +4,7 @@
 - ``reported_times``: when members stopped and resumed in one rebalance, by these reports.
 - ``poll_evidence``: when ListGroups first saw a rebalance.
 - ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
+- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.
 - ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, by their commits. ``known_times``: the values of all these.
 - ``doubly_owned``: partitions that a removed member held, by its report, while others owned them.

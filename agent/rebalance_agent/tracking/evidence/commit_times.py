@@ -4,9 +4,8 @@ The coordinator accepts a commit only from a current member, so it shows that th
 consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
 callback. If the last one repeats the offset of the one before, both may be from within the callback.
 
-A commit's time is the coordinator's; the member took the offsets before it. Offsets that grew between two commits
-show that it consumed after it had taken those of the first one: at most `COMMIT_DELAY_MS` before that commit's time,
-and later than the commit before it, since a client commits again only when the coordinator has answered.
+A commit's time is the coordinator's; the member took the offsets before it (`SlowAnswers.taken_ms`). Offsets that grew
+between two commits show that it consumed after it had taken those of the first one.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, gr
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.evidence.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
+from rebalance_agent.tracking.evidence.slow_answers import SlowAnswers
 
 __all__ = [
     "AWAITED_MAX",
@@ -63,10 +63,12 @@ class CommitTimes:
     """The last commits of each partition of each group, and the first ones after partitions were assigned.
 
     All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
+    ``answers``: how late commits may be.
     """
 
     def __init__(self) -> None:
         """Start without commits."""
+        self.answers = SlowAnswers()
         self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
@@ -195,8 +197,9 @@ class CommitTimes:
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.
         """
-        own = (worked_ms for at_ms, _, _, worked_ms in self._of(name, partitions) if at_ms <= until_ms)
-        return max((worked_ms for worked_ms in own if worked_ms > after_ms), default=None)
+        work_ms = max((work_ms for at_ms, _, _, work_ms in self._of(name, partitions) if at_ms <= until_ms), default=-1)
+        worked_ms = self.answers.taken_ms(work_ms)
+        return worked_ms if worked_ms > after_ms else None
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int

@@ -97,6 +97,22 @@ class FirstCommits:
             self._earliest[partitions] = min(found, default=FOREVER_MS)
         return self._earliest[partitions]
 
+    def shown_ms(self, partition: Partition, given_with: frozenset[Partition]) -> int:
+        """Return by when a commit shows that the owner's assigned callback had returned (epoch ms).
+
+        Any partition of ``given_with``, which the owner got in the same callback or later, shows it, until the owner
+        had to give up ``partition``: then only its own commit does. `FOREVER_MS` if there is none.
+        """
+        first_ms = self.earliest(given_with)
+        if first_ms > self.released_ms.get(partition, FOREVER_MS):
+            return self.at_ms.get(partition, FOREVER_MS)
+        return first_ms
+
+    def after_release(self, partition: Partition) -> tuple[int | None, int | None]:
+        """Return what is known of this partition alone: when its owner had to give it up, and its commit after that."""
+        released_ms = self.released_ms.get(partition)
+        return released_ms, None if released_ms is None else self.at_ms.get(partition)
+
     def rename(self, topic_name: Callable[[str], str]) -> None:
         """Replace topic ids whose names became known; ``topic_name`` returns the name for an id."""
         self.at_ms, self.later_ms, self.released_ms = (

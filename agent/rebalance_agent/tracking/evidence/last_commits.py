@@ -11,11 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rebalance_agent.groupprotocol.commit_key import group_of_key
 
-__all__ = ["COMMIT_DELAY_MS", "PARTITIONS_MAX", "Commit", "LastCommit", "LastCommits"]
-
-COMMIT_DELAY_MS = 500
-"""Longest time (ms) from taking offsets to the coordinator's record of them. It includes the client's queue and the
-coordinator's: on two cores with 80 runnable processes one of 270 took nearly as long."""
+__all__ = ["PARTITIONS_MAX", "Commit", "LastCommit", "LastCommits"]
 
 PARTITIONS_MAX = 100_000
 """Partitions whose commits are kept, and gaps between them; those of further partitions are not. They take 4 MB in
@@ -33,8 +29,8 @@ Commit = tuple[int, int]
 offsets topic has thousands a second."""
 
 LastCommit = tuple[int, int, int, int]
-"""The commit's time and offset, the time of the one before, and until when its owner worked (epoch ms); -1 where
-unknown. A tuple without names: thousands of commits a second make one each."""
+"""The commit's time and offset, the time of the one before, and of the one whose offsets its owner took while it surely
+worked (epoch ms); -1 where unknown. A tuple without names: thousands of commits a second make one each."""
 
 _ROW = struct.Struct("=qqqq")
 _ROW_BYTES = _ROW.size
@@ -82,14 +78,11 @@ class LastCommits:
                 if block is None:
                     continue
             at_ms, offset = commit
-            last_ms, last_offset, before_ms, worked_ms = _ROW.unpack_from(block, begin)
+            last_ms, last_offset, before_ms, work_ms = _ROW.unpack_from(block, begin)
             if at_ms > last_ms:
-                if offset > last_offset:
-                    worked_ms = max(last_ms - COMMIT_DELAY_MS, before_ms)
-                else:
-                    # The owner may be in its callback, and may have been at the commit before.
-                    worked_ms = max(before_ms - COMMIT_DELAY_MS, worked_ms)
-                _ROW.pack_into(block, begin, at_ms, offset, last_ms, worked_ms)
+                # If the offset is the same, the owner may be in its callback, and may have been at the commit before.
+                work_ms = last_ms if offset > last_offset else max(before_ms, work_ms)
+                _ROW.pack_into(block, begin, at_ms, offset, last_ms, work_ms)
 
     def _delete(self, key: bytes) -> None:
         """Drop the commit of a partition, and a block without any other."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
-from rebalance_agent.tracking.evidence.last_commits import COMMIT_DELAY_MS
+from rebalance_agent.tracking.evidence.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
 
 __all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
@@ -28,7 +28,7 @@ def surely_worked_ms(
     late = [(change.after_ms, change.until_ms) for change in changes]
     late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
     for after_ms, until_ms in sorted(late, reverse=True):
-        if worked_ms is not None and after_ms < worked_ms <= until_ms:
+        if worked_ms is not None and after_ms < worked_ms <= until_ms + BACKLOG_MS:
             worked_ms = after_ms - COMMIT_DELAY_MS
     return worked_ms
 

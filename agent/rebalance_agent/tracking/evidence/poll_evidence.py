@@ -6,6 +6,7 @@ Poll times are by the observer's clock, record times by the coordinator's; `Cloc
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
@@ -19,6 +20,7 @@ __all__ = [
     "ClockOffset",
     "Outages",
     "PollEvidence",
+    "stopped_since_ms",
 ]
 
 POLLS_MAX = 256
@@ -110,6 +112,19 @@ class Outages:
         """Return the recent outages by the coordinator's clock, up to ``now_ms`` where one lasts."""
         running = () if self._since_ms is None else (Outage(self._since_ms, now_ms),)
         return tuple(Outage(one.after_ms - offset_ms, one.until_ms - offset_ms) for one in (*self._spans, *running))
+
+
+def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:
+    """Return since when a member may have stood still that stopped at ``latest_ms`` at the latest; None: as known.
+
+    It worked until ``worked_ms``, and may stand still for ``silent_ms`` after brokers are back. If they go away again
+    before that, it may not have worked in between: brokers that start answer before they can do anything else.
+    """
+    since_ms = None
+    for away in sorted(outages, key=lambda away: away.until_ms, reverse=True):
+        if worked_ms < away.until_ms and away.after_ms < latest_ms <= away.until_ms + silent_ms:
+            since_ms = latest_ms = max(away.after_ms, worked_ms)
+    return since_ms
 
 
 class PollEvidence:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
+from rebalance_agent.tracking.evidence.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
@@ -20,7 +21,6 @@ from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = [
-    "COMMITS_WAIT_MAX_MS",
     "FOLLOWUP_WAIT_MAX_MS",
     "NAMES_WAIT_MAX_MS",
     "PENDING_MAX",
@@ -37,10 +37,6 @@ PENDING_MAX = 8
 
 NAMES_WAIT_MAX_MS = 15_000
 """Additional wait (ms) of a closed episode for topic names: requested at once, but brokers may be restarting."""
-
-COMMITS_WAIT_MAX_MS = 10_000
-"""Additional wait (ms) of a closed episode for the first commits of members that got partitions: twice Kafka's
-default of ``auto.commit.interval.ms``."""
 
 _COMMITS_PERIOD_MS = 1_000
 
@@ -70,7 +66,8 @@ class _Closed:
 class _Settled:
     """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
 
-    ``counted``: what the totals have of its group stalls. ``expelled``: and of its expelled members.
+    ``counted``: what the totals have of its group stalls. ``expelled``: and of its expelled members. ``awaits``:
+    commits that would end a stall were missing.
     """
 
     episode: Episode
@@ -79,6 +76,7 @@ class _Settled:
     forget_ms: int
     unnamed: frozenset[str]
     counted: Mapping[Limit, float]
+    awaits: bool
     expelled: int = 0
 
 
@@ -105,7 +103,8 @@ class Episodes:
         self._settled: list[_Settled] = []
         self._revise_due_ms: int | None = None
         self._open_stalls: Mapping[Partition, OpenStall] = {}
-        self._commits_come = True
+        self._commits = AwaitedCommits(reports.measures)
+        self._look_due_ms: int | None = None
 
     @property
     def unsettled(self) -> bool:
@@ -131,6 +130,7 @@ class Episodes:
             self._followup_due_ms if self.open else None,
             self._closed[0].settles_ms if self._closed else None,
             self._revise_due_ms,
+            self._look_due_ms,
             self._settled[0].forget_ms if self._settled else None,
             self.rollouts.due_ms,
             self.flapping.due_ms,
@@ -173,7 +173,7 @@ class Episodes:
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
         while self._closed and now_ms >= self._closed[0].settles_ms:
-            if self._waits_for_commits(self._closed[0], now_ms):
+            if self._commits.wait(self._closed[0].episode, late=now_ms >= self._closed[0].latest_ms):
                 self._closed[0].due_ms = now_ms + _COMMITS_PERIOD_MS
             else:
                 yield from self._settle_next(now_ms)
@@ -181,6 +181,8 @@ class Episodes:
             self._revise_due_ms = None
             for settled in self._settled:
                 yield from self._revise(settled)
+        if self._look_due_ms is not None and now_ms >= self._look_due_ms:
+            yield from self._look_for_commits(now_ms)
         if self._settled and now_ms >= self._settled[0].forget_ms:
             del self._settled[0]
         self.flapping.pass_time(now_ms)
@@ -193,6 +195,8 @@ class Episodes:
         self.rollouts.set_back(by_ms)
         if self._revise_due_ms is not None:
             self._revise_due_ms -= by_ms
+        if self._look_due_ms is not None:
+            self._look_due_ms -= by_ms
         for settled in self._settled:
             settled.forget_ms -= by_ms
 
@@ -219,18 +223,6 @@ class Episodes:
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
 
-    def _waits_for_commits(self, closed: _Closed, now_ms: int) -> bool:
-        """Whether to wait for the members' first commits; not in a group whose members do not commit."""
-        waits = closed.episode.awaits_commits(self._reports.measures)
-        late = now_ms >= closed.latest_ms
-        episode = closed.episode
-        generations = (episode.before, episode.last) if episode.before else (episode.last,)
-        if any(each.first_commits.at_ms or each.first_commits.later_ms for each in generations):
-            self._commits_come = True
-        elif waits and late:
-            self._commits_come = False
-        return waits and self._commits_come and not late
-
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
         carried = self._open_stalls
@@ -242,12 +234,15 @@ class Episodes:
             self._totals.settle(settlement.closing, advanced.partition_seconds, unseen_seconds)
             counted = self._totals.add_group_stalls(settlement.group_spans, counted)
         settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
-        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, closed.episode.unnamed, counted)
+        awaits, unnamed = self._commits.missing(closed.episode), closed.episode.unnamed
+        settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, unnamed, counted, awaits)
+        if awaits:
+            self._look_due_ms = now_ms + LOOK_AGAIN_MS
         self._count_slow(settled)
         self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
-            if self._revise_due_ms is not None:
+            if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
         if settlement.closing.members:
@@ -265,6 +260,17 @@ class Episodes:
             return ()
         generations = [(generation.timestamp_ms, generation.members) for generation in episode.generations]
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
+
+    def _look_for_commits(self, now_ms: int) -> Iterator[Event]:
+        """Publish settled episodes again whose stalls commits have ended meanwhile."""
+        self._look_due_ms = None
+        for settled in self._settled:
+            if settled.awaits:
+                settled.awaits = self._commits.missing(settled.episode)
+                if settled.awaits:
+                    self._look_due_ms = now_ms + LOOK_AGAIN_MS
+                else:
+                    yield from self._revise(settled)
 
     def _revise(self, settled: _Settled) -> Iterator[Event]:
         later = self._settlement(settled.episode, settled.carried)

@@ -29,3 +29,7 @@ class Moment:
     def not_after(self, earliest_ms: int) -> Moment:
         """Return the moment if it may have been as early as ``earliest_ms``."""
         return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
+
+    def not_before(self, latest_ms: int) -> Moment:
+        """Return the moment if it may have been as late as ``latest_ms``."""
+        return self if latest_ms <= self.latest_ms else Moment(self.earliest_ms, latest_ms)

@@ -19,6 +19,7 @@ from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure,
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
+from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
@@ -33,7 +34,7 @@ class StepMoments:
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``before``: the generation before ``generation``; ``unanswered``: as of ``generation``."""
+        """``before``: the generation before ``generation``. ``claimed``: what members owned when they joined it."""
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
@@ -42,7 +43,7 @@ class StepMoments:
         self.unanswered = generation.unanswered
         span = ReportSpan.between(before, episode.last) if before else None
         self._reported = ReportedTimes(reports, span, generation)
-        self._claimed = claimed_partitions(generation)
+        self.claimed = claimed_partitions(generation)
         self._alive = {member.member_id for member in generation.members}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
@@ -69,7 +70,8 @@ class StepMoments:
             old and old.member_id,
             new and new.member_id,
             old is not None and self.gave_up(partition, old),
-            first.released_ms.get(partition),
+            new is not None and partition in self.claimed.get(new.member_id, ()),
+            first.after_release(partition),
             first.later_ms.get(partition),
         )
 
@@ -110,13 +112,13 @@ class StepMoments:
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
-        claimed = self._claimed.get(owner.member_id)
+        claimed = self.claimed.get(owner.member_id)
         return claimed is not None and partition not in claimed
 
     def _given_up(self, owner: Member) -> Moment:
         """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
         worked_ms = self._worked_ms(owner)
-        if worked_ms is None or self._claimed[owner.member_id]:
+        if worked_ms is None or self.claimed[owner.member_id]:
             worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
         return Moment(min(worked_ms, self._joined_ms), self._joined_ms)
 
@@ -135,6 +137,8 @@ class StepMoments:
         if owner.member_id not in self._alive:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self._joined_ms)
+            if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have learned of it
+                latest_ms = removal_noticed_ms(latest_ms, owner.session_timeout_ms, generation.outages)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
@@ -186,12 +190,9 @@ class StepMoments:
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
-        worked_ms = self._worked_ms(owner) or 0
-        for outage in self._generation.outages:
-            felt_ms = outage.until_ms + _silent_ms(owner)
-            if worked_ms < outage.until_ms and outage.after_ms < stopped.latest_ms <= felt_ms:
-                stopped = stopped.not_after(max(outage.after_ms, worked_ms))
-        return stopped
+        worked_ms, silent_ms = self._worked_ms(owner) or 0, _silent_ms(owner)
+        since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms, self._generation.outages)
+        return stopped if since_ms is None else stopped.not_after(since_ms)
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""
@@ -234,9 +235,7 @@ class StepMoments:
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._given_ms(handover), self._generation.first_commits
-        first_ms = first.earliest(self._given_since(given_ms, owner))
-        if first_ms > first.released_ms.get(partition, FOREVER_MS):
-            first_ms = FOREVER_MS
+        first_ms = first.shown_ms(partition, self._given_since(given_ms, owner))
         if end is None:
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
@@ -259,11 +258,11 @@ class StepMoments:
         """Return the partitions that the owner got at ``given_ms`` or later: in the same callback, or a later one."""
         since = self._given.setdefault(owner.member_id, {})
         if given_ms not in since:
-            awaited, handovers = self._generation.first_commits.awaited, self._generation.handovers
+            generation = self._generation
             since[given_ms] = frozenset(
                 partition
                 for partition in pairs(owner.assigned)
-                if partition in awaited and self._given_ms(handovers.get(partition, _NO_HANDOVER)) >= given_ms
+                if partition in generation.first_commits.awaited and generation.given_ms(partition) >= given_ms
             )
         return since[given_ms]
 

@@ -32,7 +32,7 @@ class OpenStall:
 
     def alike(self, partition: Partition) -> Hashable:
         """Return what decides whether this stall of a ``partition`` is `over`; valid as long as the stall exists."""
-        return id(self), self.first.released_ms.get(partition)
+        return id(self), self.first.after_release(partition)
 
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
@@ -40,10 +40,10 @@ class OpenStall:
         """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
 
         ``contact_ms``: until when the owner surely was in contact with its coordinator. ``unanswered``: all times that
-        are known now in which the coordinator may not have answered it.
+        are known now in which the coordinator may not have answered it, in the order of their begin.
         """
-        owned_until_ms = min(at_ms, self.first.released_ms.get(partition, FOREVER_MS))
-        return contact_ms > self._left_ms(unanswered) or self.first.earliest(self.given_with) <= owned_until_ms
+        shown_ms = self.first.shown_ms(partition, self.given_with)
+        return contact_ms > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)
 
     def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
         """Return when an owner that never polled was removed at the latest.
@@ -54,7 +54,7 @@ class OpenStall:
         if self.timeout_ms < 0:
             return FOREVER_MS
         left_ms = self.given_ms + self.timeout_ms + LEAVING_MS
-        for span in sorted(unanswered, key=lambda span: span.after_ms):
+        for span in unanswered:
             if span.after_ms < left_ms and self.given_ms < span.until_ms:
                 left_ms = max(left_ms, span.until_ms + WRITE_TIMEOUT_MS + self.timeout_ms + LEAVING_MS)
         return left_ms

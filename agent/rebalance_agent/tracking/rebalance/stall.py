@@ -93,13 +93,14 @@ def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mappin
     """Return those that may go on, of the topics that the group still subscribes to."""
     last = episode.last
     at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
+    unanswered = last.unanswered
     over: dict[Hashable, bool] = {}
     not_over: dict[Partition, OpenStall] = {}
     for partition, stalled in stalls.items():
         if partition[0] in topics:
             alike = stalled.alike(partition)
             if alike not in over:
-                over[alike] = stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=last.unanswered)
+                over[alike] = stalled.over(partition, at_ms, contact_ms=at_ms, unanswered=unanswered)
             if not over[alike]:
                 not_over[partition] = stalled
     return not_over
@@ -229,6 +230,9 @@ def _follow(
     if resumed.endless:
         goes_on = step.open_stall(new, handovers[-1], stopped.earliest_ms)
         resumed = step.resumed_later(partition, resumed)
+    if partition in step.claimed.get(new.member_id, ()):
+        # It joined with a partition that it did not have before: it may never have learned that it had lost it.
+        stopped = stopped.not_before(resumed.earliest_ms)
     return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 
 

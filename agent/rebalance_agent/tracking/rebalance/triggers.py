@@ -10,6 +10,7 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType, Member
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation, announces_followup
+from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
@@ -89,9 +90,12 @@ def one_departed(before: Generation | None, after: Generation) -> bool:
 def staying_may_have_begun(before: Generation | None, after: Generation) -> bool:
     """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
 
-    So it may have where no member came or went, and where it had to revoke partitions and join again.
+    So it may have where no member came or went, and where it had to revoke partitions and join again. And it may have
+    revoked for a rebalance that a former coordinator had begun, of which the new one knows nothing.
     """
     if before is None or before.topics != after.topics or announces_followup(before):
+        return True
+    if changed_since(before.timestamp_ms, after.coordinator_changes):
         return True
     diff = difference(before, after)
     return bool(diff.resubscribed) or not (diff.gone or diff.joined or diff.replaced)

@@ -12,6 +12,7 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.evidence import late_commits
+from rebalance_agent.tracking.evidence.awaited_commits import COMMITS_WAIT_MAX_MS
 from rebalance_agent.tracking.evidence.commit_times import (
     AWAITED_MAX_MS,
     EARLIER_MAX,
@@ -19,13 +20,15 @@ from rebalance_agent.tracking.evidence.commit_times import (
     CommitTimes,
 )
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
-from rebalance_agent.tracking.evidence.last_commits import COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
-from rebalance_agent.tracking.rebalance.episodes import COMMITS_WAIT_MAX_MS
+from rebalance_agent.tracking.evidence.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
+from rebalance_agent.tracking.observations import GroupsListed
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
     B_GONE,
+    REBALANCING,
+    T0,
     TWO_EAGER,
     closing,
     committed,
@@ -65,10 +68,21 @@ def test_a_commit_may_be_recorded_half_a_second_after_its_offsets_were_determine
     assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds >= 84.5 - taken_ms / 1000
 
 
-def test_offsets_are_determined_after_the_response_to_the_previous_commit():
-    """Commits in quick succession bound each other."""
+def test_the_commit_before_does_not_show_when_offsets_were_taken():
+    """Seed 7: librdkafka sent three commits, one a second, before a busy coordinator had answered the first."""
     work = [committed(at, 2, 3) for at in (79_800, 79_900, 80_000)]
-    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds == pytest.approx(84.5 - 79.8)
+    assert stall_of(*work, *B_GONE, committed(84_500, 0)).seconds == pytest.approx(84.5 - 79.4)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "worked"),
+    [(69_500, 70_500, 68.75), (70_400, 72_900, 67.25), (66_000, 69_400, 65.5), (60_000, 63_000, 69.5), (0, 250, 69.5)],
+    ids=["around it", "asked just after it", "answered just before it", "answered long before", "prompt"],
+)
+def test_while_brokers_answer_slowly_commits_may_be_as_late(asked, answered, worked):
+    slow = GroupsListed(T0 + asked, T0 + answered, frozenset(REBALANCING), ())
+    stall = stall_of(*WORK, slow, *B_GONE, committed(84_500, 0))
+    assert stall.seconds == pytest.approx(84.5 - worked)
 
 
 def test_without_a_commit_the_end_of_the_stall_is_unknown():
@@ -224,25 +238,27 @@ def _impatient(name, assigned):
     return replace(member(name, assigned), rebalance_timeout_ms=8_000)
 
 
-def test_partitions_may_be_stalled_since_the_start_of_an_outage():
-    away = [listed(at, complete=False) for at in range(40_250, 79_000, 250)]
+STAY = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
+
+
+@pytest.mark.parametrize(("back", "upper"), [(79_000, 84.0 - 40.0), (60_000, 84.0 - 80.0)], ids=["just now", "long"])
+def test_partitions_may_be_stalled_since_the_start_of_an_outage(back, upper):
+    """Seed 11: 1.8 s after its partitions were revoked, a librdkafka member's commits of before still came."""
+    away = [listed(at, complete=False) for at in range(40_250, back, 250)]
     work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 40_000, 5_000)]
-    stay = record(83_000, 2, member("a", (0, 1)), member("b", (2,)), member("c", (3,)), joined=82_990)
-    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3))
+    stall = stall_of(*work, listed(40_000), *away, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3))
     assert (stall.seconds, stall.basis) == (84.0 - 40.0, Basis.BOUND)
     again = [committed(79_200, 0, 1, 2, 3), committed(79_700, 0, 1, 2, 3), committed(79_900, 0, 1, 2, 3)]
-    stall = stall_of(
-        *work, listed(40_000), *away, listed(79_000), *again, *B_GONE[:-1], stay, committed(84_000, 0, 2, 3)
-    )
-    assert stall.seconds == 84.0 - 80.0
+    stall = stall_of(*work, listed(40_000), *away, listed(back), *again, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3))
+    assert stall.seconds == upper
 
 
-@pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 69.5), (5_000, 84.5 - 79.1)])
+@pytest.mark.parametrize(("longest_ms", "upper"), [(COMMITS_LATE_MAX_MS, 84.5 - 49.5), (5_000, 84.5 - 78.7)])
 def test_commits_delayed_by_an_outage_do_not_show_when_their_member_worked(monkeypatch, longest_ms, upper):
     """A librdkafka member lost its partitions at 76 s, while its commits of the last seconds were still pending."""
     monkeypatch.setattr(late_commits, "COMMITS_LATE_MAX_MS", longest_ms)
-    polls = [listed(at, complete=at <= 70_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
-    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 70_000, 5_000)]
+    polls = [listed(at, complete=at <= 50_000 or at >= 79_900) for at in range(1_000, 80_000, 100)]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 50_000, 5_000)]
     waited = [committed(at, 0, 1, 2, 3) for at in range(78_800, 79_400, 100)]
     stall = stall_of(*polls, *work, *waited, *B_GONE, committed(84_500, 0))
     assert stall.seconds == pytest.approx(upper)
@@ -300,7 +316,7 @@ def test_a_removed_member_may_consume_until_its_next_heartbeat():
 def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
     """A reader that consumes between two commits, and repeats an offset at most once, in its callback.
 
-    It consumes as soon as it has taken the offsets of the commit before, and takes them when that was answered.
+    It consumes as soon as it has taken the offsets of the commit before, which may not be recorded yet.
     """
     times, at_ms, taken_ms, offset, repeats = CommitTimes(), 0, 0, 0, False
     consumed = []
@@ -309,11 +325,28 @@ def test_a_partition_was_consumed_after_every_commit_that_counts_as_work(steps):
         if not repeats:
             offset += 1
             consumed.append(taken_ms)
-        taken_ms = at_ms + wait
-        at_ms = taken_ms + delay
+        taken_ms += wait
+        at_ms = max(at_ms + 1, taken_ms + delay)
+        taken_ms = max(taken_ms, at_ms - COMMIT_DELAY_MS)
         times.update({commit_key("g", "t", 0): (at_ms, offset)})
     worked = times.worked_ms("g", [("t", 0)], 0, at_ms)
     assert worked is None or worked <= max(consumed)
+
+
+def test_slow_answers_are_kept_in_a_bounded_number():
+    answers = SlowAnswers()
+    for asked_ms in range(10_000, 10_000 + 3_000 * (SLOW_MAX + 1), 3_000):
+        answers.take(asked_ms, asked_ms + 400)
+    assert answers.taken_ms(10_000) == 10_000 - COMMIT_DELAY_MS
+    assert answers.taken_ms(13_000) == 13_000 - COMMIT_DELAY_MS - 150
+
+
+def test_slow_answers_of_many_commits_are_kept_for_a_minute():
+    answers = SlowAnswers()
+    for asked_ms in range(10_000, 70_000, 20):
+        answers.take(asked_ms, asked_ms + (900 if asked_ms < 12_000 else 300))
+    assert answers.taken_ms(11_000) == 11_000 - COMMIT_DELAY_MS - 650
+    assert answers.taken_ms(30_000) == 30_000 - COMMIT_DELAY_MS - 50
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
@@ -363,7 +396,7 @@ def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch
 def test_the_wait_for_first_commits_is_bounded():
     """For example, the topic was deleted, or the group stores its offsets elsewhere."""
     times, first = CommitTimes(), FirstCommits()
-    times.expect("elsewhere", [("t", number) for number in range(100)], 1_000, first)
+    times.expect("elsewhere", [("t", number) for number in range(200)], 1_000, first)
     times.expect("g", [("t", 0)], 1_000 + AWAITED_MAX_MS, first)
     many = len(pickle.dumps(times))
     times.expect("g", [("t", 0)], 1_001 + 2 * AWAITED_MAX_MS, FirstCommits())
@@ -414,6 +447,27 @@ def test_a_partition_lost_by_its_owner_was_stalled_before_it_moved():
     observations = in_time(*A_AND_B, *WORK[:-1], listed(79_800), listed(79_850, "g"), moved, committed(81_000, 3))
     _, events = watch(*observations, tick(150_000), commits=False)
     assert closing(events)[-1].stall.seconds == pytest.approx(81.0 - 4.0)
+
+
+@pytest.mark.parametrize(("leader", "upper"), [(1, 84.0 - 80.0), (2, 84.0 - 49.5)])
+def test_members_may_have_revoked_for_a_rebalance_of_a_former_coordinator(leader, upper):
+    """Seed 11: a librdkafka member had, and did not join before the new coordinator began a rebalance of its own."""
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, 60_000, 5_000)]
+    other = record(58_000, 1, member("x", ()), group="other")
+    observations = *written_by(1, *TWO_EAGER, other), *work, *written_by(leader, *B_GONE[:-1], STAY)
+    _, events = watch(*in_time(*observations, committed(84_000, 0, 2, 3)), tick(150_000), commits=False)
+    assert [event for event in closing(events) if event.group == "g"][-1].stall.seconds == pytest.approx(upper)
+
+
+@pytest.mark.parametrize(("since", "back", "upper"), [(40_000, 70_000, 44.0), (12_000, 20_000, 84.0 - 70.4)])
+def test_partitions_may_have_stood_still_since_the_first_of_two_outages(since, back, upper):
+    """Seed 7: two brokers were away for 111 s. When they started, they answered one poll, and then none for a while."""
+    away = [listed(at, complete=False) for at in (*range(since + 200, back, 200), *range(70_600, 79_000, 200))]
+    polls = [listed(at) for at in (since, *range(back, 70_600, 200))]
+    work = [committed(at, 0, 1, 2, 3) for at in range(5_000, since, 2_500)]
+    _, events = watch(*in_time(*TWO_EAGER, *work, *away, *polls, *B_GONE[:-1], STAY, committed(84_000, 0, 2, 3)),
+                      tick(150_000), commits=False)  # fmt: skip
+    assert closing(events)[-1].stall.seconds == pytest.approx(upper)
 
 
 @pytest.mark.parametrize("stays", [True, False])
@@ -513,7 +567,7 @@ def test_a_member_that_left_and_rejoined_under_its_id_may_have_been_stalled_befo
 
 
 def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_in_it():
-    away = [listed(40_000), *(listed(at, complete=False) for at in range(40_250, 46_000, 250)), listed(46_000)]
+    away = [listed(20_000), *(listed(at, complete=False) for at in range(20_250, 26_000, 250)), listed(26_000)]
     moves = [
         fact(60_000, GroupEpoch(3)),
         target(60_000, "a", 0),
@@ -525,7 +579,47 @@ def test_a_member_of_an_epoch_group_that_worked_after_an_outage_had_not_stopped_
         committed(61_500, 1),
     ]
     before = [committed(at, 0, 1, 2, 3) for at in (5_000, 10_000)]
-    for after, upper in (([], 21.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
+    for after, upper in (([], 41.5), ([committed(at, 0, 1) for at in (50_000, 55_000)], 1.2)):
         history = [*group_of_two((0, 1), (2, 3)), *before, *away, *after, *moves]
         _, events = watch(*history, tick(150_000), commits=False)
         assert closing(events)[-1].stall.seconds == pytest.approx(upper, abs=0.01)  # the observer's clock is 3 ms ahead
+
+
+def test_commits_that_waited_for_slow_replicas_are_as_late():
+    """Seed 7: nothing could be written for 8 s; then came what a librdkafka member had sent in that time."""
+    work = [committed(at, 2, 3) for at in (60_000, 61_000)]
+    stuck = replace(committed(62_000, 2, 3), at_ms=T0 + 70_000)
+    waited = [committed(at, 2, 3) for at in (70_500, 71_000, 72_000)]
+    live = replace(record(59_000, 7, member("h", (0,)), group="h"), seen_ms=T0 + 59_000)
+    stall = stall_of(live, *work, stuck, *waited, *B_GONE, committed(84_500, 0))
+    assert stall.seconds == pytest.approx(84.5 - (62.0 - 0.5))
+
+
+def test_what_waited_behind_several_slow_answers_waited_for_all_of_them():
+    """Seed 7: a librdkafka member closed, and for 4 s the commits of before still came, one after the other."""
+    answers = SlowAnswers()
+    for asked_ms, answered_ms in ((52_000, 55_000), (55_200, 57_000)):
+        answers.take(asked_ms, answered_ms)
+    assert answers.taken_ms(57_500) == 52_000 - COMMIT_DELAY_MS
+    assert answers.taken_ms(62_001) == 62_001 - COMMIT_DELAY_MS
+    answers.take(63_000, 64_200)
+    assert answers.taken_ms(64_500) == 63_000 - COMMIT_DELAY_MS, "another time, a while later"
+
+
+@pytest.mark.parametrize(("complete", "lower"), [(True, 2.8), (False, 0.01)])
+def test_a_member_that_could_not_reach_its_coordinator_may_work_until_brokers_are_back(complete, lower):
+    """Seed 7: the others joined without a Java member, which learned of it 0.2 s after the end of the join phase."""
+    polls = [listed(at, complete=complete) for at in range(78_000, 80_000, 200)]
+    stall = stall_of(*WORK[:-6], *polls, *B_GONE, committed(84_500, 0))
+    assert stall.lower_seconds == pytest.approx(lower)
+
+
+@pytest.mark.parametrize(("owned", "lower"), [((2, 3), 0.0), ((2,), 0.1)], ids=["still had it", "had given it up"])
+def test_a_member_that_never_learned_of_a_generation_may_not_have_stopped(owned, lower):
+    """Seed 7: the coordinator had written a generation, but answered its members with an error."""
+    a = member("a", (0, 1), owned=(0, 1))
+    takes = record(79_900, 2, a, member("b", (2,), owned=(2, 3)), member("c"), joined=79_800, **COOP)
+    again = record(81_000, 3, a, member("b", (2, 3), owned=owned), joined=80_900, **COOP)
+    polls = listed(79_700), listed(79_750, "g"), listed(79_950, "g"), listed(80_800, "g")
+    _, events = watch(*in_time(*A_AND_B, *WORK[:-1], *polls, takes, again), tick(150_000), commits=False)
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(lower)

@@ -55,14 +55,15 @@ def test_a_removed_member_sent_no_heartbeat_for_one_session_if_its_coordinator_s
 
 def test_under_a_new_coordinator_heartbeats_may_be_missing_since_a_session_before_the_old_ones_last_record():
     """For example, killed at 20 s; the old coordinator's last record, of another group of the partition, is at 60 s."""
-    stall = stall_of(*written_by(3, *JOINED, ANOTHER), *written_by(4, *REMOVED))
+    work = [committed(at, 0, 1) for at in (40_000, 50_000, 55_000)]
+    stall = stall_of(*written_by(3, *JOINED, ANOTHER), *work, *written_by(4, *REMOVED))
     assert (stall.seconds, stall.lower_seconds) == (123 - (60 - 45), pytest.approx(0.01))
 
 
 @pytest.mark.parametrize(("leader_epoch", "worked"), [(3, 109.5), (4, 59.5)])
 def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(leader_epoch, worked):
     """Clients send it again until a coordinator accepts it; the old one wrote its last record at 60 s."""
-    commits = [committed(at, 2, 3) for at in (105_000, 110_000, 115_000)]
+    commits = [committed(at, 0, 1, 2, 3) for at in (105_000, 110_000, 115_000)]
     left = record(123_000, 2, member("a", (0, 1, 2, 3)), joined=122_990)
     history = [*written_by(3, *JOINED, ANOTHER), *commits, *written_by(leader_epoch, *REMOVED[:-1], left)]
     assert stall_of(*history).seconds == pytest.approx(123 - worked)

@@ -1,0 +1,91 @@
+"""How late commits may be recorded, by how long brokers took for the observer's own requests, and for other commits.
+
+A busy coordinator answers commits and ListGroups in the order in which they came. A commit is answered, and can be
+read, when other replicas have it; the broker takes the next one of the same client only then. Clients send commits
+without the answers of those before, so their times alone do not show how long each waited.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+__all__ = ["BACKLOG_MS", "COMMIT_DELAY_MS", "OLD_MS", "PROMPT_MS", "SLOW_MAX", "STUCK_MS", "SlowAnswers"]
+
+BACKLOG_MS = 15_000
+"""How long (ms) clients still send the commits that waited, after brokers are back or a new coordinator wrote its first
+record: a broker takes the next one of a connection when other replicas have the last one. On two cores with sixty
+runnable processes one came 10 s later."""
+
+COMMIT_DELAY_MS = 500
+"""Longest time (ms) from taking offsets to the coordinator's record of them while brokers answer promptly. It includes
+the client's queue: on two cores with 80 runnable processes one of 270 took nearly as long."""
+
+PROMPT_MS = 250
+"""Longest time (ms) in which brokers answer promptly. A commit may wait for as long, and for the time between two
+requests of the observer, which is about as long."""
+
+STUCK_MS = 1_000
+"""An answer that takes longer (ms) holds up those behind it. Such answers that follow each other within this time are
+one time in which commits wait, the last ones for all of it."""
+
+OLD_MS = 30_000
+"""A commit that is read later than this (ms) is an old record: a starting observer reads those since its snapshot."""
+
+SLOW_MAX = 64
+"""Times of slow answers kept, and as many in which commits waited: at least those of a minute."""
+
+
+class _Slow(NamedTuple):
+    """A time (epoch ms) in which answers took up to ``took_ms``."""
+
+    since_ms: int
+    until_ms: int
+    took_ms: int
+
+    def meets(self, other: _Slow) -> bool:
+        """Whether less than `STUCK_MS` lies between the two."""
+        return self.since_ms - STUCK_MS <= other.until_ms and other.since_ms <= self.until_ms + STUCK_MS
+
+    def merged(self, other: _Slow) -> _Slow:
+        """Return both as one time."""
+        return _Slow(
+            min(self.since_ms, other.since_ms),
+            max(self.until_ms, other.until_ms),
+            max(self.took_ms, other.took_ms),
+        )
+
+
+class SlowAnswers:
+    """The recent requests that brokers took long for, by the coordinators' clock (epoch ms)."""
+
+    def __init__(self) -> None:
+        """Start without requests."""
+        self._slow: deque[_Slow] = deque(maxlen=SLOW_MAX)
+        self._stuck: deque[_Slow] = deque(maxlen=SLOW_MAX)
+
+    def take(self, asked_ms: int, answered_ms: int) -> None:
+        """Take a request by the times when it was asked and answered: ListGroups, or a commit written and readable."""
+        slow = _Slow(asked_ms, answered_ms, answered_ms - asked_ms)
+        if not PROMPT_MS < slow.took_ms <= OLD_MS:
+            return
+        if slow.took_ms > STUCK_MS:
+            self._stuck.append(slow.merged(self._stuck.pop()) if self._stuck and slow.meets(self._stuck[-1]) else slow)
+        # Many commits are late at the same time: what is kept must reach back for long enough all the same.
+        again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
+        self._slow.append(slow.merged(self._slow.pop()) if again else slow)
+
+    def taken_ms(self, recorded_ms: int) -> int:
+        """Return when the offsets of a commit with this record time (epoch ms) were taken at the earliest.
+
+        What waited during a slow request is answered within as much time after it, `BACKLOG_MS` at most.
+        """
+        late_ms = 0
+        for since_ms, until_ms, took_ms in self._slow:
+            if since_ms - COMMIT_DELAY_MS <= recorded_ms <= until_ms + max(COMMIT_DELAY_MS, took_ms):
+                late_ms = max(late_ms, took_ms - PROMPT_MS)
+        taken_ms = recorded_ms - late_ms
+        for since_ms, until_ms, _ in self._stuck:
+            if since_ms <= recorded_ms <= until_ms + min(until_ms - since_ms, BACKLOG_MS):
+                taken_ms = min(taken_ms, since_ms)
+        return taken_ms - COMMIT_DELAY_MS
