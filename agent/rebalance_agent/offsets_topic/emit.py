@@ -14,7 +14,7 @@ from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
 from rebalance_agent.offsets_topic.work_share.fair_share import FairShare
 from rebalance_agent.offsets_topic.work_share.set_aside import WaitingRecord
-from rebalance_agent.tracking.evidence.last_commits import Commit
+from rebalance_agent.tracking.evidence.commits.last_commits import Commit
 from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord
 
 __all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter"]

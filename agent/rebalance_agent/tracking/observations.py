@@ -13,7 +13,7 @@ from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTar
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatEvent
-from rebalance_agent.tracking.evidence.last_commits import Commit
+from rebalance_agent.tracking.evidence.commits.last_commits import Commit
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 

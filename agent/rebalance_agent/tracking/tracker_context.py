@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.evidence.commit_times import CommitTimes
+from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.evidence.report_budget import ReportBudget

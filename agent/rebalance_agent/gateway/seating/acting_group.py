@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
+from rebalance_agent.gateway.seating.acts.handover_outcomes import HandoverOutcomes
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, seen_host
 from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
@@ -18,7 +18,7 @@ from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
-from rebalance_agent.gateway.seats.outcomes.handover_checks import ActCheck, HandoverChecks
+from rebalance_agent.gateway.seats.outcomes.handover_checks import HandoverChecks
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
@@ -34,14 +34,6 @@ OVERDUE_SECONDS = 2.0
 """Seconds after the end of a wait at which a JoinGroup or LeaveGroup is forwarded, whatever became of the decision."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A JoinGroup that was sent with an instance id, and the seconds for which it was held before."""
-
-    act: ForwardSeated
-    held_seconds: float
-
-
 class ActingGroup:
     """See `SeatedGroup`."""
 
@@ -53,9 +45,15 @@ class ActingGroup:
         self._carrier = ActCarrier(group, seats, shared, self._vacancies, between_gateways=rule.between_gateways)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
-        self._returns: dict[int, _Sent] = {}
+        self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # with the seconds for which each was held
         self._checks = HandoverChecks()
-        self._unfenced = self.wrong = False
+        self._outcomes = HandoverOutcomes(group, self._checks, self._vacancies, shared.report, self._carrier.stop)
+        self._unfenced = False
+
+    @property
+    def wrong(self) -> bool:
+        """See `SeatedGroup`."""
+        return self._outcomes.wrong
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
@@ -82,7 +80,7 @@ class ActingGroup:
             if connection.hung_up():
                 self.withdraw(newcomer)
                 raise ConnectionAbortedError("the client disconnected while its request waited")
-            self._returns[newcomer.join] = _Sent(act, round(self._clock.monotonic() - since, 1))
+            self._returns[newcomer.join] = act, round(self._clock.monotonic() - since, 1)
             return act.instance_id
         if not newcomer.member_id:
             self._report.report(Act.PASS_JOIN, ActOutcome.DONE, self.group, reason=str(act.reason))
@@ -90,8 +88,7 @@ class ActingGroup:
 
     def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
         """See `SeatedGroup`."""
-        returned = self._returns.pop(newcomer.join)
-        sent = returned.act
+        sent, held_seconds = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
         seat = self._seats.table.get(sent.instance_id)
         before = -1 if seat is None else seat.generation
@@ -105,7 +102,7 @@ class ActingGroup:
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
         if sent.joint:
-            self._report.report(Act.ADMIT, outcome, self.group, held_seconds=returned.held_seconds, **facts)
+            self._report.report(Act.ADMIT, outcome, self.group, held_seconds=held_seconds, **facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
             spares = sent.returns and stable and not gone
@@ -113,7 +110,7 @@ class ActingGroup:
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
             self._carrier.kept_seat(sent.instance_id, ActOutcome.RIGHT)
             if spares:
-                self._checked(member_id, self._checks.begun(member_id, before, generation, self._carrier.now()))
+                self._outcomes.take(member_id, self._checks.begun(member_id, before, generation, self._carrier.now()))
         self._moved(error, connection)
         self._carrier.run(acts)
         if error == NO_ERROR and gone:
@@ -132,7 +129,7 @@ class ActingGroup:
             return int(response.error_code)
         self._vacancies.heard(newcomer.member_id)
         if response.error_code == NO_ERROR:
-            self._checked(newcomer.member_id, self._checks.rejoined(newcomer.member_id))
+            self._outcomes.take(newcomer.member_id, self._checks.rejoined(newcomer.member_id))
         leads = response.leader == response.member_id
         facts = newcomer, response.error_code, response.generation_id
         acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
@@ -146,7 +143,7 @@ class ActingGroup:
     def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
-        self._checked(member_id, self._checks.answered(member_id, response.error_code, self._carrier.now()))
+        self._outcomes.take(member_id, self._checks.answered(member_id, response.error_code, self._carrier.now()))
         acts, shown = self._seats.sync_answered(member_id, response.error_code, self._carrier.now())
         if response.error_code == NO_ERROR:
             self._vacancies.assigned(member_id, response)
@@ -156,7 +153,7 @@ class ActingGroup:
     def heartbeat_answered(self, member_id: str, error: int) -> int:
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
-        self._checked(member_id, self._checks.answered(member_id, error, self._carrier.now()))
+        self._outcomes.take(member_id, self._checks.answered(member_id, error, self._carrier.now()))
         acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now())
         self._carrier.run(acts)
         return shown
@@ -187,7 +184,7 @@ class ActingGroup:
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
-        self._checked(member_id, self._checks.left(member_id))
+        self._outcomes.take(member_id, self._checks.left(member_id))
         await connection.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
@@ -245,7 +242,7 @@ class ActingGroup:
         self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
         for member_id in self._checks.overdue(now):
-            self._checked(member_id, self._checks.left(member_id))
+            self._outcomes.take(member_id, self._checks.left(member_id))
         self._vacancies.due(now)
         self._carrier.run(self._seats.due(now))
         self._vacancies.settle()
@@ -289,21 +286,6 @@ class ActingGroup:
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
         """See `SeatedGroup`."""
         self._seats.restore(seats, elapsed_seconds, self._clock.monotonic())
-
-    def _checked(self, member_id: str, checks: list[ActCheck]) -> None:
-        """It shows whether a handover did what it promises: count that, and stop after too many that did not."""
-        for check in checks:
-            facts: dict[str, Any] = {"member_id": member_id[:200]}
-            if check is ActCheck.RIGHT:
-                facts["rebalances_spared"] = 1
-                self._report.counts.spared(1, predicted=False)
-            elif check is ActCheck.WRONG:
-                self._vacancies.handover_wrong(member_id)
-            self._report.report(Act.HANDOVER, ActOutcome(check), self.group, **facts)
-        if not (self._checks.trusted or self.wrong):
-            self.wrong = True
-            self._report.wrong(self.group)
-            self._carrier.stop()
 
     async def _look_at_topics(self) -> None:
         if await self._topics.changed():

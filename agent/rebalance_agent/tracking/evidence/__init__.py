@@ -3,14 +3,13 @@
 - ``member_reports``: what the members' processes reported; ``report_budget``: what that takes of memory.
 - ``reported_times``: when members stopped and resumed in one rebalance, by these reports.
 - ``poll_evidence``: when ListGroups first saw a rebalance.
-- ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
-- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.
+- ``commits``: when partitions were committed, and how late these times may be.
 - ``last_seen``: when departed members were last active.
 - ``departures``: how members departed, by their commits. ``known_times``: the values of all these.
 - ``doubly_owned``: partitions that a removed member held, by its report, while others owned them.
 - ``owned_at_join``: the partitions that members kept, and that they owned when they joined, by their subscriptions.
 - ``seat_occupants``: the consumers that members are served for, by gateways' reports.
-- ``coordinators``: new coordinators, which start the members' sessions anew. ``late_commits``: late answers of theirs.
+- ``coordinators``: new coordinators, which start the members' sessions anew.
 
 Not here: what follows from it for one rebalance (``rebalance``) or over several (``patterns``).
 """

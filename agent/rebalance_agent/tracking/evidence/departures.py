@@ -16,7 +16,7 @@ from rebalance_agent.model.group import Member
 from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes, RecentCommits
 from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, TimeBounds
 

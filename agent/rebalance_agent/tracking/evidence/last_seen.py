@@ -12,7 +12,7 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, M
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.evidence.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes, RecentCommits
 from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, LastSeen

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
-from rebalance_agent.tracking.evidence.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
+from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping

@@ -26,7 +26,7 @@ def _sidecars():
 
 
 @pytest.mark.parametrize(("made", "of_consumers"), [(_observers, 404), (_sidecars, 503)])
-def test_health_does_not_wait_for_readers_of_other_pages(made, of_consumers):
+def test_health_does_not_wait_for_slow_readers_of_other_pages(made, of_consumers):
     server = made()
     usual, entered, over = server._app, threading.Semaphore(0), threading.Event()
 

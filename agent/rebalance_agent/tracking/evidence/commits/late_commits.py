@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rebalance_agent.tracking.evidence.commits.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
-from rebalance_agent.tracking.evidence.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
 
 __all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.tracking.evidence.commits.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
+from rebalance_agent.tracking.evidence.commits.slow_answers import SlowAnswers
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
-from rebalance_agent.tracking.evidence.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
-from rebalance_agent.tracking.evidence.slow_answers import SlowAnswers
 
 __all__ = [
     "AWAITED_MAX",

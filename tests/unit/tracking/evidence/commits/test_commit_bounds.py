@@ -12,17 +12,17 @@ from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.evidence import late_commits
-from rebalance_agent.tracking.evidence.awaited_commits import COMMITS_WAIT_MAX_MS
-from rebalance_agent.tracking.evidence.commit_times import (
+from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS
+from rebalance_agent.tracking.evidence.commits.commit_times import (
     AWAITED_MAX_MS,
     EARLIER_MAX,
     EARLIER_MAX_MS,
     CommitTimes,
 )
+from rebalance_agent.tracking.evidence.commits.late_commits import COMMITS_LATE_MAX_MS
+from rebalance_agent.tracking.evidence.commits.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
-from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
-from rebalance_agent.tracking.evidence.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
 from rebalance_agent.tracking.observations import GroupsListed
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
@@ -350,7 +350,7 @@ def test_slow_answers_of_many_commits_are_kept_for_a_minute():
 
 
 def test_commits_are_kept_for_a_bounded_number_of_partitions(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.last_commits.PARTITIONS_MAX", 2)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.last_commits.PARTITIONS_MAX", 2)
     times, first = CommitTimes(), FirstCommits()
     for at_ms in (1_000, 2_000):
         times.update({commit_key("g", "t", number): (at_ms, at_ms) for number in range(5)})
@@ -384,7 +384,7 @@ def test_a_commit_ends_no_stall_of_a_generation_long_before():
 
 
 def test_first_commits_are_awaited_of_a_bounded_number_of_partitions(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.commit_times.AWAITED_MAX", 3)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.commit_times.AWAITED_MAX", 3)
     times, first = CommitTimes(), FirstCommits()
     for number in range(4):
         times.expect("g", [("t", number)], 1_000, first)
@@ -406,7 +406,7 @@ def test_the_wait_for_first_commits_is_bounded():
 
 
 def test_groups_without_commits_that_are_kept_take_no_memory(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.tracking.evidence.last_commits.PARTITIONS_MAX", 1)
+    monkeypatch.setattr("rebalance_agent.tracking.evidence.commits.last_commits.PARTITIONS_MAX", 1)
     times = CommitTimes()
     times.update({commit_key("kept", "t", 0): (1, 1)})
     before = pickle.dumps(times)

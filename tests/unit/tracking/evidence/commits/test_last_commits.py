@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.tracking.evidence import last_commits
-from rebalance_agent.tracking.evidence.last_commits import KEY_BYTES_MAX, LastCommits
+from rebalance_agent.tracking.evidence.commits.last_commits import KEY_BYTES_MAX, LastCommits
 
 KEYS = [commit_key(group, topic, number) for group in ("g", "h") for topic in ("t", "u") for number in (0, 1, 255, 256)]
 STEPS = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 9) | st.none()))
