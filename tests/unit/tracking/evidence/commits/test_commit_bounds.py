@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.evidence import late_commits
+from rebalance_agent.tracking.evidence.commits import late_commits
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS
 from rebalance_agent.tracking.evidence.commits.commit_times import (
     AWAITED_MAX_MS,

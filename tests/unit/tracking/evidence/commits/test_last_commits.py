@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.groupprotocol.commit_key import commit_key
-from rebalance_agent.tracking.evidence import last_commits
+from rebalance_agent.tracking.evidence.commits import last_commits
 from rebalance_agent.tracking.evidence.commits.last_commits import KEY_BYTES_MAX, LastCommits
 
 KEYS = [commit_key(group, topic, number) for group in ("g", "h") for topic in ("t", "u") for number in (0, 1, 255, 256)]
