@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterable
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.tracking.evidence.commits.late_commits import WRITE_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 
 __all__ = [
     "CLOCK_JUMP_MS",

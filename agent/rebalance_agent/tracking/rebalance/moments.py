@@ -14,13 +14,9 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
-from rebalance_agent.tracking.evidence.commits.late_commits import (
-    WRITE_TIMEOUT_MS,
-    removal_noticed_ms,
-    surely_worked_ms,
-)
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.evidence.commits.late_commits import WRITE_TIMEOUT_MS
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, CoordinatorChange, FirstCommits, Outage
+from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS
 
 __all__ = ["LEAVING_MS", "OpenStall", "with_names"]
 

@@ -17,6 +17,7 @@ from kafka.protocol.consumer.group import (
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.seating import acting_group
 from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents
@@ -312,7 +313,9 @@ async def test_a_join_whose_bytes_are_mostly_unknown_fields_is_not_held():
 
 @pytest.mark.no_cover  # other tests cover the same lines
 @run
-async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory():
+async def test_a_thousand_held_joins_of_the_largest_size_cost_little_memory(monkeypatch):
+    # Sending them takes seconds of processor time.
+    monkeypatch.setattr(acting_group, "OVERDUE_SECONDS", 300.0)
     gateway = SeatGateway()
     await member(gateway)
     topics = tuple(f"{number:04x}" for number in range(5_000))

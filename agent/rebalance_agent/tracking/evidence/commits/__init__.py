@@ -1,6 +1,5 @@
 """What the coordinator's records of offset commits show about when members worked.
 
 - ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
-- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests;
-  ``late_commits``: what that means after an outage or a new coordinator.
+- ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.
 """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.commit_key import commit_key
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.evidence.commits import late_commits
+from rebalance_agent.tracking.evidence import late_commits
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS
 from rebalance_agent.tracking.evidence.commits.commit_times import (
     AWAITED_MAX_MS,
@@ -19,10 +19,10 @@ from rebalance_agent.tracking.evidence.commits.commit_times import (
     EARLIER_MAX_MS,
     CommitTimes,
 )
-from rebalance_agent.tracking.evidence.commits.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.evidence.commits.slow_answers import COMMIT_DELAY_MS, SLOW_MAX, SlowAnswers
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.evidence.late_commits import COMMITS_LATE_MAX_MS
 from rebalance_agent.tracking.observations import GroupsListed
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import (
