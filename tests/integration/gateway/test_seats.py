@@ -25,7 +25,6 @@ from support.observer.observing import create_topic, events, eventually, observi
 
 pytestmark = pytest.mark.integration
 
-NUMBER = itertools.count(1)
 CLIENTS = [
     (LibrdkafkaMember, "range"),
     (LibrdkafkaMember, "cooperative-sticky"),
@@ -37,19 +36,6 @@ CLIENTS = [
 
 def named(value):
     return getattr(value, "__name__", value)
-
-
-@pytest.fixture
-def topic(kafka):
-    name = f"seats-{next(NUMBER)}"
-    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
-    return name
-
-
-@pytest.fixture
-def joined():
-    with joining() as join:
-        yield join
 
 
 @pytest.fixture

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 
 import pytest
 
 from rebalance_agent.gateway.seats.seat_list import decode_seats
-from support.gateway.gateway_members import joining, read_everything
+from support.gateway.gateway_members import read_everything
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, Group
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import Load
-from support.observer.observing import create_topic, eventually
+from support.observer.observing import eventually
 from support.seats.gateway_process import gateway_process
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-NUMBER = itertools.count(1)
 RULE = ".*=on,seats.hold.seconds=20"
 ACTS = 'rebalance_agent_gateway_acts_total{{act="{}",outcome="done"}}'
-
-
-@pytest.fixture
-def topic(kafka):
-    name = f"seats-restarts-{next(NUMBER)}"
-    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
-    return name
-
-
-@pytest.fixture
-def joined():
-    with joining() as join:
-        yield join
 
 
 def assignments(members):

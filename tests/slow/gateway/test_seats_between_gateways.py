@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +12,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.testing import EmbeddedKafka
-from support.gateway.gateway_members import KafkaPythonMember, joining, read_everything, shares
+from support.gateway.gateway_members import KafkaPythonMember, read_everything, shares
 from support.gateway.running import gateway
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, SpreadGroup
 from support.members.member_lines import LibrdkafkaMember
@@ -24,7 +23,6 @@ from support.seats.lock_connection import LockConnection
 
 pytestmark = pytest.mark.slow
 
-NUMBER = itertools.count(1)
 BETWEEN = "seats.between.gateways=true"
 CLIENTS = [
     (LibrdkafkaMember, "range"),
@@ -36,19 +34,6 @@ CLIENTS = [
 
 def named(value):
     return getattr(value, "__name__", value)
-
-
-@pytest.fixture
-def topic(kafka):
-    name = f"seats-between-{next(NUMBER)}"
-    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
-    return name
-
-
-@pytest.fixture
-def joined():
-    with joining() as join:
-        yield join
 
 
 @contextmanager

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
-from support.gateway.gateway_members import joining, read_everything
+from support.gateway.gateway_members import read_everything
 from support.gateway.running import gateway
 from support.gateway.seat_groups import PARTITIONS, Group, begin_period, check_scale_up
 from support.members.member_lines import LibrdkafkaMember
 from support.members.threads import Load
-from support.observer.observing import create_topic, eventually
+from support.observer.observing import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-NUMBER = itertools.count(1)
 MEMBERS, PERIOD_S = 6, 20
-
-
-@pytest.fixture
-def topic(kafka):
-    name = f"seats-scaling-{next(NUMBER)}"
-    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
-    return name
-
-
-@pytest.fixture
-def joined():
-    with joining() as join:
-        yield join
 
 
 @pytest.mark.parametrize("own", ["range", "cooperative-sticky"])
