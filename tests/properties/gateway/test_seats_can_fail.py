@@ -98,7 +98,7 @@ def play(checks, plays=400):
         (unfenced, "check_owners", "two clients can commit"),
         (careless, "check_owners", "a frame that may not be changed was changed"),
         (unbounded, "check_holds", "held too long"),
-        (unforgiving, "check_errors", "the error of a frame that was changed is shown"),
+        (unforgiving, "check_errors", "the error of a changed frame reached the client"),
         (fencing, "check_errors", "an error that no dynamic member knows"),
         (endless, "check_recovered", "not recovered"),
         (immortal, "check_recovered", "not recovered"),
@@ -124,7 +124,7 @@ def leave_and_rebalance():
 def test_a_seat_kept_through_a_rebalance_is_detected(monkeypatch):
     leave_and_rebalance()
     stubborn(monkeypatch)
-    with pytest.raises(AssertionError, match="a vacant member is waited for"):
+    with pytest.raises(AssertionError, match="others wait for a vacant member"):
         leave_and_rebalance()
 
 
