@@ -6,7 +6,7 @@ has passed. Without ``--tier`` all tiers run except those in `ON_REQUEST` (``mak
 with a broker. With ``CI=true`` a missing tool is an error; otherwise the tests that need it are skipped and listed at
 the end.
 
-Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, two
+Two lanes use the processors. Tests with real sockets and real time mostly wait: they run at normal priority, three
 processes at a time, or one if they follow a schedule. Tests that compute run beside them at a lower priority.
 Processes of one tier share its test files (`support.runner.shares`), so that they end at about the same time. The
 output of a command appears when it has ended. Programs that a tier needs are built in the background from the start,
@@ -49,7 +49,7 @@ COMPUTING = Lane(1 + (os.cpu_count() or 1), niceness=3)
 """Commands that compute, without time limits of their own: one more than processors, since Spark, the longest, waits
 half of its time. Beside two busy loops, niceness 10 leaves them a tenth of a processor each, and 3 a third."""
 
-WAITING = Lane(2)
+WAITING = Lane(3)
 """Commands that mostly wait for brokers, timers and processes."""
 
 ALONE = Lane(1)
@@ -139,7 +139,7 @@ TIERS = (
     Tier(
         "live",
         (
-            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, slots=2),
+            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, slots=3),
             pytest("tests/alerts", "tests/dashboards", "-m", "not live"),
         ),
     ),
@@ -147,9 +147,9 @@ TIERS = (
         "integration",
         (
             # Tests that follow a schedule or a model.
-            pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2, coverage=True),
+            pytest("tests/integration", "-m", "timed", lane=WAITING, slots=3, coverage=True),
             # Each process has a broker of its own.
-            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
+            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=3),
         ),
     ),
 )

@@ -62,7 +62,7 @@ SEATS = Panel(
 )
 COST = Panel(
     24,
-    "Gateways: time that seats cost and spare",
+    "Gateways: cost and gain of seats",
     "For how long do partitions stand still because their seat is vacant? At most so many seconds times partitions, "
     "counted when the seat is taken or given up; observe: what on would have cost. Spared: partitions of killed "
     "consumers were free for others at least so much earlier, counted when the session would have ended.",

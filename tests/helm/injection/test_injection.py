@@ -75,6 +75,7 @@ EXPECTED = {
         {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}},
         {"name": "IMAGE", "value": "registry.example/consumer:7"},
         {"name": "REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS", "value": "kafka:9092"},
+        {"name": "REBALANCE_AGENT_LISTEN", "value": "0.0.0.0:29308"},
     ],
     "ports": [{"name": SIDECAR, "containerPort": 29308, "protocol": "TCP"}],
     "startupProbe": {

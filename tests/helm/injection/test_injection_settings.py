@@ -100,6 +100,7 @@ def test_settings_of_the_release_apply_to_all_pods(release, namespace):
     assert variables(release, namespace) == {
         "IMAGE": "registry.example/consumer:7",
         f"{KAFKA}BOOTSTRAP_SERVERS": "kafka:9092",
+        "REBALANCE_AGENT_LISTEN": "0.0.0.0:29308",
         "REBALANCE_AGENT_LOG_LEVEL": "warning",
         "REBALANCE_AGENT_STOP_SECONDS": "7",
     }
