@@ -158,7 +158,9 @@ def test_the_page_is_usable_with_the_keyboard_only(chromium, address, fleet):
     assert seen[:2] == ["to the content", "rebalance-agent"]
     assert {"Pause", "match", "Show", "Group", fleet.views[0].group} <= set(seen)
     chromium.press("Enter", text="\r")
-    eventually(lambda: chromium.run("document.querySelector('svg[tabindex]') !== null"))
+    # The picture is in the document before the page's program handles its keys.
+    ready = "document.readyState === 'complete' && document.querySelector('svg[tabindex]') !== null"
+    eventually(lambda: chromium.run(ready))
     chromium.run("document.querySelector('svg[tabindex]').focus()")
     reported = []
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
