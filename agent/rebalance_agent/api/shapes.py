@@ -160,7 +160,7 @@ class GroupMember:
     occupant: Annotated[
         SeatOccupant | None,
         "the consumer that it is served for, if a gateway handed over its seat; `client_id` and `host` are of the "
-        "seat's first consumer, which the coordinator goes on naming",
+        "seat's first consumer, which the coordinator still names",
     ]
 
 

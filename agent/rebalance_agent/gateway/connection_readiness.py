@@ -17,15 +17,13 @@ from rebalance_agent.gateway.transport.request_head import client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
 from rebalance_agent.http.latched_readiness import LatchedReadiness
+from rebalance_agent.model.member_changes import consumer_name
 
 __all__ = ["HELD_SECONDS", "ConnectionReadiness"]
 
 HELD_SECONDS = ANSWER_SECONDS + 0.5
 """Seconds after which a JoinGroup that the gateway keeps is held for a seat, or to be admitted with others: before, it
 may only wait for a description of the group."""
-
-NAME_MAX = 200
-"""Characters of a name in a reason."""
 
 _JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
 _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEAT_KEY})
@@ -48,7 +46,7 @@ class ConnectionReadiness:
             self._readiness.gone(self)
             return False
         group = message["group_id"] if api_key == HEARTBEAT_KEY else message.group_id
-        self._name = f"consumer {_short(client_id(frame))} of group {_short(group)}"
+        self._name = consumer_name(client_id(frame), group)
         if api_key == _JOIN:
             self._readiness.waits(self, f"{self._name} waits for the answer to its JoinGroup")
         elif api_key == _SYNC or (api_key == HEARTBEAT_KEY and epoch == 0):
@@ -77,7 +75,3 @@ class ConnectionReadiness:
         """The connection was closed."""
         if not self._readiness.latched:
             self._readiness.gone(self)
-
-
-def _short(name: str) -> str:
-    return repr(name[:NAME_MAX])

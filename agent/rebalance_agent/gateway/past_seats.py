@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, read_profile
+from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, encode_subscription
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
@@ -22,9 +23,6 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerSubscription
 
 __all__ = ["PastSeats", "past_seats"]
-
-WAITING_SHARE = 0.5
-"""The part of its rebalance timeout for which a client's JoinGroup is held at most."""
 
 _DEPLOYS = frozenset({Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED})
 
@@ -65,7 +63,7 @@ class _Handover:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A rebalance: who joined and who left, with times as bounds (epoch ms)."""
+    """A rebalance with the members that joined and left, and times as bounds (epoch ms)."""
 
     rebalance: RecordedRebalance
     joined: tuple[MemberSnapshot, ...]
@@ -81,7 +79,7 @@ class _Change:
 
     @property
     def deploys(self) -> bool:
-        """Whether members that join or leave by themselves are all that it consists of, and it is known when."""
+        """Whether its start is known, and it has no other cause than members that join or leave by themselves."""
         before, causes = self.rebalance.before, self.rebalance.closing.causes
         known = before is not None and bool(before.members) and self.started_ms is not None
         return known and bool(causes) and set(causes) <= _DEPLOYS and not self.rebalance.returned

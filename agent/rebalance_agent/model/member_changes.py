@@ -8,7 +8,10 @@ from typing import Generic, Protocol, TypeVar
 
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
-__all__ = ["HasIdentity", "MemberChanges", "identity", "member_changes", "member_name"]
+__all__ = ["HasIdentity", "MemberChanges", "consumer_name", "identity", "member_changes", "member_name"]
+
+NAME_MAX = 200
+"""Characters of a client id or group in `consumer_name`."""
 
 
 class HasIdentity(Protocol):
@@ -41,6 +44,11 @@ def member_name(client_id: str, instance_id: str | None, *, pod: str | None = No
     """
     given = instance_id is not None and instance_id.startswith(SEAT_PREFIX)
     return pod or (client_id if given else instance_id) or client_id
+
+
+def consumer_name(client_id: str, group: str) -> str:
+    """Return a consumer's name in a sentence, shortened: clients choose both."""
+    return f"consumer {client_id[:NAME_MAX]!r} of group {group[:NAME_MAX]!r}"
 
 
 @dataclass(frozen=True, slots=True)

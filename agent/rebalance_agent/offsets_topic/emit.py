@@ -21,7 +21,7 @@ __all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter"]
 
 COMMITS_EVERY_S = 0.2
 """Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic
-is read some fifty times a second; nobody needs a commit sooner than the record that follows it."""
+is read some fifty times a second; a commit matters only with the record that follows it."""
 
 COMMITS_MAX = 5_000
 """Partitions of groups whose commits are collected for the next `CommitsSeen`, as many as one read may bring."""

@@ -121,7 +121,11 @@ class Generation:
     def given_ms(self, partition: Partition) -> int:
         """Return when the partition's owner got it (epoch ms): by its own handover, or with the whole generation."""
         handover = self.handovers.get(partition)
-        return self.timestamp_ms if handover is None or handover.given_ms is None else handover.given_ms
+        return self.timestamp_ms if handover is None else self.given_since_ms(handover)
+
+    def given_since_ms(self, handover: PartitionHandover) -> int:
+        """Return when a partition with this ``handover`` was given to its owner (epoch ms)."""
+        return self.timestamp_ms if handover.given_ms is None else handover.given_ms
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:

@@ -141,7 +141,7 @@ def begin_period(period_s):
 def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
     """As many newcomers as a group has, which start within one admission period, cause one rebalance.
 
-    Nothing else shows that a JoinGroup is held: its client waits without a word.
+    Only the gateway shows that a JoinGroup is held: its client just waits.
     """
     with (
         gateway(

@@ -92,7 +92,7 @@ class ActCarrier:
         """It shows what became of a seat that was kept; nothing where it was not."""
         member_id = self._kept.pop(instance_id, None)
         if member_id is not None:
-            self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id[:200])
+            self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
 
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
@@ -128,7 +128,7 @@ class ActCarrier:
     def _(self, act: ForwardLeave) -> list[SeatAct]:
         self._answer_leave(act.member_id, answered=False)
         reason = str(act.reason) if act.reason else "no_seat"
-        self._report.report(Act.PASS_LEAVE, ActOutcome.DONE, self.group, member_id=act.member_id[:200], reason=reason)
+        self._report.report(Act.PASS_LEAVE, ActOutcome.DONE, self.group, member_id=act.member_id, reason=reason)
         return []
 
     @_done.register
@@ -139,7 +139,7 @@ class ActCarrier:
             facts = {"instance_id": seat.instance_id, "generation": seat.generation}
             self._kept[seat.instance_id] = act.member_id
             self._kept = {name: one for name, one in self._kept.items() if self.seats.table.get(name) is not None}
-        self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id[:200], **facts)
+        self._report.report(Act.KEEP, ActOutcome.DONE, self.group, member_id=act.member_id, **facts)
         return []
 
     @_done.register
@@ -185,7 +185,7 @@ class ActCarrier:
         error = await self.connections.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
-        self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id[:200], **facts)
+        self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
         if error == NO_ERROR:
             self._vacancies.removed(act.member_id)
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))

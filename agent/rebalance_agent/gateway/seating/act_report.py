@@ -13,6 +13,9 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActCounts", "ActReport", "NoCounts"]
 
+TEXT_MAX = 200
+"""Characters of a text in a log line: clients choose names."""
+
 LINES_SECONDS = 10.0
 LINES_MAX = 100
 """Lines of one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at a time has as many."""
@@ -96,7 +99,8 @@ class ActReport:
             lines.left_out += 1
             return
         lines.logged += 1
-        self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:200], **facts)
+        shown = {name: fact[:TEXT_MAX] if isinstance(fact, str) else fact for name, fact in facts.items()}
+        self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:TEXT_MAX], **shown)
 
     def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
         """Count for how long partitions did not stand still because of an act about ``member_id``."""
@@ -107,7 +111,7 @@ class ActReport:
         """The cluster refuses the locks of a group: its seats are handed over behind this gateway alone."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
-        self._log.error("seats_claim", outcome="failed", group=group[:200], problem=problem, help=text)
+        self._log.error("seats_claim", outcome="failed", group=group[:TEXT_MAX], problem=problem, help=text)
 
     def wrong(self, group: str) -> None:
         """The handovers of a group were wrong too often: it has no seats any more."""
@@ -115,7 +119,7 @@ class ActReport:
             "the group rebalanced after each of the last handovers; until this gateway restarts its seats are only "
             "observed, and its members keep those they have"
         )
-        self._log.error("seats_acts_wrong", group=group[:200], help=text)
+        self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], help=text)
 
     def switched(self, reason: str) -> None:
         """The seats of all groups are off, for this ``reason``; empty: they are not any more."""
@@ -132,4 +136,4 @@ class ActReport:
         if kind not in self._failed:
             self._failed.add(kind)
             text = "the client's own frames are forwarded; further errors of this kind are only counted"
-            self._log.error(f"seats_{act}", outcome="failed", group=group[:200], help=text, exc_info=error)
+            self._log.error(f"seats_{act}", outcome="failed", group=group[:TEXT_MAX], help=text, exc_info=error)

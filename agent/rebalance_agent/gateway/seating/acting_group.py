@@ -97,7 +97,7 @@ class ActingGroup:
             newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
         )
         act = Act.HANDOVER if sent.returns else Act.SEAT
-        facts = {"instance_id": sent.instance_id, "member_id": member_id[:200], "generation": generation}
+        facts = {"instance_id": sent.instance_id, "member_id": member_id, "generation": generation}
         facts |= {"client_id": newcomer.client_id, "host": seen_host(connection)}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)

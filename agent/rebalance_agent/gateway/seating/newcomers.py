@@ -8,6 +8,7 @@ from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.join_profile import read_profile
+from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
 
 __all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds"]
 
@@ -23,9 +24,6 @@ CLIENT_ID_MAX = 200
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
-
-WAITING_SHARE = 0.5
-"""The part of a client's patience for which its JoinGroup is held; in the rest the group may rebalance."""
 
 _WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kafka", "kafka-python")
 """Beginnings of the names (KIP-511) of clients that wait for a JoinGroup for the rebalance timeout and some seconds,

@@ -139,9 +139,8 @@ class SeatingGroups:
 
     def saved(self) -> dict[str, tuple[SavedSeat, ...]]:
         """Group -> its seats that are to outlive the gateway's process."""
-        names = {id(group): name for name, group in self._groups.items()}
-        saved = self._each(lambda group: (names[id(group)], group.saved()))
-        return {name: seats for name, seats in saved if seats}
+        saved = self._each(lambda group: group.saved())
+        return {name: seats for name, seats in saved.items() if seats}
 
     def restore(self, saved: Mapping[str, tuple[SavedSeat, ...]], elapsed_seconds: float) -> None:
         """Restore seats that were saved ``elapsed_seconds`` ago, before any client connects.
@@ -211,8 +210,8 @@ class SeatingGroups:
                 lingers.set_result(None)
         self._forget_idle()
         self.report.counts.seats(
-            sum(self._each(lambda group: group.held)),
-            sum(self._each(lambda group: group.vacant)),
+            sum(self._each(lambda group: group.held).values()),
+            sum(self._each(lambda group: group.vacant).values()),
             off=bool(self._switched_off),
             wrong=len(self._wrong),
         )
@@ -252,31 +251,31 @@ class SeatingGroups:
     def _pause(self) -> float:
         """Seconds until the next step, if nothing happens until then."""
         watched = len(self.watch) or self._lingering or self.clients.undecided
-        dues = [self._switch_at, *self._each(lambda group: group.next_due())]
+        dues = [self._switch_at, *self._each(lambda group: group.next_due()).values()]
         times = [due - self._clock.monotonic() for due in dues if due is not None]
         return max(PAUSE_SECONDS_MIN, min([CHECK_SECONDS if watched else IDLE_SECONDS, *times]))
 
     def _needed(self, connection: ClientConnection) -> bool:
         may_have_crashed = self.clients.may_have_crashed(connection)
         return not connection.closed and any(
-            self._each(lambda group: group.needs(connection, may_have_crashed=may_have_crashed))
+            self._each(lambda group: group.needs(connection, may_have_crashed=may_have_crashed)).values()
         )
 
     def _forget_idle(self) -> None:
-        idle = set(self._each(lambda group: group if group.idle else None))
-        self._groups = {name: group for name, group in self._groups.items() if group not in idle}
+        idle = self._each(lambda group: group.idle)
+        self._groups = {name: group for name, group in self._groups.items() if not idle.get(name)}
         self._acting.forget_idle()
         self._observing.forget_idle()
 
-    def _each(self, call: Callable[[SeatedGroup], _Result]) -> list[_Result]:
-        """The results of ``call`` for all groups; that of a group is left out where it fails.
+    def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
+        """Group -> the result of ``call`` for it; that of a group is left out where it fails.
 
         Its members go on, and its held requests are bounded.
         """
-        results = []
+        results = {}
         for name, group in tuple(self._groups.items()):
             try:
-                results.append(call(group))
+                results[name] = call(group)
             except Exception as error:  # noqa: BLE001 - see above
                 self.report.failed(Act.GIVE_UP, name, error)
         return results

@@ -90,9 +90,14 @@ class SeatEvent:
     revision: int = 0
 
     @property
+    def carried_out(self) -> bool:
+        """Whether the act was carried out, whatever its outcome is."""
+        return self.outcome not in (ActOutcome.REFUSED, ActOutcome.FAILED)
+
+    @property
     def occupant(self) -> SeatOccupant | None:
         """The consumer that took the seat of another one; None where the coordinator names the right one, or none."""
-        if self.act is not Act.HANDOVER or self.outcome in (ActOutcome.REFUSED, ActOutcome.FAILED):
+        if self.act is not Act.HANDOVER or not self.carried_out:
             return None
         if not (self.client_id or self.host):
             return None

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from rebalance_agent.http.latched_readiness import LatchedReadiness
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, Event, MemberEvent
+from rebalance_agent.model.member_changes import consumer_name
 
 __all__ = ["note_reports"]
-
-NAME_MAX = 200
-"""Characters of a name in a reason."""
 
 
 def note_reports(readiness: LatchedReadiness, events: Iterable[Event]) -> None:
@@ -23,5 +21,5 @@ def note_reports(readiness: LatchedReadiness, events: Iterable[Event]) -> None:
             elif event.callback is Callback.LEFT:
                 readiness.gone(event.process)
             else:
-                names = repr(event.client_id[:NAME_MAX]), repr(event.group[:NAME_MAX])
-                readiness.waits(event.process, "consumer {} of group {} has no assignment".format(*names))
+                name = consumer_name(event.client_id, event.group)
+                readiness.waits(event.process, f"{name} has no assignment")

@@ -25,6 +25,7 @@ from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.reported_readiness import note_reports
 from rebalance_agent.runtime.processes.rights_watch import watch_rights
+from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.pending_events import PendingEvents
@@ -90,7 +91,7 @@ class Sidecar:
         )
         self._sinks = SinkSet(settings, self._metrics, clock)
         publishes = bool(settings.events_topic) or self._sinks.local
-        self._configured = "bootstrap.servers" in properties and publishes
+        self._configured = SERVERS in properties and publishes
         self._metrics.configured(self._configured)
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         where = where or workload()

@@ -42,7 +42,7 @@ __all__ = [
 ENV_PREFIX = "REBALANCE_AGENT_"
 
 LISTEN = "127.0.0.1:29308"
-"""Default of ``listen``: loopback, because the page shows clients and hosts to anyone who may connect."""
+"""Default of ``listen``: loopback, because the page shows clients and hosts to any machine that can connect."""
 
 HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
 """Default of ``groups_deny``, a regular expression: internal groups, the agent's own, those of console consumers."""

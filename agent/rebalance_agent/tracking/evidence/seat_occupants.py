@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection
 
-from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent, SeatOccupant
+from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupant
 
 __all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
 
@@ -26,7 +26,7 @@ class SeatOccupants:
     """Member id -> occupant, None of a member whose consumer is gone. Times are by the observer's clock."""
 
     def __init__(self) -> None:
-        """Nobody sits in another one's seat."""
+        """Start without reports."""
         self._occupants: OrderedDict[str, tuple[SeatOccupant | None, int]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -36,8 +36,7 @@ class SeatOccupants:
     def take(self, event: SeatEvent, now_ms: int) -> bool:
         """Take a gateway's event; return whether it changed what is known."""
         names = event.member_id, event.client_id or "", event.host or ""
-        done = event.outcome not in (ActOutcome.REFUSED, ActOutcome.FAILED)
-        vacated = event.act in _VACATED and done
+        vacated = event.act in _VACATED and event.carried_out
         if not event.member_id or max(map(len, names)) > TEXT_MAX or not (vacated or event.occupant):
             return False
         before = self._occupants.get(event.member_id)

@@ -234,7 +234,7 @@ class StepMoments:
         end = self._reported.resumes(owner).get(partition)
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
-        given_ms, first = self._given_ms(handover), self._generation.first_commits
+        given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         first_ms = first.shown_ms(partition, self._given_since(given_ms, owner))
         if end is None:
             return Moment(given_ms, max(given_ms, first_ms))
@@ -248,11 +248,8 @@ class StepMoments:
 
     def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
-        given_ms, first = self._given_ms(handover), self._generation.first_commits
+        given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, self._given_since(given_ms, owner))
-
-    def _given_ms(self, handover: PartitionHandover) -> int:
-        return self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms
 
     def _given_since(self, given_ms: int, owner: Member) -> frozenset[Partition]:
         """Return the partitions that the owner got at ``given_ms`` or later: in the same callback, or a later one."""

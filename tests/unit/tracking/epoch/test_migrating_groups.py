@@ -149,7 +149,7 @@ def test_a_migration_keeps_counters_age_and_members_reports():
         assert sum(after.counters.completed.values()) >= sum(before.counters.completed.values())
     assert (seen[0].group_type, seen[len(THERE)].group_type) == (GroupType.CLASSIC, GroupType.CONSUMER)
     assert seen[-1].group_type is GroupType.CLASSIC
-    assert seen[-1].counters.assign_errors == 0  # it is known that members report
+    assert seen[-1].counters.assign_errors == 0  # members report
     feed(tracker, tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) == 7
 

@@ -1,4 +1,4 @@
-"""Publishes the acts that change who has a seat, and later what became of each, under the same event id."""
+"""Publishes the acts that change which consumer has a seat, and later their outcomes, under the same event ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVENTS_MAX = 1_000
 """Events in `EVENTS_SECONDS`: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
 
 OPEN_MAX = 1_000
-"""Published acts whose outcome may come."""
+"""Published acts whose outcomes are not known yet."""
 
 TEXT_MAX = 200
 """Characters of a name that clients choose."""
@@ -33,7 +33,7 @@ _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
 _FIELDS = (*_TEXTS, "generation")
 
 EmitAct = Callable[[SeatEvent, int], None]
-"""Takes an event, and the number of those that were left out before it. Never blocks and never raises."""
+"""Publishes an event; the number is that of the events left out before it. Never blocks and never raises."""
 
 
 class ActEvents:
@@ -50,7 +50,7 @@ class ActEvents:
         """Publish an act with those of its ``facts`` that an event has, or the outcome of one that was published."""
         if act not in PUBLISHED:
             return
-        key = act, group, str(facts.get("member_id", ""))
+        key = _key(act, group, str(facts.get("member_id", "")))
         if outcome in KNOWN:
             event = self._open.get(key)
             if event is not None:
@@ -74,8 +74,8 @@ class ActEvents:
         self._publish(key, event)
 
     def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """It is known for how long partitions would have stood still without an act."""
-        key = act, group, member_id
+        """Publish how long partitions would have been stalled without an act, at least."""
+        key = _key(act, group, member_id)
         event = self._open.get(key)
         if event is not None:
             seconds = round(partition_seconds, 3)
@@ -96,3 +96,7 @@ class ActEvents:
                 self._open.popitem(last=False)
         left_out, self._left_out = self._left_out, 0
         self._emit(event, left_out)
+
+
+def _key(act: Act, group: str, member_id: str) -> tuple[Act, str, str]:
+    return act, group, member_id[:TEXT_MAX]

@@ -27,7 +27,7 @@ class HandoverOutcomes:
     def take(self, member_id: str, checks: list[ActCheck]) -> None:
         """Report what ``checks`` show about handovers to ``member_id``."""
         for check in checks:
-            facts: dict[str, Any] = {"member_id": member_id[:200]}
+            facts: dict[str, Any] = {"member_id": member_id}
             if check is ActCheck.RIGHT:
                 facts["rebalances_spared"] = 1
                 self._report.counts.spared(1, predicted=False)

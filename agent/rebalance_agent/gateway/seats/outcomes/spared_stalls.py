@@ -52,7 +52,7 @@ class SparedStalls:
     """The stalls of one group's killed members that were ended early, and are not sure yet."""
 
     def __init__(self) -> None:
-        """Nobody was killed."""
+        """Start without stalls."""
         self._stalls: dict[str, SparedStall] = {}
 
     def ended(self, killed: KilledMember, now: float, heir: str = "") -> None:

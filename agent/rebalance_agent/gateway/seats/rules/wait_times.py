@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
-__all__ = ["Admission", "JoinWait", "held_seconds_max", "join_wait", "kept_until"]
+__all__ = ["WAITING_SHARE", "Admission", "JoinWait", "held_seconds_max", "join_wait", "kept_until"]
+
+WAITING_SHARE = 0.5
+"""The part of a client's patience for which its JoinGroup is held; in the rest the group may rebalance."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Acts of a gateway as events: who has a seat since when, what became of it, and what it spared at least."""
+"""Acts of a gateway as events: which consumer has a seat, their outcomes, and lower bounds of what they spared."""
 
 from __future__ import annotations
 
@@ -145,6 +145,13 @@ def test_names_that_clients_choose_are_cut():
     sent = Published()
     sent.report(member_id="m" * 500, client_id="c" * 500)
     assert (len(sent.events[0].member_id), len(sent.events[0].client_id)) == (200, 200)
+
+
+def test_what_was_spared_is_published_for_a_member_with_a_long_id():
+    sent = Published()
+    sent.report(member_id="m" * 500)
+    sent.acts.spared(sent.events[0].act, sent.events[0].group, "m" * 500, 2.0)
+    assert sent.events[-1].partition_seconds_spared == 2.0
 
 
 # -- spared stalls ---------------------------------------------------------------------------------------------
