@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from time import process_time
-from typing import Any
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -24,6 +24,8 @@ from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import GroupView
+
+Result = TypeVar("Result")
 
 GROUPS = (200, 2_000, 10_000)
 MEMBERS = 20
@@ -59,18 +61,29 @@ def measured(groups: int) -> tuple[object, ...]:
     now_ms = SystemClock().now_ms()
     tracker = Tracker("bench")
     views: dict[str, GroupView | None] = {}
+    shown: tuple[GroupView, ...] = ()
 
     def renew() -> None:
+        nonlocal shown
         views.update({name: tracker.view(name) for name in tracker.changed()})
+        shown = tuple(view for view in views.values() if view)
 
-    page = GroupsPage(lambda: [view for view in views.values() if view], SystemClock())
+    def write() -> None:
+        while page.refresh():
+            pass
+
+    def write_and_scrape() -> bytes:
+        write()
+        return page.text()
+
+    page = GroupsPage(lambda: shown, SystemClock())
     play(tracker, groups, 1, now_ms)
     drawn, _ = timed(renew)
-    written, _ = timed(page.refresh)
+    written, _ = timed(write)
     scraped, _ = timed(page.text)
     play(tracker, round(groups * CHANGED), 2, now_ms + 60_000)
     renew()
-    changed, text = timed(lambda: page.refresh() or page.text())
+    changed, text = timed(write_and_scrape)
     lines = [line for line in text.decode().splitlines() if line[:1] != "#"]
     peer, _ = timed(lambda: generate_latest(least_of(lines)))
     return groups, len(lines), len(text) / 1e6, drawn, written, scraped, changed, peer
@@ -87,7 +100,7 @@ def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
         tracker.observe(Tick(now_ms + 30_000))
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def timed(call: Callable[[], Result]) -> tuple[float, Result]:
     """Return the CPU seconds of one call, and its result."""
     begin = process_time()
     result = call()

@@ -7,9 +7,8 @@ most and never waits for a refresh: while thousands of groups change at once, so
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, islice
 from operator import is_not
 
 from rebalance_agent.clock import Clock
@@ -56,8 +55,8 @@ class GroupsPage:
         If it returns the same tuple object as before, its views are not compared again.
         """
         self._views = views
-        self._written: tuple[GroupView, ...] = ()
-        self._last_group = ""
+        self._compared: tuple[GroupView, ...] = ()
+        self._unwritten: dict[str, GroupView] = {}
         self._clock = clock
         self._limits = limits or SeriesLimits()
         self._format = text or TextFormat()
@@ -123,32 +122,31 @@ class GroupsPage:
         return parts
 
     def _renew(self, groups_max: int) -> bool:
-        """Write up to ``groups_max`` changed groups by name, and drop deleted ones; return whether some are left.
+        """Write up to ``groups_max`` changed groups, and drop deleted ones; return whether some are left.
 
         ``_writing`` must be held.
         """
         views = tuple(self._views())
         if self._scraped_at_zero:
-            self._scraped_at_zero, self._written = False, ()
-        if views is self._written:
-            return False
-        # Of thousands of views a few are new, nearly always in the places of the old ones.
-        new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
-        changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
-        if len(views) != len(self._kept) + sum(self._kept.get(view.group) is None for view in changed):
-            self._written = ()
-            self._kept.forget({view.group for view in views})
-        # Whatever changes meanwhile, each gets its turn.
-        turn = bisect_right(changed, self._last_group, key=lambda view: view.group)
-        for view in [*changed[turn:], *changed[:turn]][:groups_max]:
-            self._kept.keep(view.group, self._write(view))
-            self._last_group = view.group
-        left = len(changed) > groups_max
+            self._scraped_at_zero, self._compared = False, ()
+        if views is not self._compared:
+            self._compare(views)
+        for group in list(islice(self._unwritten, groups_max)):
+            self._kept.keep(group, self._write(self._unwritten.pop(group)))
         if self._kept.readmit():
-            self._written = ()
-        elif not left:
-            self._written = views
-        return left
+            self._compared = ()
+        return bool(self._unwritten)
+
+    def _compare(self, views: tuple[GroupView, ...]) -> None:
+        """Find the views that have no text yet. A group that changes again while it waits keeps its place."""
+        # Of thousands of views a few are new, nearly always in the places of the old ones.
+        new = [*compress(views, map(is_not, views, self._compared)), *views[len(self._compared) :]]
+        self._unwritten |= {view.group: view for view in new if not self._current(view)}
+        if len(views) != len(self._kept) + sum(self._kept.get(group) is None for group in self._unwritten):
+            names = {view.group for view in views}
+            self._kept.forget(names)
+            self._unwritten = {group: view for group, view in self._unwritten.items() if group in names}
+        self._compared = views
 
     def _write(self, view: GroupView) -> GroupTexts:
         samples, now_ms = group_samples(view, self._limits), self._clock.now_ms()
