@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition

@@ -84,7 +84,7 @@ def ours(strategy_name: str, case: CaseFile, *, owned: bool = True) -> Calls:
                 member = replace(member, owned=had.owned, generation=had.generation)
             members.append(member)
         group = GroupSubscription(topics, with_shared_names(members))  # as our adapters do after decoding
-        yield lambda group=group: chosen.assign(group)
+        yield partial(chosen.assign, group)
 
 
 def kafka_python(strategy_name: str, case: CaseFile) -> Calls:
@@ -103,7 +103,7 @@ def kafka_python(strategy_name: str, case: CaseFile) -> Calls:
             )
             for member_id, data in case.members.items()
         ]
-        yield lambda members=members: assignor.assign(cluster, members)
+        yield partial(assignor.assign, cluster, members)
 
 
 def aiokafka(strategy_name: str, case: CaseFile) -> Calls:
@@ -117,11 +117,11 @@ def aiokafka(strategy_name: str, case: CaseFile) -> Calls:
     cluster = Cluster(case.topics)
     while True:
         members = {member_id: ConsumerProtocolMemberMetadata.decode(data) for member_id, data in case.members.items()}
-        yield lambda members=members: assignor.assign(cluster, members)
+        yield partial(assignor.assign, cluster, members)
 
 
 def java(strategy_name: str, case: CaseFile) -> Calls:
-    import jpype
+    import jpype  # type: ignore[import-untyped]
 
     java_map, optional_list = jpype.JClass("java.util.HashMap"), jpype.JClass("java.util.ArrayList")
     kafka = "org.apache.kafka"
@@ -137,7 +137,7 @@ def java(strategy_name: str, case: CaseFile) -> Calls:
         for member_id, data in buffers.items():
             subscriptions.put(member_id, decoder.deserializeSubscription(wrap(data)))
         group = group_type(subscriptions)
-        yield lambda group=group: assignor.assign(cluster, group)
+        yield partial(assignor.assign, cluster, group)
 
 
 def _java_cluster(jpype: Any, topics: dict[str, int], partitions: Any) -> Any:
@@ -161,10 +161,11 @@ def _java_thread_time_ns() -> Callable[[], int]:
     runtime = java_runtime()
     library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
     jpype.startJVM(str(library), *JAVA_FLAGS, classpath=[str(jar) for jar in runtime.jars])
-    return jpype.JClass("java.lang.management.ManagementFactory").getThreadMXBean().getCurrentThreadCpuTime
+    threads = jpype.JClass("java.lang.management.ManagementFactory").getThreadMXBean()
+    return lambda: int(threads.getCurrentThreadCpuTime())
 
 
-CLIENTS = {
+CLIENTS: dict[str, Callable[[str, CaseFile], Calls]] = {
     "ours": ours,
     "ours-user-data": partial(ours, owned=False),
     "java": java,

@@ -8,6 +8,7 @@ answers 204.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from bench.measure import cpu_each, table
 from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation.rebalance_listener import RebalanceListener
 
 SIZES = ((3, 30), (20, 200), (100, 2_000))
 DEAD_URL = "http://127.0.0.1:9/v1/events"
@@ -67,14 +69,15 @@ def main(scale: float = 1.0) -> None:
     server.shutdown()
 
 
-def _rebalance(members: int, partitions: int, url: str | None):
+def _rebalance(members: int, partitions: int, url: str | None) -> Callable[[], None]:
     topic = "orders"
     cluster = Cluster(partitions)
     ours = [TopicPartition(topic, number) for number in range(partitions // members)]
     names = [f"member-{index}" for index in range(members)]
     metadata = RangePartitionAssignor().metadata([topic])
     subscriptions = [SimpleNamespace(member_id=name, group_instance_id=None, metadata=metadata) for name in names]
-    listener, assignor = Listener(), RangePartitionAssignor()
+    listener: Listener | RebalanceListener = Listener()
+    assignor = RangePartitionAssignor()
     if url is not None:
         hooks = Instrumentation(
             group="bench",

@@ -49,7 +49,7 @@ def produce(topic: str, value: bytes) -> bytes:
     return _framed(ProduceRequest(version=9, transactional_id=None, acks=1, timeout_ms=5_000, topic_data=[data]))
 
 
-def _framed(message: object) -> bytes:
+def _framed(message: ProduceRequest) -> bytes:
     message.with_header(correlation_id=1, client_id="bench")
     return bytes(message.encode(header=True, framed=True))
 

@@ -18,10 +18,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import Any
 
 import psutil
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from bench.gateway.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch, produce, read_bulk
 from bench.measure import percentile, table
@@ -76,7 +77,7 @@ class Way:
 
 
 @contextlib.contextmanager
-def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Popen[str]]:
+def running(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run a process and end it when the block ends."""
     process = subprocess.Popen(command, text=True, **options)
     try:
@@ -94,8 +95,10 @@ def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Po
 def forwarder(broker_port: int) -> Iterator[Way]:
     """Start the plain forwarder."""
     command = [sys.executable, "-m", "bench.gateway.forwarder", "127.0.0.1", str(broker_port)]
-    with running(command, stdout=subprocess.PIPE) as process, process.stdout:
-        yield Way("forwarder", int(process.stdout.readline()), process.pid)
+    with running(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        with process.stdout:
+            yield Way("forwarder", int(process.stdout.readline()), process.pid)
 
 
 @contextlib.contextmanager

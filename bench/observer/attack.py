@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
@@ -122,12 +122,12 @@ def _parts(rng: random.Random) -> Iterator[Record]:
         elif rng.random() < JOINING:
             yield TOPIC, *_part(CONSUMER_GROUP_MEMBER_METADATA, member, NEW_MEMBER)
         else:
-            current = {"member_epoch": epoch + 1, "previous_member_epoch": epoch, "state": rng.randrange(3)}
-            current |= {"assigned_partitions": owned, "partitions_pending_revocation": []}
+            epochs = {"member_epoch": epoch + 1, "previous_member_epoch": epoch, "state": rng.randrange(3)}
+            current = {**epochs, "assigned_partitions": owned, "partitions_pending_revocation": []}
             yield TOPIC, *_part(CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, member, current)
 
 
-def _part(kind: RecordTable, key: dict[str, str], value: dict[str, object]) -> tuple[bytes, bytes]:
+def _part(kind: RecordTable, key: Mapping[str, object], value: Mapping[str, object]) -> tuple[bytes, bytes]:
     return kind.key.encode(kind.key.versions[0], key), kind.value.encode(0, value)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from time import monotonic, time_ns
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, Message, TopicPartition
 
 from bench.measure import usage
 from bench.synthetic import TOPIC, generation
@@ -81,9 +82,9 @@ def _stamps(consumer: Consumer, options: argparse.Namespace, end: float) -> list
     return stamps
 
 
-def _decoded(messages: list) -> None:
+def _decoded(messages: Sequence[Message]) -> None:
     for message in messages:
-        key = message.key()
+        key = message.key() or b""
         if record_kind(key) != OFFSET_COMMIT.kind:
             classic_group(decode_record(key, message.value()))
 

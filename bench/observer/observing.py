@@ -63,10 +63,10 @@ class Observer:
         """A page with any status; empty if there is no listener or the page is incomplete."""
         try:
             with urllib.request.urlopen(self._url + path, timeout=30) as answer:
-                return answer.read().decode()
+                return str(answer.read(), "utf-8")
         except urllib.error.HTTPError as answer:
             with answer:
-                return answer.read().decode()
+                return str(answer.read(), "utf-8")
         except (OSError, HTTPException):
             return ""
 
@@ -86,7 +86,8 @@ class Observer:
     def generation_of(self, group: str) -> int | None:
         """A group from the API; None if it is unknown."""
         found = json.loads(self._get(f"/api/v1/groups/{group}") or "{}")
-        return found.get("summary", {}).get("generation")
+        number = found.get("summary", {}).get("generation")
+        return None if number is None else int(number)
 
     def shown(self) -> int:
         """The number of groups on the page, from any source."""
@@ -102,7 +103,7 @@ class Observer:
         if not page.startswith("{"):
             return False
         answer = json.loads(page)
-        return answer["parts"].get(part) == "ready" if part else answer["ready"]
+        return bool(answer["parts"].get(part) == "ready" if part else answer["ready"])
 
     def wait(self, condition: Callable[[], object], seconds: float, pause: float = 0.05) -> float:
         """Wait for the condition; return the seconds since the start of the process."""
@@ -126,7 +127,8 @@ class Observer:
     def peak_mib(self) -> float:
         """Peak resident memory in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
+        (peak_kib,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+        return int(peak_kib) / 1024
 
 
 @contextlib.contextmanager

@@ -53,10 +53,10 @@ def main(scale: float = 1.0) -> None:
 def figures(scale: float) -> dict[str, float]:
     """CPU seconds that grow with the number of groups."""
     row = dict(zip(HEADER, measured(round(2_000 * scale)), strict=True))
-    return {name: float(row[name]) for name in HEADER[3:]}
+    return {name: row[name] for name in HEADER[3:]}
 
 
-def measured(groups: int) -> tuple[object, ...]:
+def measured(groups: int) -> tuple[float, ...]:
     """A row of the table."""
     now_ms = SystemClock().now_ms()
     tracker = Tracker("bench")

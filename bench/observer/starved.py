@@ -79,13 +79,13 @@ def main(scale: float = 1.0) -> None:
     print()
     table(("threads", "number"), sorted(counts.items()))
     print()
-    rows = []
+    takeovers = []
     for number in BUSY if scale >= 1 else BUSY[:1]:
         with compacted(TAKEOVER_GROUPS) as kafka, busy(number):
             found = taken_over(kafka.bootstrap_servers, TAKEOVER_GROUPS, "killed")
-        rows.append((number, TAKEOVER_GROUPS // 2, found.seconds))
-        print(f"  {rows[-1]}", file=sys.stderr, flush=True)
-    table(("busy processes", "groups taken over", "s after the other replica was killed"), rows)
+        takeovers.append((number, TAKEOVER_GROUPS // 2, found.seconds))
+        print(f"  {takeovers[-1]}", file=sys.stderr, flush=True)
+    table(("busy processes", "groups taken over", "s after the other replica was killed"), takeovers)
 
 
 def _percentiles(values: list[float]) -> tuple[float, float]:

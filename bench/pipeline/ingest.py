@@ -10,11 +10,11 @@ from __future__ import annotations
 import gzip
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
@@ -66,7 +66,7 @@ def main(scale: float = 1.0) -> None:
                 "offsets topic, generations decoded into events": lambda: _backfill(offsets, properties),
             }
             table(("", "events, records or generations", "seconds", "a second", "CPU ms each"), _rows(work, found))
-        _show(*found.values(), total, seen.memory)
+        _show(list(found.values()), total, seen.memory)
 
 
 def _rows(work: Mapping[str, Callable[[], int]], found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
@@ -107,9 +107,8 @@ def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
     return count_rows(rows.where("kind = 'generation'")).events
 
 
-def _show(
-    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, emitted: Took, total: int, memory: Mapping[str, float]
-) -> None:
+def _show(found: Sequence[Took], total: int, memory: Mapping[str, float]) -> None:
+    bare, ingested, _again, bare_offsets, emitted = found
     print(f"\nIngest takes {ingested.cpu / bare.cpu:.1f} times the CPU of the bare read of the same topic.")
     print(
         f"Backfill takes {emitted.cpu / bare_offsets.cpu:.1f} times that of {total} records, "

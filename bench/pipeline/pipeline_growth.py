@@ -28,8 +28,8 @@ PLAYED = 6
 """Groups that are played, in three of the kinds there are; the others are copies of them."""
 
 
-RARELY = ("deploys_per_day", "growths_per_day", "storms_per_day", "crash_loops_per_day")
-"""Rates that are set to rare, because the number of rebalances would otherwise depend on the number of members."""
+RARELY = 0.001
+"""A rate per day, of all causes by which the number of rebalances would depend on the number of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,10 @@ def _plan(size: Size, number: int) -> GroupPlan:
         assignor,
         {"orders": 8 * size.members},
         size.members,
-        **dict.fromkeys(RARELY, 0.001),
+        deploys_per_day=RARELY,
+        growths_per_day=RARELY,
+        storms_per_day=RARELY,
+        crash_loops_per_day=RARELY,
         crashes_per_day=4,
     )
 

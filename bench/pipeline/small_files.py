@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from bench.measure import say, table
 from rebalance_agent.clock import SystemClock

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -63,11 +63,12 @@ def main(scale: float = 1.0) -> None:
 def _rows(tables: DeltaTables, found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
     rows = tables.read("generations")
     some = _share(rows, SHARE)
-    for name, measure in {
+    work: dict[str, Callable[[], Took]] = {
         f"Spark, local[{CORES}], a tenth": lambda: took(lambda: _by_spark(tables, some)),
         "plain loop": lambda: _loop(_share(rows, min(SHARE, LOOP_MAX / (some.count() / SHARE)))),
         f"Spark, local[{CORES}], all": lambda: took(lambda: _by_spark(tables, rows)),
-    }.items():
+    }
+    for name, measure in work.items():
         found[name] = each = measure()
         yield name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count
 
