@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition, owners
@@ -47,14 +47,16 @@ class PartitionHandover:
     Its owner was asked to revoke it at ``asked_ms`` and had done so at ``released_ms``; the new owner was assigned it
     at ``given_ms``. None: it did not happen, or before the observer started. ``left_unowned``: no other member owned it
     when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
-    same rebalance, where a newer epoch replaced the one that assigned it. ``departed``: its owner left, also for a
-    while, or was removed, even if it joined again under its id; ``active_ms``: until when that one surely worked, None
-    if unknown.
+    same rebalance, where a newer epoch replaced the one that assigned it; ``consumed_ms``, of these only: the first
+    commit by the owner that it was given to, None if that one gave it up without a commit. ``departed``: its owner
+    left, also for a while, or was removed, even if it joined again under its id; ``active_ms``: until when that one
+    surely worked, None if unknown.
     """
 
     asked_ms: int | None = None
     released_ms: int | None = None
     given_ms: int | None = None
+    consumed_ms: int | None = None
     left_unowned: bool = False
     departed: bool = False
     active_ms: int | None = None
@@ -203,6 +205,13 @@ class Episode:
         """Apply ``rename`` to each generation, after topic names became known."""
         self.before = self.before and rename(self.before)
         self.generations[:] = map(rename, self.generations)
+
+    def add_outages(self, outages: Collection[Outage]) -> None:
+        """Add outages of which it became known after a generation's record that they had begun before it."""
+        for index, generation in enumerate(self.generations):
+            known, written_ms = generation.outages, generation.timestamp_ms
+            if more := tuple(away for away in outages if away.after_ms < written_ms and away not in known):
+                self.generations[index] = replace(generation, outages=(*known, *more))
 
     def steps(self) -> list[tuple[Generation | None, Generation]]:
         """Return each generation with the one before it."""

@@ -197,6 +197,8 @@ class Tracker:
             self._groups.mark_changed(name)
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
+        if poll.complete is self._context.outages.running:  # an outage ends, or begins: due episodes do not know of it
+            yield from self._groups.pass_time(poll.answered_ms)
         self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
         offset_ms = self._context.offset.ms or 0
         self._context.commits.answers.take(poll.asked_ms - offset_ms, poll.answered_ms - offset_ms)

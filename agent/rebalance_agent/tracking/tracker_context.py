@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
-from rebalance_agent.tracking.evidence.coordinators import Coordinators
+from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
+from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
 from rebalance_agent.tracking.evidence.report_budget import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -46,3 +47,15 @@ class TrackerContext:
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)
     report_budget: ReportBudget = field(default_factory=ReportBudget)
+
+    def unanswered_since(self, partition: int, at_ms: int) -> bool:
+        """Return whether the coordinator of a partition of the offsets topic may not have answered after ``at_ms``.
+
+        ``at_ms`` is by the coordinators' clock (epoch ms).
+        """
+        away = self.outages.since(at_ms + (self.offset.ms or 0))
+        return away or changed_since(at_ms, self.coordinators.changes(partition))
+
+    def outages_until(self, now_ms: int) -> tuple[Outage, ...]:
+        """Return the recent outages of brokers known at ``now_ms`` (observer's clock), by the coordinators' clock."""
+        return self.outages.spans(now_ms, self.offset.ms or 0)

@@ -42,9 +42,10 @@ def _placed(span, history, joins, *, classic):
         return span
     since = span.stop_first - JUST_AFTER_MS if span.old else 0
     given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=classic)
-    if given is None and span.old and span.old.rpartition(".")[0] != span.client:
+    if span.old and span.old.rpartition(".")[0] != span.client and (given is None or not classic):
         # The old owner noticed later that a record had given its partition to another member.
-        given = history.held_since(span.partition, span.client, since, every=classic)
+        held = history.held_since(span.partition, span.client, since, every=classic)
+        given = given if held is None else held
     # A member of a group whose coordinator assigns may lose all and get it back as the same member, without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
     span = replace(span, given=given, outside=outside)

@@ -193,6 +193,15 @@ def test_partitions_lost_and_regained_without_a_record_belong_to_no_rebalance(at
     assert spans_of == [0 if outside else 1]
 
 
+def test_a_partition_was_given_before_its_old_owner_noticed_also_if_records_came_in_between():
+    """The group whose coordinator assigns wrote records of other members between the two."""
+    records = history((500, generation(1, a=[0])), (1_000, generation(2, b=[0])), (2_000, generation(3, b=[0], c=[])))
+    old = member("a", (600, "assigned", "t-0"), (1_800, "lost", "t-0"))
+    found = truth([old, member("b", (2_500, "assigned", "t-0"))], records, classic=False)
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.stop_first, span.given) == (1_800, 1_000)
+
+
 def test_a_returning_static_member_has_its_partitions_from_its_own_record_on():
     """Two members return one after the other: the second one's record also shows the first one's partitions."""
     rows = [generation(2, a=[0], b=[1]) for _ in range(3)]

@@ -203,7 +203,7 @@ class ClassicState(TrackedGroup):
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
             coordinator_changes=self._context.coordinators.changes(observation.partition),
-            outages=self._context.outages.spans(observation.seen_ms, self._context.offset.ms or 0),
+            outages=self._context.outages_until(observation.seen_ms),
             subtopologies=tasks.subtopologies,
             standby_hosts=tasks.standby_hosts,
         )

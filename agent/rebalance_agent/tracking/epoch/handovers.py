@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState
@@ -37,22 +37,26 @@ class Handovers:
         revocation_recorded: bool = True,
         held: Collection[tuple[str, int]] = (),
         active_ms: int | None = None,
+        consumed_ms: Callable[[tuple[str, int]], int | None] = lambda _partition: None,
     ) -> None:
         """Take a member's new assignment: None if it is gone, with a negative epoch if it left for a while.
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
-        that any member owns now. ``active_ms``: until when a member that departs surely worked.
+        that any member owns now. ``active_ms``: until when a member that departs surely worked. ``consumed_ms``: the
+        first commit of a partition since its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
         departed = new is None or new.epoch < 0
         for partition in pairs(after.revoking) - pairs(before.revoking):
-            self._handovers[partition] = replace(self._open_handover(partition), asked_ms=at_ms, released_ms=None)
+            handover = self._open_handover(partition, consumed_ms)
+            self._handovers[partition] = replace(handover, asked_ms=at_ms, released_ms=None)
         for partition in had - has:
             left_unowned = partition not in held
-            handover = (
-                self._open_handover(partition) if left_unowned else self._handovers.get(partition, PartitionHandover())
-            )
+            if left_unowned:
+                handover = self._open_handover(partition, consumed_ms)
+            else:
+                handover = self._handovers.get(partition, PartitionHandover())
             if handover.left_unowned and handover.given_ms is not None:
                 continue  # others own it by now; the time without an owner is kept
             asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
@@ -68,7 +72,7 @@ class Handovers:
             )
         for partition in pairs(before.revoking) & pairs(after.assigned):
             # It had revoked them before they were assigned to it again, which one record shows.
-            handover = self._open_handover(partition)
+            handover = self._open_handover(partition, consumed_ms)
             self._handovers[partition] = replace(handover, released_ms=at_ms, given_ms=at_ms, left_unowned=True)
         for partition in pairs(after.assigned) - had:
             handover = self._handovers.get(partition, PartitionHandover())
@@ -93,14 +97,16 @@ class Handovers:
             for partition, handed_over in earlier.items()
         }, took_ms
 
-    def _open_handover(self, partition: tuple[str, int]) -> PartitionHandover:
+    def _open_handover(
+        self, partition: tuple[str, int], consumed_ms: Callable[[tuple[str, int]], int | None]
+    ) -> PartitionHandover:
         """Return the partition's open handover; if it is complete, keep it as an earlier one and return a new one."""
         handover = self._handovers.get(partition, PartitionHandover())
         if handover.given_ms is None:
             return handover
         if handover.released_ms is not None and handover.left_unowned:
             handovers = self._earlier.setdefault(partition, [])
-            handovers.append(handover)
+            handovers.append(replace(handover, consumed_ms=consumed_ms(partition)))
             if len(handovers) > EARLIER_MAX:
                 handovers.remove(min(handovers, key=_length_ms))
         return PartitionHandover()

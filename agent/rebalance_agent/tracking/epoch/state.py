@@ -15,17 +15,15 @@ from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, G
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations
 from rebalance_agent.model.group import GroupSnapshot, GroupType
-from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
 from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
-from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.epoch.member_evidence import MemberEvidence
 from rebalance_agent.tracking.epoch.owner_changes import OwnerChanges
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
-from rebalance_agent.tracking.evidence.known_times import FirstCommits, TimeBounds
-from rebalance_agent.tracking.evidence.last_seen import EpochLastSeen
+from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracked_group import TrackedGroup
@@ -61,9 +59,7 @@ class EpochState(TrackedGroup):
         self._records = EpochGroupRecords()
         self._recorded = RecordedGroup(group, group_type, self._records, context.topics)
         self._owner_changes = OwnerChanges(self.history.doubly_owned, self._records, self._recorded)
-        self._handovers = Handovers()
-        self._last_seen = EpochLastSeen()
-        self._first_commits = FirstCommits()
+        self._evidence = MemberEvidence(group, group_type, partition, context, self._records, self._recorded)
         self._backfilled = False
         self._created_live = False
         self._started_ms: int | None = None
@@ -128,7 +124,7 @@ class EpochState(TrackedGroup):
             self._peopled = True
             self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment:
-            self._take_assignment(record, old)
+            self._evidence.take(record, old, self._started_ms)
         if not keeps_base_view(old, self._records.current(record.subject), record):
             self._change_base_view()
         # A tombstone is never the last record of a batch: a new epoch, a static member's successor, or the group's
@@ -151,7 +147,7 @@ class EpochState(TrackedGroup):
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
         self._change_base_view()
-        self._first_commits.rename(self._context.topics.name)  # of the epoch that is not complete yet
+        self._evidence.first_commits.rename(self._context.topics.name)  # of the epoch that is not complete yet
         self._name_topics(now_ms)
         self._update_counts(now_ms)
 
@@ -171,34 +167,6 @@ class EpochState(TrackedGroup):
         if self.history.view and self._records.epoch is None:
             return self.history.view  # the last view, before the first epoch record or after the group's tombstone
         return self._current_view(partial(self._build_view, judged=judged), judged=judged)
-
-    def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
-        """Take a member's new current assignment, or its removal; ``old`` is the one before."""
-        name, at_ms, contact_ms = record.subject, record.timestamp_ms, self._last_seen.contact_ms(record.subject)
-        new, commits = self._records.current(name), self._context.commits
-        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
-        gives_up = record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned)))
-        had = self._recorded.named(old.held) if gives_up and old else set()
-        worked_ms = commits.worked_ms(self.group, had, contact_ms or 0, at_ms) if had else None
-        if record.live:
-            recorded, owned = not self._records.uses_classic_protocol(name), self._records.backlog.owned
-            active_ms = contact_ms if worked_ms is None else worked_ms
-            self._handovers.update(name, old, new, at_ms, revocation_recorded=recorded, held=owned, active_ms=active_ms)
-        if new is not None:
-            self._last_seen.update(name, new, at_ms)
-            if record.live:
-                kept = pairs(old.assigned) if old and not self._records.is_eager(name) else set()
-                given = self._recorded.named(pairs(new.assigned) - kept)
-                commits.expect(self.group, given, at_ms, self._first_commits)
-        if gives_up and old:
-            commits.release(self.group, self._recorded.named(old.held - pairs(new.assigned)) if new else had, at_ms)
-            if departs:
-                recent = commits.recent(self.group, had, contact_ms or 0, at_ms)
-                member, changes = self._records.members.get(name), self._context.coordinators.changes(self.partition)
-                self._last_seen.depart(member, name, old, at_ms, recent, changes)
-            self._last_seen.work(name, worked_ms)
-        if new is None:
-            self._last_seen.forget(name)
 
     def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
@@ -233,12 +201,12 @@ class EpochState(TrackedGroup):
 
     def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, reached = self.last, self._recorded.generation(self.timestamp_ms, now_ms)
-        handovers, took = self._handovers.take(self._records.held_for_absent)
-        last_seen, departures = self._last_seen.take()
+        handovers, took = self._evidence.handovers.take(self._records.held_for_absent)
+        last_seen, departures = self._evidence.last_seen.take()
         started_ms = self._started_ms
         restarting = frozenset[str]() if returned or started_ms is None else self._records.eager
         for name in sorted(restarting):
-            handovers = self._recorded.restarts(name, started_ms, self._last_seen.contact_ms(name)) | handovers
+            handovers = self._recorded.restarts(name, started_ms, self._evidence.last_seen.contact_ms(name)) | handovers
         targets_ms = None if started_ms is None or not reached.value.members else self._targets_ms
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = replace(
@@ -254,8 +222,8 @@ class EpochState(TrackedGroup):
             departures=departures,
             restarting=restarting,
             coordinator_changes=self._context.coordinators.changes(self.partition),
-            outages=self._context.outages.spans(now_ms, self._context.offset.ms or 0),
-            first_commits=self._first_commits,
+            outages=self._context.outages_until(now_ms),
+            first_commits=self._evidence.complete(reached.members if live else (), self.timestamp_ms, started_ms),
             patterns=self._records.patterns,
             metadata=self._records.metadata,
             # Tasks of streams groups refer to topics by the names in the topology.
@@ -264,7 +232,7 @@ class EpochState(TrackedGroup):
         self.history.empty_time.see(generation)
         missing = self._after_gap and (before is None or generation.number > before.number + 1)
         self.last, self._started_ms, self._targets_ms = generation, None, None
-        self._first_commits, self._after_gap = FirstCommits(), False
+        self._after_gap = False
         # Its members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)

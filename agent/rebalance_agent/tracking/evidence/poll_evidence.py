@@ -20,6 +20,7 @@ __all__ = [
     "ClockOffset",
     "Outages",
     "PollEvidence",
+    "is_late",
     "stopped_since_ms",
 ]
 
@@ -91,11 +92,8 @@ class Outages:
             self._since_ms = asked_ms if self._complete_ms is None else self._complete_ms
 
     def take_record(self, written_ms: int, read_ms: int) -> None:
-        """Take the times of a live record: a coordinator answers with an error if replicas have its record too late.
-
-        Brokers may answer polls and not replicate yet. A tail that reads late looks the same.
-        """
-        if read_ms - written_ms <= WRITE_TIMEOUT_MS:
+        """Take the times of a live record; only one that `is_late` counts."""
+        if not is_late(written_ms, read_ms):
             return
         last = self._spans[-1] if self._spans else None
         if last and last.until_ms >= written_ms:
@@ -108,10 +106,22 @@ class Outages:
         """Whether the last poll was not answered by all brokers."""
         return self._since_ms is not None
 
+    def since(self, at_ms: int) -> bool:
+        """Return whether brokers were away at ``at_ms`` (epoch ms) or later."""
+        return self.running or any(away.until_ms >= at_ms for away in self._spans)
+
     def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
         """Return the recent outages by the coordinator's clock, up to ``now_ms`` where one lasts."""
         running = () if self._since_ms is None else (Outage(self._since_ms, now_ms),)
         return tuple(Outage(one.after_ms - offset_ms, one.until_ms - offset_ms) for one in (*self._spans, *running))
+
+
+def is_late(written_ms: int, read_ms: int) -> bool:
+    """Whether a record became readable so late that its coordinator answered with an error (epoch ms).
+
+    Brokers may answer polls and not replicate yet. A tail that reads late looks the same.
+    """
+    return read_ms - written_ms > WRITE_TIMEOUT_MS
 
 
 def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:

@@ -225,6 +225,7 @@ class Episodes:
 
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
+        closed.episode.add_outages(self._context.outages_until(now_ms))
         carried = self._open_stalls
         settlement = self._settlement(closed.episode, carried)
         self._open_stalls = settlement.open_stalls

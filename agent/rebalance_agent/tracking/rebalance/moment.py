@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_agent.tracking.completed_generation import PartitionHandover
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 
-__all__ = ["Moment", "UnknownMomentError"]
+__all__ = ["Moment", "UnknownMomentError", "interim_resumed", "interim_stopped"]
 
 
 class UnknownMomentError(Exception):
@@ -26,6 +27,10 @@ class Moment:
         """Whether nothing shows that the moment has come."""
         return self.latest_ms >= FOREVER_MS
 
+    def until(self, latest_ms: int) -> Moment:
+        """Return the moment, which was not after ``latest_ms`` if nothing else shows that it has come."""
+        return Moment(self.earliest_ms, latest_ms) if self.endless else self
+
     def not_after(self, earliest_ms: int) -> Moment:
         """Return the moment if it may have been as early as ``earliest_ms``."""
         return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
@@ -33,3 +38,18 @@ class Moment:
     def not_before(self, latest_ms: int) -> Moment:
         """Return the moment if it may have been as late as ``latest_ms``."""
         return self if latest_ms <= self.latest_ms else Moment(self.earliest_ms, latest_ms)
+
+
+def interim_resumed(handover: PartitionHandover, following: PartitionHandover) -> Moment:
+    """Return when the owner that got a partition by ``handover``, and lost it by ``following``, could consume it.
+
+    Without a commit of its own it may have learned of it at any time until then, or never.
+    """
+    given_ms, consumed_ms = handover.given_ms or 0, handover.consumed_ms
+    return Moment(given_ms, max(given_ms, (following.released_ms or 0) if consumed_ms is None else consumed_ms))
+
+
+def interim_stopped(handover: PartitionHandover, following: PartitionHandover) -> Moment:
+    """Return when that owner stopped; if the coordinator recorded no request, at any time while it owned it."""
+    asked_ms, released_ms = following.asked_ms, following.released_ms or 0
+    return Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms)

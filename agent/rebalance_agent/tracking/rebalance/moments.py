@@ -21,6 +21,7 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports, Repo
 from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
 from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
+from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms, unrecorded_losses
 from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_may_have_begun
@@ -34,16 +35,20 @@ class StepMoments:
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``before``: the generation before ``generation``. ``claimed``: what members owned when they joined it."""
+        """``before``: the generation before ``generation``, whose join phase ended at ``joined_ms``.
+
+        ``claimed``: what members owned when they joined it.
+        """
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
         self._generation = generation
-        self._joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
+        self.joined_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         self.unanswered = generation.unanswered
         span = ReportSpan.between(before, episode.last) if before else None
         self._reported = ReportedTimes(reports, span, generation)
         self.claimed = claimed_partitions(generation)
+        self._lost_ms = unrecorded_losses(before, generation, self._worked_ms, reports.measures)
         self._alive = {member.member_id for member in generation.members}
         self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
@@ -82,6 +87,8 @@ class StepMoments:
         stop = self._reported.stops(owner).get(partition)
         if stop is not None and stop.evidence is Evidence.MEMBERS:
             return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
+        if self.may_have_lost(partition, owner):
+            return Moment(self._lost_ms[owner.member_id], self._generation.timestamp_ms)
         moment = self._given_up(owner) if self.gave_up(partition, owner) else self._recorded_stop(owner, handover)
         if stop is not None:
             latest_ms = min(moment.latest_ms, stop.latest_ms)
@@ -95,7 +102,7 @@ class StepMoments:
         """
         generation = self._generation
         if owner.member_id in self._alive and not handover.departed:
-            return self._joined_ms
+            return self.joined_ms
         if handover.released_ms is not None:
             removed_ms = handover.released_ms
         elif generation.returned:
@@ -110,6 +117,12 @@ class StepMoments:
         seen_ms = generation.last_seen.get(owner.member_id, LastSeen()).contact_ms
         return silent_ms if seen_ms is None else max(silent_ms, seen_ms)
 
+    def may_have_lost(self, partition: Partition, owner: Member) -> bool:
+        """Whether ``owner``, which kept the partition by the records, may have lost it and got it back."""
+        if owner.member_id not in self._lost_ms or partition in self._generation.handovers:
+            return False
+        return partition in self._generation.first_commits.awaited
+
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""
         claimed = self.claimed.get(owner.member_id)
@@ -119,8 +132,8 @@ class StepMoments:
         """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
         worked_ms = self._worked_ms(owner)
         if worked_ms is None or self.claimed[owner.member_id]:
-            worked_ms = self._before.timestamp_ms if self._before else self._joined_ms
-        return Moment(min(worked_ms, self._joined_ms), self._joined_ms)
+            worked_ms = self._before.timestamp_ms if self._before else self.joined_ms
+        return Moment(min(worked_ms, self.joined_ms), self.joined_ms)
 
     def _recorded_stop(self, owner: Member, handover: PartitionHandover) -> Moment:
         """Return when the owner stopped, by records and commits."""
@@ -136,13 +149,13 @@ class StepMoments:
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
-            latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self._joined_ms)
+            latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
             if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have learned of it
                 latest_ms = removal_noticed_ms(latest_ms, owner.session_timeout_ms, generation.outages)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
-        # It consumes until it gets its new assignment; `bounded` sets the upper bound: when it has rejoined.
+        # It consumes until it gets its new assignment; `joined_ms` is the upper bound: when it has rejoined.
         return Moment(generation.timestamp_ms, FOREVER_MS)
 
     def _revoked_to_rejoin(self, owner: Member) -> Moment:
@@ -159,7 +172,7 @@ class StepMoments:
         elif worked_ms is not None:
             # Commits that were under way when it revoked may be recorded seconds later.
             earliest_ms = max(earliest_ms, worked_ms - WRITE_TIMEOUT_MS)
-        return Moment(min(earliest_ms, self._joined_ms), self._joined_ms)
+        return Moment(min(earliest_ms, self.joined_ms), self.joined_ms)
 
     def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:
         """Return when a departed member stopped; ``removed_ms``: when its coordinator noticed, at the earliest.
@@ -167,7 +180,7 @@ class StepMoments:
         A member that fails is removed one session timeout after its last contact, and may not have consumed for its
         rebalance timeout (``max.poll.interval.ms``) before that. For commits see `CommitTimes.worked_ms`.
         """
-        expired_ms = last_contact_ms(removed_ms, _silent_ms(owner), self._generation.coordinator_changes)
+        expired_ms = last_contact_ms(removed_ms, silent_ms(owner), self._generation.coordinator_changes)
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         active_ms = [at_ms for at_ms in (last_seen.contact_ms, self._worked_ms(owner)) if at_ms is not None]
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
@@ -190,8 +203,8 @@ class StepMoments:
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when the owner stopped, if it may have stopped already when brokers went away."""
-        worked_ms, silent_ms = self._worked_ms(owner) or 0, _silent_ms(owner)
-        since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms, self._generation.outages)
+        worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
+        since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         return stopped if since_ms is None else stopped.not_after(since_ms)
 
     def appeared(self, handover: PartitionHandover) -> Moment:
@@ -206,10 +219,6 @@ class StepMoments:
         # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
         since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
         return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
-
-    def bounded(self, stopped: Moment) -> Moment:
-        """Bound a stop that an earlier generation requested: it happened before this one's join phase ended."""
-        return replace(stopped, latest_ms=self._joined_ms, exact=False) if stopped.endless else stopped
 
     def _shown(self, handover: PartitionHandover) -> Moment:
         """Return when a record first showed a new partition: as a member's target, or as its assignment.
@@ -276,7 +285,7 @@ class StepMoments:
         if start is None:
             raise UnknownMomentError
         if changed_since(start.earliest_ms, generation.coordinator_changes) and start.evidence is not Evidence.RECORD:
-            return replace(start, latest_ms=max(start.latest_ms, self._joined_ms))
+            return replace(start, latest_ms=max(start.latest_ms, self.joined_ms))
         return start
 
     @cached_property
@@ -289,8 +298,3 @@ class StepMoments:
 
 
 _NO_HANDOVER = PartitionHandover()
-
-
-def _silent_ms(owner: Member) -> int:
-    """Return how long (ms) a member may have stood still when it is removed."""
-    return owner.session_timeout_ms + max(0, owner.rebalance_timeout_ms)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 
 from rebalance_agent.model.episode import Basis, Stall
@@ -19,7 +19,7 @@ from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.evidence.owned_at_join import kept_partitions
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits, stalled_spans
-from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, interim_resumed, interim_stopped
 from rebalance_agent.tracking.rebalance.moments import StepMoments
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 
@@ -221,14 +221,19 @@ def _follow(
     if old or stopped is None:
         stopped = _stopped(step, partition, old, handovers[0], carried)
     for handover, following in pairwise(handovers):
-        stalls.append(_between(stopped, _given(handover)))
-        stopped = _handed_on(handover, following)
+        stall, began_ms = _between(stopped, interim_resumed(handover, following)), stopped.earliest_ms
+        stopped = interim_stopped(handover, following)
+        if handover.consumed_ms is None:  # perhaps it never was: then both stalls are one
+            stopped = stopped.not_after(began_ms)
+            stall = stall if new is None else replace(stall, upper_ms=0, exact=False)
+        stalls.append(stall)
     if new is None:
         return _Followed(tuple(stalls), stopped, None, carried)
     goes_on: OpenStall | None = None
-    stopped, resumed = step.bounded(stopped), step.resumed(partition, new, handovers[-1])
+    stopped, resumed = stopped.until(step.joined_ms), step.resumed(partition, new, handovers[-1])
     if resumed.endless:
-        goes_on = step.open_stall(new, handovers[-1], stopped.earliest_ms)
+        since_ms = stopped.earliest_ms if carried is None else min(stopped.earliest_ms, carried.since_ms)
+        goes_on = step.open_stall(new, handovers[-1], since_ms)
         resumed = step.resumed_later(partition, resumed)
     if partition in step.claimed.get(new.member_id, ()):
         # It joined with a partition that it did not have before: it may never have learned that it had lost it.
@@ -253,8 +258,8 @@ def _stopped(
     It may not have been consumed since a ``carried`` stall.
     """
     stopped = step.appeared(handover) if owner is None else step.stopped(partition, owner, handover)
-    if carried is None:
-        return stopped
+    if carried is None or (owner and step.may_have_lost(partition, owner)):
+        return stopped  # a carried stall of a partition that its owner kept is one of the generation that gave it
     contact_ms = -FOREVER_MS if owner is None else step.contact_ms(owner, handover)
     over = carried.over(partition, stopped.latest_ms, contact_ms=contact_ms, unanswered=step.unanswered)
     return stopped if over else stopped.not_after(carried.since_ms)
@@ -266,23 +271,16 @@ def _kept_consuming(step: StepMoments, before: Generation | None, after: Generat
     ``had``: the owners before, preferably those that stayed.
     """
     kept = set() if step.everything_stops else kept_partitions(before, after)
-    return {partition for partition in kept if not (partition in had and step.gave_up(partition, had[partition]))}
+    return {
+        partition
+        for partition in kept
+        if (owner := had.get(partition)) is None
+        or not (step.gave_up(partition, owner) or step.may_have_lost(partition, owner))
+    }
 
 
 def _ids(generation: Generation) -> set[str]:
     return {member.member_id for member in generation.members}
-
-
-def _given(handover: PartitionHandover) -> Moment:
-    """Return when the partition was assigned to its new owner."""
-    at_ms = handover.given_ms or 0
-    return Moment(at_ms, at_ms)
-
-
-def _handed_on(handover: PartitionHandover, following: PartitionHandover) -> Moment:
-    """Return when the owner after ``handover`` stopped; if no request was recorded, any time while it owned it."""
-    asked_ms, released_ms = following.asked_ms, following.released_ms or 0
-    return Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms)
 
 
 def _between(stopped: Moment, resumed: Moment) -> _PartitionStall:

@@ -7,7 +7,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.epoch.handovers import EARLIER_MAX, Handovers
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import ID, current, fact, gone, joins, named, target
-from support.tracker.tracking import WHOLE, feed, tick
+from support.tracker.tracking import WHOLE, committed, feed, tick
 
 ALONE = [
     joins(0, "a"),
@@ -49,6 +49,42 @@ def test_both_stalls_count_and_the_longer_one_is_reported():
     assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (4, 7.0, 7.5, 8.0)
 
 
+TO_C = [
+    *gone(9_400, "b"),
+    fact(9_400, GroupEpoch(5)),
+    target(9_500, "c", 1),
+    fact(9_500, TargetEpoch(5)),
+    current(9_700, "a", 5, (0,)),
+    current(10_000, "c", 5, (1,)),
+]
+
+
+def test_an_owner_that_never_committed_may_not_have_consumed_so_both_stalls_are_one():
+    """Seed 23: in an outage a member was given partitions of which it did not learn, and left."""
+    tracker = Tracker("cluster", settle_ms=1_000)
+    feed(tracker, named(t=2), WHOLE, *ALONE, committed(900, 0, 1), commits=False)
+    observations = [*TO_B, *OVERTAKEN, *TO_C, committed(10_200, 0, 1), tick(60_000)]
+    stall = feed(tracker, *observations, commits=False)[-1].stall
+    # From 1.5 to 10.2 s, if b never consumed; else from 2 (requested at 1.5) to 9 s, and from 9.4 to 10 s at least.
+    assert (stall.lower_seconds, stall.seconds, stall.upper_partition_seconds) == (7.0, 8.7, 8.7)
+    assert stall.partition_seconds == 7.6
+
+
+def test_the_stall_goes_on_after_an_owner_that_never_committed_also_into_the_next_rebalance():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    feed(tracker, named(t=2), WHOLE, *ALONE, committed(900, 0, 1), commits=False)
+    feed(tracker, *TO_B, *OVERTAKEN, *TO_C, tick(30_000), commits=False)
+    to_a = [
+        *gone(31_000, "c"),
+        fact(31_000, GroupEpoch(6)),
+        target(31_000, "a", 0, 1),
+        fact(31_000, TargetEpoch(6)),
+        current(32_000, "a", 6, (0, 1)),
+        committed(32_500, 0, 1),
+    ]
+    assert feed(tracker, *to_a, tick(90_000), commits=False)[-1].stall.seconds == 31.0
+
+
 def test_partitions_that_a_member_revokes_and_gets_back_at_once_were_stalled():
     """The intended new owner left: one record shows that they are revoked and assigned again."""
     back = [
@@ -68,16 +104,8 @@ def test_partitions_that_a_member_revokes_and_gets_back_at_once_were_stalled():
 
 
 def test_the_stop_of_a_removed_member_is_between_its_assignment_and_its_removal():
-    to_c = [
-        *gone(9_400, "b"),
-        fact(9_400, GroupEpoch(5)),
-        target(9_500, "c", 1),
-        fact(9_500, TargetEpoch(5)),
-        current(9_700, "a", 5, (0,)),
-        current(10_000, "c", 5, (1,)),
-    ]
     # From 2 s (requested at 1.5) to 9 s, and from 9.4 (last seen at 9) to 10 s.
-    assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *to_c) == (5, 7.0, 7.5, 8.5)
+    assert stall_of(*ALONE, *TO_B, *OVERTAKEN, *TO_C) == (5, 7.0, 7.5, 8.5)
 
 
 def test_in_a_share_group_a_partition_that_returns_to_its_member_was_not_kept():

@@ -216,7 +216,7 @@ def test_members_removed_in_old_records_are_not_stored():
         feed(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
         feed(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
         at += 2_000_010
-        sizes.append(len(pickle.dumps(tracker._groups.get("g")._last_seen)))
+        sizes.append(len(pickle.dumps(tracker._groups.get("g")._evidence.last_seen)))
     assert len(set(sizes)) == 1
 
 

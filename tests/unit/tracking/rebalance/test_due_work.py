@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -58,7 +60,15 @@ def test_a_due_group_settles_before_its_next_observation_is_processed():
     assert (event.group, event.generation) == (NAMES[-2], 1)
 
 
-@pytest.mark.parametrize("news", [topics(20_000, t=5), PartitionsOwned(T0 + 20_000, frozenset(), 50)])
+@pytest.mark.parametrize(
+    "news",
+    [
+        topics(20_000, t=5),
+        PartitionsOwned(T0 + 20_000, frozenset(), 50),
+        listed(20_000, complete=False),
+        replace(record(12_000, 0, group="other"), seen_ms=T0 + 20_000),
+    ],
+)
 def test_observations_that_may_change_any_group_wait_until_earlier_due_work_is_done(news):
     tracker, _ = watch(*ALL_AT_ONCE)
     assert len(closing(tracker.observe(news))) == MANY

@@ -1,0 +1,109 @@
+"""What the current assignments and commits of a group's members show: handovers, last contacts and first commits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_agent.model.epoch_groups import CurrentAssignment
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import GroupType, Member
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
+from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.evidence.known_times import FirstCommits
+from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS, EpochLastSeen
+from rebalance_agent.tracking.observations import EpochRecord
+from rebalance_agent.tracking.tracker_context import TrackerContext
+
+__all__ = ["MemberEvidence"]
+
+
+class MemberEvidence:
+    """The evidence of one group's members since its last complete epoch. Times are the records' (epoch ms).
+
+    ``first_commits``: of the epoch that is not complete yet.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        group_type: GroupType,
+        partition: int,
+        context: TrackerContext,
+        records: EpochGroupRecords,
+        recorded: RecordedGroup,
+    ) -> None:
+        """``partition``: of the offsets topic. ``records``, ``recorded``: of the group, as they are after a record."""
+        self.handovers, self.last_seen, self.first_commits = Handovers(), EpochLastSeen(), FirstCommits()
+        self._group, self._partition, self._context = group, partition, context
+        self._shared = group_type is GroupType.SHARE
+        self._records, self._recorded = records, recorded
+
+    def take(self, record: EpochRecord, old: CurrentAssignment | None, started_ms: int | None) -> None:
+        """Take a member's new current assignment, or its removal; ``old`` is the one before.
+
+        ``started_ms``: when the rebalance started, if one runs.
+        """
+        name, at_ms, contact_ms = record.subject, record.timestamp_ms, self.last_seen.contact_ms(record.subject)
+        new, commits = self._records.current(name), self._context.commits
+        departs = old is not None and (new is None or new.epoch < 0 <= old.epoch)
+        gives_up = record.live and old is not None and (departs or (new and not old.held <= pairs(new.assigned)))
+        unheard = record.live and self._unheard(name, at_ms if started_ms is None else started_ms)
+        had = self._recorded.named(old.held) if (gives_up or unheard) and old else set()
+        worked_ms = commits.worked_ms(self._group, had, contact_ms or 0, at_ms) if had else None
+        if record.live:
+            self.handovers.update(
+                name,
+                old,
+                new,
+                at_ms,
+                revocation_recorded=not self._records.uses_classic_protocol(name),
+                held=self._records.backlog.owned,
+                active_ms=contact_ms if worked_ms is None else worked_ms,
+                consumed_ms=self._consumed_ms,
+            )
+        if new is not None:
+            self.last_seen.update(name, new, at_ms)
+            if record.live:
+                kept = pairs(old.assigned) if old and not self._records.is_eager(name) else set()
+                given = self._recorded.named(pairs(new.assigned) - kept)
+                commits.expect(self._group, given, at_ms, self.first_commits)
+        if gives_up and old:
+            released = self._recorded.named(old.held - pairs(new.assigned)) if new else had
+            commits.release(self._group, released, at_ms)
+            if departs:
+                recent = commits.recent(self._group, had, contact_ms or 0, at_ms)
+                member, changes = self._records.members.get(name), self._context.coordinators.changes(self._partition)
+                self.last_seen.depart(member, name, old, at_ms, recent, changes)
+        if had:
+            self.last_seen.work(name, worked_ms)
+        if new is None:
+            self.last_seen.forget(name)
+
+    def complete(self, members: Iterable[Member], at_ms: int, started_ms: int | None) -> FirstCommits:
+        """Return the first commits of the epoch that ``members`` reached at ``at_ms``, and begin those of the next one.
+
+        Those of partitions that members may have lost without a record (see `lost_since_ms`) are awaited from now on.
+        """
+        first, since_ms = self.first_commits, at_ms if started_ms is None else started_ms
+        for member in members:
+            if self._unheard(member.member_id, since_ms):
+                kept = pairs(member.assigned) - first.awaited
+                self._context.commits.expect(self._group, kept, at_ms, first)
+        self.first_commits = FirstCommits()
+        return first
+
+    def _consumed_ms(self, partition: Partition) -> int | None:
+        """Return when the owner of a partition (by its key in records) first committed it since it got it."""
+        commits = map(self.first_commits.at_ms.get, self._recorded.named({partition}))
+        return min((at_ms for at_ms in commits if at_ms is not None), default=None)
+
+    def _unheard(self, member_id: str, started_ms: int) -> bool:
+        """Whether the coordinator may not have answered a member during a rebalance, or before for a session timeout.
+
+        Not of members whose rejoin is recorded, or that share their partitions.
+        """
+        if self._shared or not self._context.unanswered_since(self._partition, started_ms - SESSION_TIMEOUT_MS):
+            return False
+        return not self._records.uses_classic_protocol(member_id)

@@ -1,0 +1,62 @@
+"""Partitions that a member may have lost and got back without a record, in groups whose coordinator assigns. Pure.
+
+A member that exceeds ``max.poll.interval.ms`` gives up all its partitions and leaves, and one that was fenced gives
+them up, too. If its coordinator does not answer just then, the leave is lost. The member joins again under its old id,
+and the coordinator, which has not removed it, lets it have what it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rebalance_agent.model.group import GroupType, Member
+from rebalance_agent.tracking.completed_generation import Generation
+
+__all__ = ["silent_ms", "unrecorded_losses"]
+
+
+def silent_ms(member: Member) -> int:
+    """Return how long (ms) a member may have stood still when it is removed."""
+    return member.session_timeout_ms + max(0, member.rebalance_timeout_ms)
+
+
+def unrecorded_losses(
+    before: Generation | None,
+    generation: Generation,
+    worked_ms: Callable[[Member], int | None],
+    measures: Callable[[str], bool],
+) -> dict[str, int]:
+    """Return since when members of both generations may have stood still (epoch ms), by member id: not all of them.
+
+    ``worked_ms``: until when a member surely worked, None if unknown. ``measures``: whether a member (by id) reports.
+    """
+    if before is None or generation.group_type is GroupType.CLASSIC or not generation.unanswered:
+        return {}
+    alive = {member.member_id for member in generation.members}
+    started_ms = generation.start.earliest_ms if generation.start else before.timestamp_ms
+    lost: dict[str, int] = {}
+    for member in before.members:
+        if member.member_id in alive and not measures(member.member_id):
+            since_ms = _lost_ms(member, generation, started_ms, worked_ms(member))
+            if since_ms is not None:
+                # What stood still before the generation before is a stall of that one.
+                lost[member.member_id] = max(since_ms, before.timestamp_ms)
+    return lost
+
+
+def _lost_ms(member: Member, generation: Generation, started_ms: int, worked_ms: int | None) -> int | None:
+    """Return since when a member may have stood still that is in contact with its coordinator since ``started_ms``.
+
+    It had been silent for its session timeout at most, and had not been removed before the coordinator was away.
+    """
+    away_ms = [
+        away.after_ms
+        for away in generation.unanswered
+        if away.after_ms < generation.timestamp_ms
+        and started_ms <= away.until_ms + member.session_timeout_ms
+        and (worked_ms is None or worked_ms < away.until_ms)
+    ]
+    if not away_ms:
+        return None
+    since_ms = min(away_ms) - silent_ms(member)
+    return since_ms if worked_ms is None else max(since_ms, worked_ms)
