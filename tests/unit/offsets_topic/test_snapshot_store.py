@@ -222,6 +222,17 @@ def test_records_waiting_for_their_events_are_bounded(logs):
     assert Stored(stored.topic).begin().position == 1
 
 
+def test_the_largest_partition_makes_room_for_the_others(monkeypatch, logs):
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    ended = []
+    for number, size in ((0, 6_000), (1, 4_000), (1, 5_000), (1, 1_000)):
+        stored.store.see(replace(_record(2, b"k", b"x" * size), from_partition=number))
+        ended.append([log["partition"] for log in logs if log["event"] == "snapshot_ended"])
+    assert ended == [[], [0], [0], [0, 1]]
+
+
 def test_a_partition_that_became_too_large_is_reported_even_while_nothing_can_be_written(logs):
     stored = Stored()
     stored.begin()

@@ -32,7 +32,8 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotPr
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
 PENDING_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of one partition's records that wait to be covered: more wait only if events cannot be published for long."""
+"""Bytes of all records that wait to be covered: more wait only if events cannot be published for long, or if a group
+floods its partition."""
 
 PARTITIONS = 50
 """Partitions of the created topic where there is no offsets topic yet; else it gets as many as that has."""
@@ -145,8 +146,9 @@ class SnapshotStore:
             if state.missed:
                 return
             state.see(record)
-            if state.seen_bytes > PENDING_BYTES_MAX:
-                self._too_large(state, "events are not yet published")
+            if sum(each.seen_bytes for each in self._partitions.values()) > PENDING_BYTES_MAX:
+                largest = max(self._partitions.values(), key=lambda each: each.seen_bytes)
+                self._too_large(largest, "events are not yet published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
         """The tail has read these partitions (partition -> next offset), whose old records are all known."""
