@@ -1,7 +1,7 @@
 """ARCHITECTURE.md maps every package in the order of the import contract, and all its paths exist.
 
-The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so the last tests show that
-each rule can fail.
+The paths in CONTRIBUTING.md exist, too, and both pages name the same files of each change. Every rule is a function
+over a text, so the last tests show that each rule can fail.
 """
 
 from __future__ import annotations
