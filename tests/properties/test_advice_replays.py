@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.advice import fidelity, history_of, recommend, replay, what_if
 from rebalance_agent.advice.recommendation import _better
-from rebalance_agent.advice.replay.eligible_strategies import refusal
+from rebalance_agent.advice.replay.eligible_strategies import family, refusal
 from rebalance_agent.advice.replay.implementations import LIBRARY, verdict
 from rebalance_agent.advice.replay.strategy_replay import replay_rebalances
 from rebalance_agent.advice.worth import CLUSTERED_MIN
@@ -18,17 +18,14 @@ from support.examples import examples
 from support.tracker.histories import moved, on_hosts, walked
 
 SEEDS = st.integers(0, 2**32)
-REPEATED = [
-    "cooperative-failover",
-    "cooperative-weighted-sticky",
-    "failover",
-    "range",
-    "redundant",
-    "roundrobin",
-    "shuffled-roundrobin",
-    "weighted-sticky",
-]
+STICKY = [name for name in STRATEGIES if family(name) == "sticky"]
+"""Its decisions need not be repeated, because other clients' assignors have its name."""
+
+REPEATED = [name for name, each in STRATEGIES.items() if each.replay_limits.unrecorded is None and name not in STICKY]
 """Strategies whose decisions follow from an event, also if another process ran them."""
+
+EVEN = [name for name, each in STRATEGIES.items() if each.spread_rank is not None]
+"""Strategies that promise even partition counts and nothing else."""
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -42,7 +39,7 @@ def test_every_decision_of_the_library_is_repeated(name, seed):
     assert found.not_comparable == 0
 
 
-@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+@pytest.mark.parametrize("name", STICKY)
 @settings(max_examples=examples(25))
 @given(seed=SEEDS)
 def test_the_librarys_own_sticky_is_repeated_even_if_not_required(name, seed):
@@ -104,9 +101,6 @@ def test_no_recommendation_is_worse_than_the_current_strategy(seed, recorded):
     best = next(each for each in found.outcomes if each.strategy == advice.strategy)
     assert _better(best.figures, found.predicted)
     assert not _better(found.predicted, best.figures)
-
-
-EVEN = ("cooperative-sticky", "range", "roundrobin", "shuffled-roundrobin", "sticky")
 
 
 def clustered_anew(name, event):

@@ -46,7 +46,8 @@ class Strategy:
     encodes a member's partitions and copies as user data of its assignment, and ``copies_in`` decodes the copies from
     there. ``redundancy`` is how many members get each partition. ``internal_topics``: topics that must exist besides ->
     their partitions, 0 where not known (see ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions
-    are weighed by their loads, which the caller has to look up.
+    are weighed by their loads, which the caller has to look up. ``passive_members``: it leaves some members without
+    partitions on purpose, until they take over from others.
 
     ``spread_rank`` and ``replay_limits`` are for advice: the rank among strategies that only promise an even spread
     (those that move fewer partitions have lower ranks; None: it promises something else), and what recorded events
@@ -68,6 +69,7 @@ class Strategy:
     redundancy: Callable[[Roster], int] | None = None
     internal_topics: Callable[[Roster], Mapping[str, int]] | None = None
     by_load: bool = False
+    passive_members: bool = False
     cooperative_form: bool = False
     cooperative_reader: Reader | None = None
     cooperative_writer: Writer | None = None

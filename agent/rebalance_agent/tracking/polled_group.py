@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from rebalance_agent.assignors import find_strategy
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import SETTLED, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
@@ -17,8 +18,8 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["PolledGroup"]
 
-_PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
-"""Assignors that leave some members without active partitions on purpose: passive or standby members."""
+_KAFKA_STREAMS = "stream"
+"""The assignor of Kafka Streams, some of whose members may have standby tasks only."""
 
 _Shares = Mapping[str, TopicPartitions | None]
 """Assigned partitions by member id; a missing member's assignment is unknown."""
@@ -122,10 +123,16 @@ class PolledGroup:
 
     def _idle(self, members: Collection[MemberLoad]) -> int | None:
         """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
-        if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
+        if self._value.state not in SETTLED or _has_passive_members(self._value.assignor):
             return None
         all_known = all(member.assigned is not None for member in members)
         return sum(not member.assigned for member in members) if all_known else None
+
+
+def _has_passive_members(assignor: str | None) -> bool:
+    """Whether the assignor leaves some members without active partitions on purpose."""
+    strategy = find_strategy(assignor or "")
+    return assignor == _KAFKA_STREAMS or (strategy is not None and strategy.passive_members)
 
 
 def _sorted(value: DescribedGroup) -> DescribedGroup:

@@ -12,15 +12,17 @@ import pytest
 from rebalance_agent.cli.main import main
 
 PAGES = {page.stem: page for page in (Path(__file__).parents[3] / "docs" / "strategies").glob("*.md")}
-SESSIONS = ("lag-aware", "rack-aware-sticky", "redundant", "sticky")
-"""Pages with a console: ``cat group.json``, then commands whose output ``jq`` filters."""
-
-PAIRS = ("copartitioned-sticky", "task-sticky")
-"""Pages with a group, a command, and a part of its output."""
 
 
 def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page].read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+SESSIONS = [name for name in sorted(PAGES) if blocks(name, "console")]
+"""Pages with a console: ``cat group.json``, then commands whose output ``jq`` filters."""
+
+PAIRS = [name for name in sorted(PAGES) if blocks(name, "json")]
+"""Pages with a group, a command, and a part of its output."""
 
 
 @pytest.fixture
@@ -49,9 +51,9 @@ def jq(expression, value):
         yield json.dumps(found, separators=(",", ":"))
 
 
-def test_every_output_on_a_page_is_tested():
-    assert {name for name in PAGES if blocks(name, "console")} == set(SESSIONS)
-    assert {name for name in PAGES if blocks(name, "json")} == set(PAIRS)
+def test_pages_with_outputs_are_found():
+    assert len(SESSIONS) >= 4
+    assert len(PAIRS) >= 2
 
 
 @pytest.mark.parametrize("page", SESSIONS)

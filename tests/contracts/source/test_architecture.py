@@ -1,7 +1,7 @@
 """ARCHITECTURE.md maps every package in the order of the import contract, and all its paths exist.
 
-The same is asked of the paths in CONTRIBUTING.md. Every rule is a function over a text, so the last tests show that
-each rule can fail.
+The paths in CONTRIBUTING.md exist, too, and both pages name the same files of each change. Every rule is a function
+over a text, so the last tests show that each rule can fail.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ SUFFIXES = "cfg|ci|html|json|lock|md|ndjson|py|svg|toml|txt|yaml"
 PATHS = re.compile(rf"`((?:[\w.<>*-]+/)+[\w.<>*-]*|[\w.-]+\.(?:{SUFFIXES}))`|(?<![\w/])(tests/[\w./-]+\w)")
 """Text in backticks with a slash or a file's suffix, and paths of tests in commands."""
 
+LINKED = re.compile(r"\]\(([^)]+)\)|`([^`]*<[^`]*)`")
+"""Targets of links, and patterns of paths in backticks."""
+
+BELOW = "agent/rebalance_agent/"
 WRITTEN_BY_USERS = {"report.html"}
 NO_FILES = {"text/plain"}
 
@@ -110,17 +114,52 @@ def test_a_walk_leads_through_files_only():
         assert [step for step in steps if not re.search(r"\[`[\w/]+\.py`\]\(agent/rebalance_agent/", step)] == []
 
 
-def test_the_files_of_a_change_are_those_of_contributing():
-    parts = re.split(
-        r"^\*\*To add .*#([\w-]+)\)\*\*$", section(ARCHITECTURE, "The files of a change"), flags=re.MULTILINE
-    )
-    titles = [title for title in re.findall(r"^## (.*)$", CONTRIBUTING, re.MULTILINE) if title.startswith("Add a")]
-    assert parts[1::2] == [title.lower().replace(" ", "-") for title in titles]
-    for title, files in zip(titles, parts[2::2], strict=True):
-        paths = re.findall(r"\]\(([^)]+)\)|`([^`]*<[^`]*)`", files)
-        assert len(paths) >= 5
-        steps = section(CONTRIBUTING, title)
-        assert [path or pattern for path, pattern in paths if (path or pattern) not in steps] == [], title
+CHANGES = [title for title in re.findall(r"^## (.*)$", CONTRIBUTING, re.MULTILINE) if title.startswith("Add a")]
+
+
+def listed(architecture):
+    """The lists of files: the anchor of a change -> its list."""
+    text = section(architecture, "The files of a change")
+    parts = re.split(r"^\*\*To add .*\(CONTRIBUTING\.md#([\w-]+)\)\*\*$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def linked_files(files):
+    """The files that are always edited, and all files, of a list in ARCHITECTURE.md."""
+    always, rarely = re.search(r"^Always:$(.*?)^Only if:$(.*)", files, re.DOTALL | re.MULTILINE).groups()
+    paths = [{link or path for link, path in re.findall(LINKED, part)} for part in (always, always + rarely)]
+    return [{path.removeprefix(BELOW) for path in each} for each in paths]
+
+
+def named_files(steps):
+    """The files that are always edited, and all files, of a section of CONTRIBUTING.md."""
+    parts = re.search(r"^\*\*Always\*\*$(.*?)^\*\*Only if\*\*$(.*?)^\*\*Then\*\*", steps, re.DOTALL | re.MULTILINE)
+    always, rarely = parts.groups()
+    return [
+        {(match[1] or match[2]).removeprefix(BELOW) for match in PATHS.finditer(part)}
+        for part in (always, always + rarely)
+    ]
+
+
+def test_every_change_has_a_list_in_the_order_of_contributing():
+    assert list(listed(ARCHITECTURE)) == [title.lower().replace(" ", "-") for title in CHANGES]
+
+
+@pytest.mark.parametrize("title", CHANGES)
+def test_the_files_of_a_change_are_those_of_contributing(title):
+    always, every = linked_files(listed(ARCHITECTURE)[title.lower().replace(" ", "-")])
+    assert len(always) >= 5
+    assert [always, every] == named_files(section(CONTRIBUTING, title))
+
+
+def test_every_module_that_imports_others_by_name_is_named():
+    importing = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"\bimport_module\(|\bentry\.load\(\)", path.read_text(encoding="utf-8"))
+    }
+    paragraph = next(each for each in section(ARCHITECTURE, "Picture").split("\n\n") if "by name" in each)
+    assert set(re.findall(r"`([\w/]+\.py)`", paragraph)) == importing
 
 
 def test_a_removed_package_and_one_without_a_row_are_detected():
@@ -140,3 +179,18 @@ def test_a_removed_path_is_detected():
     text = "`docs/gone.md` `docs/events.md` `alerts/<name>.py` `alerts/<gone>.go` `gone.py` `Makefile` tests/gone"
     assert list(lost(text)) == ["docs/gone.md", "alerts/<gone>.go", "gone.py", "tests/gone"]
     assert list(lost("`tracker.py` `tracking/tracker.py`", below=[PACKAGE])) == ["tracker.py"]
+
+
+def test_a_file_that_only_one_of_both_pages_names_is_detected():
+    steps = (
+        "**Always**\n\n1. `docs/a.md`: `x/<name>.py`\n\n**Only if**\n\n| b | `docs/b.md` |\n\n**Then** `docs/c.md`\n"
+    )
+    files = "Always:\n\n- [a](docs/a.md), `x/<name>.py`\n\nOnly if:\n\n- [b](docs/b.md)\n"
+    assert (
+        linked_files(files)
+        == named_files(steps)
+        == [{"docs/a.md", "x/<name>.py"}, {"docs/a.md", "x/<name>.py", "docs/b.md"}]
+    )
+    assert linked_files(files.replace("a.md", "d.md")) != named_files(steps)
+    assert linked_files(files.replace("b.md", "d.md")) != named_files(steps)
+    assert linked_files(files) != named_files(steps.replace("**Only if**", "2. `docs/d.md`\n\n**Only if**"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.assignors import STRATEGIES, judge, units
 from rebalance_agent.model.partitions import pairs
 from support.assignors.fleets import CHANGES, changed, host, random_fleet, settled
 from support.assignors.rules import valid_owners
@@ -17,12 +17,10 @@ from support.assignors.standbys import STANDBYS, STATE_FACTOR, awaited, kind_of,
 from support.assignors.standbys import settled as with_copies
 from support.examples import examples
 
-EXACT = [
-    name
-    for name in STRATEGIES
-    if name.removeprefix("cooperative-") in {"sticky", "weighted-sticky", "failover", "lag-aware", "rack-aware-sticky"}
-]
-UNITS = [name for name in STRATEGIES if "copartitioned" in name or "task" in name]
+UNITS = [name for name, each in STRATEGIES.items() if each.plan.__module__.startswith(units.__name__)]
+INEXACT = {*UNITS, "range", "redundant", "roundrobin", "shuffled-roundrobin"}
+"""Strategies that balance units or copies, deal in a fixed order, or move partitions away from one host."""
+EXACT = [name for name in STRATEGIES if name not in INEXACT]
 SEEDS = st.integers(0, 2**32)
 
 

@@ -100,7 +100,8 @@ def _epoch(observation):
     value = observation.value
     if value is None:
         return key, None
-    return key, table.value.encode(0, _streams(value) if observation.group_type is GroupType.STREAMS else _named(value))
+    fields = _streams(value) if observation.group_type is GroupType.STREAMS else _named(value)
+    return key, table.value.encode(table.value.versions[-1], fields)
 
 
 def _fields(fact):

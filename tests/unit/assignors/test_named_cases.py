@@ -303,6 +303,11 @@ class TestEveryStrategy:
             assert assigned.target == {"a": {"t": (0, 1), "u": (0, 1)}}
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
+    def test_only_passive_members_get_nothing_where_there_is_enough_for_all(self, name):
+        subject = group({"t": 8}, member("a", "t"), member("b", "t"))
+        assert (0 in counts(name, subject).values()) is strategy(name).passive_members
+
+    @pytest.mark.parametrize("name", sorted(STRATEGIES))
     def test_settings_are_documented_and_have_valid_defaults(self, name):
         chosen = strategy(name)
         assert chosen.name == name

@@ -15,10 +15,11 @@ from rebalance_agent.model.epoch_groups import (
 )
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed
-from rebalance_agent.tracking.polled_group import _PASSIVE_ASSIGNORS
 from rebalance_agent.tracking.views import MemberLoad
 from support.tracker.epochs import fact
 from support.tracker.tracking import T0, WHOLE, member, record, topics, watch
+
+PASSIVE = [name for name, each in STRATEGIES.items() if each.passive_members]
 
 
 def viewed(*observations):
@@ -44,7 +45,7 @@ def test_a_member_that_can_own_no_partition_is_not_idle(protocol, wanted):
 
 
 @pytest.mark.parametrize("active", ["a", "b"])
-@pytest.mark.parametrize("protocol", ["failover", "cooperative-failover"])
+@pytest.mark.parametrize("protocol", PASSIVE)
 def test_the_passive_member_is_neither_idle_nor_disadvantaged(active, protocol):
     members = [member(name, (0, 1) if name == active else ()) for name in ("a", "b")]
     view = drawn(*members, t=2, protocol=protocol)
@@ -103,7 +104,8 @@ def test_a_partition_with_two_owners_does_not_hide_an_unassigned_one():
     ("state", "assignor", "idle"),
     [
         (GroupState.STABLE, "range", 1),
-        (GroupState.STABLE, "failover", None),
+        (GroupState.STABLE, "one-that-nobody-knows", 1),
+        *((GroupState.STABLE, name, None) for name in PASSIVE),
         (GroupState.STABLE, "stream", None),
         (GroupState.PREPARING_REBALANCE, "range", None),
     ],
@@ -112,7 +114,3 @@ def test_a_poll_shows_idle_members_if_it_has_the_data(state, assignor, idle):
     members = tuple(MemberLoad(name, None, "c", "/h", given) for name, given in (("a", {"t": (0,)}), ("b", {})))
     described = DescribedGroup("g", state, GroupType.CLASSIC, assignor, members)
     assert viewed(GroupDescribed(T0, described)).idle_members == idle
-
-
-def test_passive_assignors_are_those_of_failover_and_kafka_streams():
-    assert _PASSIVE_ASSIGNORS - {"stream"} == {name for name in STRATEGIES if "failover" in name}

@@ -77,6 +77,7 @@ FAILOVER = Strategy(
     config=(PRIORITY, UNKNOWN_PRIORITY),
     reader=decode_priority,
     writer=encode_priority,
+    passive_members=True,
     cooperative_form=True,
     replay_limits=ReplayLimits(
         on_request="it lets one member work while the others wait, which an application must ask for",
