@@ -48,10 +48,10 @@ def explain(
     *,
     admission_seconds: float = 0.0,
 ) -> str:
-    """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
+    """The text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's;
-    ``past``: what that one would have spared (`past_text`). ``admission_seconds``: as in `SeatSettings`.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, among them perhaps the group's;
+    ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
@@ -63,7 +63,7 @@ def explain(
 
 
 def past_text(past: PastSeats, source: str) -> str:
-    """What seats would have spared, in words; ``source``: where the recorded past is from."""
+    """Describe the rebalances that seats would have spared; ``source``: where the recorded past is from."""
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
@@ -80,7 +80,7 @@ def past_text(past: PastSeats, source: str) -> str:
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
-    """Why nothing would be rewritten for the group in its state ``now``, and what to set; empty if none is known."""
+    """Return why nothing would be rewritten for the group in its state ``now``, and the fix; empty if unknown."""
     if now.group_type is not GroupType.CLASSIC:
         return f"in a {now.group_type} group the coordinator assigns"
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:

@@ -28,13 +28,13 @@ FIELD = "gateway_seats"
 """The setting that errors name."""
 
 HOLD = "seats.hold.seconds"
-"""How long a newcomer's JoinGroup waits for a predecessor that leaves."""
+"""Setting: how long a newcomer's JoinGroup waits for a predecessor that leaves."""
 
 KEEP = "seats.keep.seconds"
-"""How long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
+"""Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
 
 BETWEEN = "seats.between.gateways"
-"""Whether a newcomer may take a seat of another gateway: true or false."""
+"""Setting: whether a newcomer may take a seat of another gateway, true or false."""
 
 HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
@@ -88,7 +88,7 @@ class SeatRule:
 
     @property
     def forecast(self) -> LeaveForecast:
-        """What a restart is expected to cost: with `KEEP` the rule says that a kept seat costs less."""
+        """The expected cost of a restart; with `KEEP`, a kept seat costs less by the rule."""
         return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
 
 

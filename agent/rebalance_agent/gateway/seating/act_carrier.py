@@ -65,7 +65,7 @@ class ActCarrier:
         return now
 
     def run(self, acts: Iterable[SeatAct]) -> None:
-        """Carry out ``acts`` and what follows from them; none waits for an answer of the coordinator."""
+        """Carry out ``acts`` and the acts that follow from them, without waiting for the coordinator."""
         waiting = deque(acts)
         if waiting:
             while waiting:
@@ -73,12 +73,12 @@ class ActCarrier:
             self.share()
 
     def share(self) -> None:
-        """What other gateways are to know may have changed."""
+        """Send changes of shared facts to other gateways soon."""
         self.sharing.look()
         self._shared.changed()
 
     def stop(self) -> None:
-        """Give no seats any more, keep none, and share none."""
+        """Stop giving, keeping and sharing seats."""
         self._stopped = True
         self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
 
@@ -89,7 +89,7 @@ class ActCarrier:
         self.sharing.go_on()
 
     def kept_seat(self, instance_id: str, outcome: ActOutcome) -> None:
-        """It shows what became of a seat that was kept; nothing where it was not."""
+        """Report the outcome of a kept seat, if this seat was kept."""
         member_id = self._kept.pop(instance_id, None)
         if member_id is not None:
             self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
@@ -159,7 +159,7 @@ class ActCarrier:
         return []
 
     def withdraw_leave(self, member_id: str, decision: asyncio.Future[bool]) -> None:
-        """A LeaveGroup does not wait any more; those of the same member by other connections do."""
+        """Drop a LeaveGroup that waits; those of the same member by other connections stay."""
         waiting = self.leaves.get(member_id, [])
         if decision in waiting:
             waiting.remove(decision)

@@ -1,4 +1,4 @@
-"""One group with mode ``observe``: every frame is forwarded as it is, and what would have been done is counted."""
+"""One group in mode ``observe``: every frame is forwarded unchanged, and predicted acts are counted."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ObservedGroup:
         return member_id in self._partitions
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
-        """See `SeatedGroup`; nothing is asked for, so that the leave is not counted."""
+        """See `SeatedGroup`; always False, since the coordinator is not asked and the leave is not counted."""
         return False
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
@@ -152,7 +152,7 @@ class ObservedGroup:
         return min((time for time in times if time is not None), default=None)
 
     def stop(self) -> None:
-        """See `SeatedGroup`; nothing is held and nothing kept."""
+        """See `SeatedGroup`; no effect, since nothing is held or kept."""
 
     def go_on(self) -> None:
         """See `SeatedGroup`."""

@@ -1,4 +1,4 @@
-"""What is known of each member behind one gateway while it is connected: its client library, and its poll limit.
+"""The client library and the poll limit of each connected member behind one gateway.
 
 Thread-safe: another thread scrapes.
 """
@@ -39,12 +39,12 @@ class KnownClients:
         self._open: Counter[KnownClient] = Counter()
 
     def opened(self, client: KnownClient) -> None:
-        """A connection is this member's."""
+        """Note that a connection belongs to this member."""
         with self._lock:
             self._open[client] += 1
 
     def closed(self, client: KnownClient) -> None:
-        """A connection of this member was closed."""
+        """Note that a connection of this member was closed."""
         with self._lock:
             self._open[client] -= 1
             if not self._open[client]:

@@ -1,4 +1,4 @@
-"""Unpacks what a client pushes; its size is bounded before memory is spent."""
+"""Decompresses pushed metrics; their size is bounded before memory is used."""
 
 from __future__ import annotations
 

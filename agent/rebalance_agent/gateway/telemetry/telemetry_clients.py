@@ -56,7 +56,7 @@ class TelemetryClients:
         self._clients: dict[str, _Pushed] = {}  # the longest silent first
 
     def admit(self, instance_id: str) -> None:
-        """Check whether a push of this client is to be read, and note that it came: also one that is refused is work.
+        """Check whether a push of this client is to be read, and count it: a refused push costs time, too.
 
         Raises:
             PushError: it comes too early, or there are too many clients.
@@ -81,13 +81,13 @@ class TelemetryClients:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """The client pushed for the last time: it ends in an orderly way."""
+        """Note that the client pushed for the last time: it closes in an orderly way."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers, of the clients of now."""
+        """Metric families with their headers, of the present clients."""
         found: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
         merges = {value.row: value.merge for value in CLIENT_VALUES.values()}
         with self._lock:

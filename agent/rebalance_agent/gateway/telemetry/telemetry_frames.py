@@ -49,15 +49,15 @@ class TelemetryFrames:
         self._subscription: Subscription | None = None
 
     def connected(self, host: str) -> None:
-        """The client is at this address."""
+        """Take the address of the client."""
         self._host = host
 
     def greeted(self, software: ClientSoftware) -> None:
-        """The client named itself."""
+        """Take the library of the client."""
         self._software = software
 
     def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
-        """The client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
+        """Note that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
         labels = self._labels(group, name)
         before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
         member = KnownClient(labels, self._software, rebalance_seconds or before)
@@ -67,7 +67,7 @@ class TelemetryFrames:
             self._member = member
 
     def closed(self) -> None:
-        """The connection was closed."""
+        """Note that the connection was closed."""
         if self._member is not None:
             self._clients.known.closed(self._member)
             self._member = None

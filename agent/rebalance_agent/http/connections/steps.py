@@ -1,4 +1,4 @@
-"""What happens to one connection after the other, step by step: handshake, head, body, answer, end. Nothing blocks.
+"""Moves connections through their phases: handshake, head, body, answer, end. Nothing blocks.
 
 A request is complete with its body, and answers are sent as clients take them: no worker ever waits for a client.
 """
@@ -70,7 +70,7 @@ class ConnectionSteps:
         self.ready: deque[Connection] = deque()
 
     def take_in(self, accepted: socket.socket, address: tuple[str, int]) -> None:
-        """Take in a new connection; another one may have to go for it, or it is refused."""
+        """Add a new connection; if there are too many, close another one for it, or refuse it."""
         accepted.setblocking(False)
         with contextlib.suppress(OSError):
             # Head and body are sent separately; Nagle's algorithm would delay the body until the head is acknowledged.
@@ -87,7 +87,7 @@ class ConnectionSteps:
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
 
     def make_room(self) -> bool:
-        """End a connection that waits for its client; False where there is none."""
+        """End a connection that waits for its client; False if there is none."""
         longest = longest_of_most(self.open)
         if longest is None:
             return False
@@ -95,7 +95,7 @@ class ConnectionSteps:
         return True
 
     def resume(self, connection: Connection) -> None:
-        """Go on with a connection whose request has been answered; what is left of the answer is still to be sent."""
+        """Continue with a connection whose request was answered; the rest of the answer is still to be sent."""
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
         self._await(connection, Phase.ANSWER, self._limits.answer_seconds)
         self._bound_answers()
