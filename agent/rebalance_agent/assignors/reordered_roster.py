@@ -1,4 +1,4 @@
-"""A roster whose members are in another order than Java's: what a strategy decides by member order follows from it."""
+"""Reorders the members of a roster, for strategies whose decisions follow another order than Java's."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
 
 
 def in_first_order(plan: Plan, order: Sequence[int]) -> Plan:
-    """Return the ``plan`` for a roster that was `reordered` as one for the roster before."""
+    """Return the ``plan`` for a `reordered` roster as a plan for the original roster."""
     by_member = dict(zip(order, plan, strict=True))
     return [by_member[member] for member in range(len(order))]
 

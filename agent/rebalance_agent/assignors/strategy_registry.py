@@ -121,5 +121,5 @@ def package_of(name: str) -> str:
 
 
 def checked(chosen: Strategy) -> Strategy:
-    """Return ``chosen``, guarded as those of other packages are unless it is one of this package."""
+    """Return ``chosen``, with guards around its functions unless it is a strategy of this package."""
     return chosen if STRATEGIES.get(chosen.name) == chosen else guarded(chosen, f"strategy {chosen.name!r:.200}")

@@ -38,7 +38,7 @@ def offsets_partition(group: str, partitions: int) -> int:
 
 @functools.lru_cache(CACHED_NAMES_MAX)
 def with_the_coordinator_of(group: str, beginning: str) -> str:
-    """A group id that begins with ``beginning`` and has the same coordinator as ``group``.
+    """Return a group id that begins with ``beginning`` and has the same coordinator as ``group``.
 
     It ends with a few letters, by which it has the hash of ``group``: of any number of partitions both are in the same.
     """

@@ -1,4 +1,4 @@
-"""TLS contexts of every client in this package: the authorities that it trusts, and the certificate that it shows.
+"""TLS contexts of this package's clients: the authorities that a client trusts, and its own certificate.
 
 `client_context` takes PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
 name, and speak TLS 1.2 or newer.

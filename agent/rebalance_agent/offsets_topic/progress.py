@@ -43,5 +43,5 @@ class ReadingProgress:
         return sorted(number for number, waiting in self._waiting.items() if now - waiting.since >= STUCK_S)
 
     def reset(self) -> None:
-        """Start anew: brokers do not answer, or the client was made anew."""
+        """Restart the measurement, since brokers do not answer, or the client was replaced."""
         self._waiting = {}

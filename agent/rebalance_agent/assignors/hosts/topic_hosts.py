@@ -43,7 +43,7 @@ class HostSpread:
 
     @property
     def clustered(self) -> int:
-        """How many topics are wholly on one host; 0 where a random distribution could explain it."""
+        """The number of topics that are wholly on one host; 0 if a random distribution could explain it."""
         return self.on_one_host if self.chance <= CHANCE_MAX else 0
 
     @property

@@ -136,7 +136,7 @@ def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
 
 
 def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> int:
-    """How many of the last rebalances to explain."""
+    """The number of last rebalances to explain."""
     last: int | None = options.last
     since: int | None = options.since
     if since is None:

@@ -26,7 +26,7 @@ __all__ = ["Assignor", "JoinedMember", "PlainAssignor", "StrategyAssignor"]
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """A member as the leader sees it: the whole subscription, and ``metadata``, the part that aiokafka decodes."""
+    """A member in a leader's JoinGroup response: the whole subscription, and ``metadata``, which aiokafka decodes."""
 
     subscription: MemberSubscription
     metadata: Any

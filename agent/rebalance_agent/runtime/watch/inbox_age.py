@@ -1,4 +1,4 @@
-"""How far the tracker is behind what was read; an observer whose figures are old is not ready."""
+"""Measures how far the tracker is behind the collectors; an observer with old figures is not ready."""
 
 from __future__ import annotations
 

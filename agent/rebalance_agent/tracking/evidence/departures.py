@@ -27,7 +27,7 @@ EXPIRY_SLACK_MS = 1_000
 
 
 class Removal(NamedTuple):
-    """When the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
+    """The time when the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
 
     In a rebalance that others began it may have been later, ``until_ms`` at the latest.
     """

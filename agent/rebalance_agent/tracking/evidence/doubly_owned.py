@@ -1,4 +1,4 @@
-"""Partitions with two owners: a removed member still held them when the record had given them to another member.
+"""Partitions with two owners: a removed member still held them after a record gave them to another member.
 
 Such a member does not know that the coordinator removed it: it stood still, or did not poll, for too long. It may
 process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
@@ -146,7 +146,7 @@ class DoublyOwned:
         return bool(self._removed)
 
     def start(self, generation: int, at_ms: int) -> None:
-        """Take the time of the record before which no member can know this ``generation`` (or group epoch)."""
+        """Take the time of a record; no member can know this ``generation`` (or group epoch) before it."""
         if self._times and generation < next(reversed(self._times)):
             self._times.clear()  # the group was deleted and created again
         self._times.setdefault(generation, at_ms)
@@ -224,7 +224,7 @@ class DoublyOwned:
         return self._find(removed)
 
     def pass_time(self, now_ms: int) -> None:
-        """Drop the members whose report is not awaited any more."""
+        """Drop the members whose report is no longer awaited."""
         for removed in [each for each in self._removed.values() if now_ms >= each.due_ms]:
             del self._removed[removed.member_id]
 

@@ -1,4 +1,4 @@
-"""Moved partitions that have not caught up with what was appended until their new owner was seen. Pure."""
+"""Follows moved partitions until they reach the end offset at which their new owner was first seen. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Behind(NamedTuple):
 
 
 class CatchUps:
-    """Which partitions of one group catch up, from one measurement to the next.
+    """The partitions of one group that catch up, from one measurement to the next.
 
     A partition has moved if none of its owners was one at the last measurement, and if it has a committed offset: what
     was never read has no backlog of a move. Its target is the end offset of the measurement that first shows its new
@@ -63,7 +63,7 @@ class CatchUps:
         self._partition_seconds = 0.0
 
     def take(self, at: float, holders: Holders | None, committed: Mapping[Partition, int], ends: EndOffsets) -> CatchUp:
-        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return who catches up.
+        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return the catch-up.
 
         ``holders``: None while the owners are unknown; then they are taken as unchanged.
 

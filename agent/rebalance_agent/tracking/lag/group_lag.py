@@ -63,7 +63,7 @@ class _Standing(NamedTuple):
 
 
 class GroupProgress:
-    """Since when the committed offsets of one group's owned partitions have not moved."""
+    """The times since when the committed offsets of one group's owned partitions have not moved."""
 
     def __init__(self) -> None:
         """Start without partitions."""

@@ -1,4 +1,4 @@
-"""When the last rebalances of a group completed: many within minutes are a storm."""
+"""Keeps the times when a group's last rebalances completed: many within minutes are a storm."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _POD_OF_REPLICA_SET = re.compile(
 
 
 class Proof(StrEnum):
-    """Why a joined member is the successor of a departed one."""
+    """The proof that a joined member is the successor of a departed one."""
 
     NEW_VERSION = "new_version"
     RESTART = "restart"
@@ -91,7 +91,7 @@ def pod_template(name: str) -> tuple[str, str] | None:
 
 
 def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
-    """Return why ``joined`` is the successor of ``gone``; None where nothing proves that."""
+    """Return the proof that ``joined`` is the successor of ``gone``; None if there is none."""
     if gone.process is not None and gone.process == joined.process:
         return None  # the same process rejoined
     if any(joined.versions.get(workload, version) != version for workload, version in gone.versions.items()):

@@ -54,9 +54,9 @@ class StepMoments:
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
     def alike(self, partition: Partition, old: Member | None, new: Member | None) -> Hashable:
-        """Return what decides the moments of a partition, whose owner is ``old`` before and ``new`` after this step.
+        """Return a key of all facts that decide a partition's moments; its owner changes from ``old`` to ``new``.
 
-        Partitions with equal results have equal moments: nothing is known of one of them alone.
+        Partitions with equal keys have equal moments: there is no evidence about one of them alone.
         """
         generation = self._generation
         if (

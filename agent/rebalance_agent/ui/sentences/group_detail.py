@@ -105,7 +105,7 @@ def headline(close_up: GroupCloseUp) -> str:
 
 
 def awaited_text(close_up: GroupCloseUp) -> str:
-    """Which member the rebalances of the last hour waited for longest, and how long; empty if they waited for none.
+    """The member that the rebalances of the last hour waited for longest, and how long; empty if for none.
 
     The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
     """

@@ -1,4 +1,4 @@
-"""Whether the first commits that end the stalls of an episode are still to come, and whether to wait for them."""
+"""Decides whether an episode waits for the first commits that end its stalls."""
 
 from __future__ import annotations
 
