@@ -33,7 +33,7 @@ _HOW = {
 _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
     "rebalance.",
-    SeatMode.OBSERVE: "Every frame is forwarded as it is. What mode on would have done is counted in "
+    SeatMode.OBSERVE: "Every frame is forwarded unchanged. The acts that mode on would carry out are counted in "
     "rebalance_agent_gateway_acts_total.",
 }
 
@@ -69,7 +69,7 @@ def past_text(past: PastSeats, source: str) -> str:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
-        return f"{since} This rule would have spared none for sure."
+        return f"{since} It is not certain that this rule would have spared any."
     text = (
         f"{since} This rule would have spared at least {past.spared} of them, in which partitions stood still for "
         f"{past.stalled_partition_seconds:.1f} partition-seconds or more"

@@ -137,7 +137,7 @@ def _seconds(name: str, value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        raise ValueError(f"{name}: {value[:100]!r} is no number of seconds") from None
+        raise ValueError(f"{name}: {value[:100]!r} is not a number of seconds") from None
     if not 0 <= seconds <= _LIMITS[name]:
         raise ValueError(f"{name}: must be 0 to {_LIMITS[name]:g} seconds")
     return seconds

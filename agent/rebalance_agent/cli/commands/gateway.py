@@ -91,7 +91,7 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"What it would have spared is not known: {error}"
+        return f"The rebalances that it would have spared are unknown: {error}"
     return past_text(past_seats(history_of(past.events), rule), past.source)
 
 

@@ -69,7 +69,7 @@ def decode_seats(data: bytes) -> SeatList:
             group: tuple(_seat(entry, saved_ms) for entry in entries) for group, entries in read["groups"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DecodeError(f"it is no list of seats: {error!r:.200}") from None
+        raise DecodeError(f"it is not a list of seats: {error!r:.200}") from None
     return SeatList(saved_ms, groups)
 
 

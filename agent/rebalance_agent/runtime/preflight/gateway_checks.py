@@ -75,7 +75,7 @@ def _switch(path: str) -> Finding:
     """Whether the file that switches seats off does so now; not an error, unless it cannot be understood."""
     name, switch = f"file {path}", read_switch(path)
     if not switch.understood:
-        return failed(name, f"{switch.reason}: that switches seats off", "let it say on or off, or remove it")
+        return failed(name, f"{switch.reason}, so it switches seats off", "write on or off to it, or remove it")
     if switch.reason:
         return passed(name, "switches the seats of all groups off now")
     return passed(name, "does not exist, or says on: it does not switch seats off")

@@ -27,4 +27,4 @@ class InboxAge:
         if age < BEHIND_S:
             health.ready(TRACKER_PART)
         else:
-            health.unready(TRACKER_PART, f"what was read {age:.0f} s ago is not processed yet")
+            health.unready(TRACKER_PART, f"records read {age:.0f} s ago are not processed yet")
