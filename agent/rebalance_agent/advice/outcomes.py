@@ -39,8 +39,8 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
         raise AssignmentError(f"{chosen.name}: {refused}")
     behaviours = _behaviours(history)
     return tuple(
-        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol)
-        for each in replay_rebalances(history, chosen, settings)
+        _replayed(rebalance, behaviours[id(rebalance.rebalance)], chosen.protocol)
+        for rebalance in replay_rebalances(history, chosen, settings)
     )
 
 
@@ -130,9 +130,9 @@ def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mappi
     """Return the recorded spread over hosts of the rebalances that count, and of the last one."""
     hosts = (settings or ReplaySettings()).hosts
     return {
-        id(each): recorded_spread(each, hosts)
-        for each in history.decided
-        if history.counts(each.closing) or each is history.decided[-1]
+        id(rebalance): recorded_spread(rebalance, hosts)
+        for rebalance in history.decided
+        if history.counts(rebalance.closing) or rebalance is history.decided[-1]
     }
 
 
@@ -141,13 +141,13 @@ def _copartitioned(history: RecordedHistory) -> bool:
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
-    given = {each.member_id: each.assigned for each in last.closing.members}
+    given = {member.member_id: member.assigned for member in last.closing.members}
     together = copartition_breaks(last.roster, owners_of(last.roster, given)) == 0
     return together and sum(map(bool, given.values())) > 1
 
 
 def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
-    return {id(each): behaviour_of(each) for each in history.decided}
+    return {id(rebalance): behaviour_of(rebalance) for rebalance in history.decided}
 
 
 def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
@@ -239,4 +239,4 @@ def _recorded(
 
 
 def _indexes(history: RecordedHistory) -> dict[int, int]:
-    return {id(each): index for index, each in enumerate(history.rebalances)}
+    return {id(rebalance): index for index, rebalance in enumerate(history.rebalances)}

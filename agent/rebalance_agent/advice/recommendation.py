@@ -56,8 +56,8 @@ def recommend(what_if: WhatIf) -> Recommendation:
     # Of a classic group the recorded moves, with stalls of the same model as for all others.
     figures = what_if.predicted if what_if.group_type is GroupType.CLASSIC else what_if.recorded
     own = StrategyOutcome(what_if.assignor or "", what_if.protocol, figures)
-    candidates = [_with_lasting_spread(each, own.figures) for each in _candidates(what_if)]
-    best = _best(own, [each for each in candidates if not _clusters_more(each, what_if)])
+    candidates = [_with_lasting_spread(candidate, own.figures) for candidate in _candidates(what_if)]
+    best = _best(own, [candidate for candidate in candidates if not _clusters_more(candidate, what_if)])
     preferred = _best(own, candidates)
     better = best is not own
     static = _static_saves(best.figures) and can_be_static(what_if.clients)

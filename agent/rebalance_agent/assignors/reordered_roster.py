@@ -25,10 +25,10 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
     index = roster.ownership_index
     settled = index.settled and tuple(
         TopicOwnership(
-            _placed(each.owned, places),
-            {number: tuple(places[member] for member in members) for number, members in each.disputed.items()},
+            _placed(topic.owned, places),
+            {number: tuple(places[member] for member in members) for number, members in topic.disputed.items()},
         )
-        for each in index.settled
+        for topic in index.settled
     )
     return replace(
         roster,

@@ -116,7 +116,7 @@ def _rule(text: str) -> SeatRule:
     try:
         if not (pattern and equals and mode.strip() in set(SeatMode)):
             raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
-        values = [_setting(each) for each in settings]
+        values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
         between = [_switch(name, value) for name, value in values if name == BETWEEN]
         hold = seconds.get(HOLD, SeatSettings().hold_seconds)

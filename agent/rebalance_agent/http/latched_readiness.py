@@ -85,7 +85,7 @@ class LatchedReadiness:
         if self._latched:
             return ""
         now = self._clock.monotonic()
-        reason = next((each.reason for each in self._clients.values() if now < each.ready_at), "")
+        reason = next((client.reason for client in self._clients.values() if now < client.ready_at), "")
         if self._clients and not reason:
             self._latched = True
             self._clients.clear()

@@ -102,7 +102,7 @@ class Plugins:
                 declared.setdefault(entry.name, []).append(entry)
         except Exception as error:  # noqa: BLE001 - metadata of any package may be broken
             _logger.warning("strategies of other packages are not known: entry points: %s", error_text(error))
-        return {name: tuple(sorted(declared[name], key=lambda each: each.value)) for name in sorted(declared)}
+        return {name: tuple(sorted(declared[name], key=lambda point: point.value)) for name in sorted(declared)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ def _breach(name: str, found: Strategy, ours: Mapping[str, Strategy]) -> str:
         return f"the strategy is named {found.name!r:.80}: its entry point needs the same name"
     if found.protocol is not RebalanceProtocol.EAGER:
         return "declare the eager form; cooperative_form=True adds the cooperative one"
-    taken = {setting.name: setting for each in ours.values() for setting in each.config}
+    taken = {setting.name: setting for strategy in ours.values() for setting in strategy.config}
     for setting in found.config:
         if not setting.name.startswith(f"{SETTING_PREFIX}{name}.") and taken.get(setting.name) != setting:
             return (

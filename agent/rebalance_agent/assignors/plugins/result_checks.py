@@ -75,8 +75,8 @@ def check_copies_plan(plan: object, roster: Roster) -> None:
     """
     if not isinstance(plan, CopiesPlan):
         raise ValueError(f"a plan of copies is a CopiesPlan, not {plan!r:.80}")  # noqa: TRY004 - see the module
-    for each in (plan.standbys, plan.warmups):
-        check_shape(each, roster)
+    for copies in (plan.standbys, plan.warmups):
+        check_shape(copies, roster)
     if type(plan.missing) is not int or plan.missing < 0:
         raise ValueError(f"missing copies are an int of 0 or more, not {plan.missing!r:.80}")
 

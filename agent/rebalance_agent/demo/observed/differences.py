@@ -108,12 +108,17 @@ def strategy_differences(assignor: str, coordinator: CoordinatorView) -> list[st
 
 
 def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    lines = [f"member {theirs[each]} ({each}) is missing in ours" for each in sorted(theirs.keys() - ours.keys())]
-    lines += [f"member {ours[each]} ({each}) is only in ours" for each in sorted(ours.keys() - theirs.keys())]
+    lines = [
+        f"member {theirs[member_id]} ({member_id}) is missing in ours"
+        for member_id in sorted(theirs.keys() - ours.keys())
+    ]
     lines += [
-        f"client id of {each}: ours is {ours[each]}, the coordinator's {theirs[each]}"
-        for each in sorted(ours.keys() & theirs.keys())
-        if ours[each] != theirs[each]
+        f"member {ours[member_id]} ({member_id}) is only in ours" for member_id in sorted(ours.keys() - theirs.keys())
+    ]
+    lines += [
+        f"client id of {member_id}: ours is {ours[member_id]}, the coordinator's {theirs[member_id]}"
+        for member_id in sorted(ours.keys() & theirs.keys())
+        if ours[member_id] != theirs[member_id]
     ]
     return lines
 

@@ -58,9 +58,11 @@ class KnownClients:
             (*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software.name
         }
         limits: dict[tuple[str, ...], float] = {}
-        for each in clients:
-            if each.poll_limit_seconds:
-                limits[each.labels] = min(each.poll_limit_seconds, limits.get(each.labels, each.poll_limit_seconds))
+        for client in clients:
+            if client.poll_limit_seconds:
+                limits[client.labels] = min(
+                    client.poll_limit_seconds, limits.get(client.labels, client.poll_limit_seconds)
+                )
         return b"".join(
             self._format.header(row, dialect) + self._format.samples(row, sorted(samples.items()))
             for row, samples in ((CLIENT_INFO, software), (CLIENT_POLL_LIMIT, limits))

@@ -109,8 +109,8 @@ class _MetricsReader:
             elif key in (_GAUGE, _SUM):
                 points.append((start, stop))
         if name is not None:
-            for each in points:
-                self._points(name, *each)
+            for point in points:
+                self._points(name, *point)
 
     def _points(self, name: str, at: int, end: int) -> None:
         for point in self._parts(at, end, _POINT):

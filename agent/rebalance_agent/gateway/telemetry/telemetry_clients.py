@@ -99,7 +99,7 @@ class TelemetryClients:
                     found[value.row].setdefault(labels, []).append(number * value.factor)
         return self.known.text(dialect) + b"".join(
             self._format.header(row, dialect)
-            + self._format.samples(row, [(labels, merges[row](each)) for labels, each in sorted(samples.items())])
+            + self._format.samples(row, [(labels, merges[row](values)) for labels, values in sorted(samples.items())])
             for row, samples in found.items()
             if samples
         )

@@ -28,7 +28,9 @@ def slowest_reader(connections: Iterable[Connection], now: float) -> Connection 
     A client that only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
     """
     sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
-    return min(sending, key=lambda each: each.outgoing.sent / max(now - each.since, _MOMENT_S), default=None)
+    return min(
+        sending, key=lambda connection: connection.outgoing.sent / max(now - connection.since, _MOMENT_S), default=None
+    )
 
 
 def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
@@ -36,8 +38,8 @@ def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
 
     A body that comes right now stays, however little of it is there. ``Connection.since`` says when it last grew much.
     """
-    reading = (each for each in connections if each.phase is Phase.BODY and each.body_bytes)
-    return min(reading, key=lambda each: each.since, default=None)
+    reading = (connection for connection in connections if connection.phase is Phase.BODY and connection.body_bytes)
+    return min(reading, key=lambda connection: connection.since, default=None)
 
 
 def requests_held(connections: Iterable[Connection]) -> int:

@@ -232,8 +232,10 @@ class ConnectionSteps:
 
     def _bound_answers(self) -> None:
         """Put out slow readers where the answers in memory have too many bytes; one answer of any size may stay."""
-        sending = [each for each in self.open if each.phase is Phase.ANSWER and each.outgoing.held]
-        held = sum(each.outgoing.held for each in sending)
+        sending = [
+            connection for connection in self.open if connection.phase is Phase.ANSWER and connection.outgoing.held
+        ]
+        held = sum(connection.outgoing.held for connection in sending)
         now = self._clock.monotonic()
         while held > self._limits.answers_bytes and len(sending) > 1 and (slowest := slowest_reader(sending, now)):
             sending.remove(slowest)

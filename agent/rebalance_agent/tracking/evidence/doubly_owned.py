@@ -192,7 +192,7 @@ class DoublyOwned:
         self._removed.pop(member_id, None)
         if removed.held:
             self._removed[member_id] = removed
-            while sum(len(each.held) for each in self._removed.values()) > REMOVED_MAX:
+            while sum(len(member.held) for member in self._removed.values()) > REMOVED_MAX:
                 del self._removed[next(iter(self._removed))]
 
     def rejoin(self, member_id: str, at_ms: int) -> None:
@@ -225,7 +225,7 @@ class DoublyOwned:
 
     def pass_time(self, now_ms: int) -> None:
         """Drop the members whose report is no longer awaited."""
-        for removed in [each for each in self._removed.values() if now_ms >= each.due_ms]:
+        for removed in [member for member in self._removed.values() if now_ms >= member.due_ms]:
             del self._removed[removed.member_id]
 
     def forget(self) -> None:

@@ -84,17 +84,17 @@ class CatchUps:
                 since = behind[partition].since if partition in behind else at
                 behind[partition] = _Behind(target, since)
         self._behind, self._at = behind, at
-        for each in behind.values():
-            self._seconds = max(self._seconds or 0.0, at - each.since)
+        for catching_up in behind.values():
+            self._seconds = max(self._seconds or 0.0, at - catching_up.since)
         return CatchUp(len(behind), len(self._moved), self._seconds, self._partition_seconds)
 
     def _still_behind(
         self, now: Holders, committed: Mapping[Partition, int], ends: EndOffsets
     ) -> dict[Partition, _Behind]:
         return {
-            partition: each
-            for partition, each in self._behind.items()
-            if partition in now and _is_behind(committed.get(partition), each.target, ends.end(partition))
+            partition: catching_up
+            for partition, catching_up in self._behind.items()
+            if partition in now and _is_behind(committed.get(partition), catching_up.target, ends.end(partition))
         }
 
 

@@ -62,7 +62,7 @@ def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
-    names = sorted(_described(rebalance, each) if few else rebalance.name(each) for each in members)
+    names = sorted(_described(rebalance, member) if few else rebalance.name(member) for member in members)
     return listed(names)
 
 
