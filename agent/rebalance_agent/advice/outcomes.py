@@ -61,7 +61,7 @@ def what_if(
     spreads = _spreads(history, settings)
     last = history.decided[-1] if history.decided else None
     host_spread = spreads[id(last)] if last else None
-    families: dict[str, _Found | str] = {}
+    families: dict[str, _FamilyFigures | str] = {}
     outcomes = []
     for name in known_strategies() if names is None else names:
         chosen = find_strategy(name) or strategy(name)
@@ -70,17 +70,19 @@ def what_if(
             continue
         if family(name) not in families:
             try:
-                families[family(name)] = _Found(
+                families[family(name)] = _FamilyFigures(
                     _both(history, chosen, settings, behaviours, restarts),
                     spread_anew(history, chosen, settings) if host_spread else None,
                 )
             except StrategyFailedError as error:
                 families[family(name)] = str(error)[:REFUSAL_CHARACTERS_MAX]
-        found = families[family(name)]
+        replayed = families[family(name)]
         outcomes.append(
-            StrategyOutcome(name, chosen.protocol, refused=found)
-            if isinstance(found, str)
-            else StrategyOutcome(name, chosen.protocol, found.figures[chosen.protocol], spread_anew=found.spread_anew)
+            StrategyOutcome(name, chosen.protocol, refused=replayed)
+            if isinstance(replayed, str)
+            else StrategyOutcome(
+                name, chosen.protocol, replayed.figures[chosen.protocol], spread_anew=replayed.spread_anew
+            )
         )
     recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, spreads)
     members = last.closing.members if last else ()
@@ -103,7 +105,7 @@ def what_if(
     )
 
 
-class _Found(NamedTuple):
+class _FamilyFigures(NamedTuple):
     """The figures of both forms of a strategy, by protocol, and its spread over hosts if all members started anew."""
 
     figures: Mapping[RebalanceProtocol, Figures]
@@ -111,15 +113,15 @@ class _Found(NamedTuple):
 
 
 def _own_anew(
-    history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _Found | str]
+    history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _FamilyFigures | str]
 ) -> HostSpread | None:
     """Return the spread over hosts of the group's own strategy if all members started anew; None if it is not known."""
     own = library_strategy(history.assignor)
     if own is None or refusal(history, own, settings):
         return None
-    found = families.get(family(own.name))
-    if found is not None:
-        return None if isinstance(found, str) else found.spread_anew
+    own_family = families.get(family(own.name))
+    if own_family is not None:
+        return None if isinstance(own_family, str) else own_family.spread_anew
     try:
         return spread_anew(history, own, settings)
     except StrategyFailedError:

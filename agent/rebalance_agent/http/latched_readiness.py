@@ -59,16 +59,16 @@ class LatchedReadiness:
     def held(self, client: Hashable, seconds: float) -> Iterator[None]:
         """A block in which a client waits on purpose; it counts as ready if that takes longer than ``seconds``."""
         with self._lock:
-            known = self._clients.get(client)
-            if known is not None:
-                known.ready_at = self._clock.monotonic() + seconds
+            waiting = self._clients.get(client)
+            if waiting is not None:
+                waiting.ready_at = self._clock.monotonic() + seconds
         try:
             yield
         finally:
             with self._lock:
                 self._look()
-                if known is not None:
-                    known.ready_at = float("inf")
+                if waiting is not None:
+                    waiting.ready_at = float("inf")
 
     def reason(self) -> str:
         """Why it is not ready; empty once it was."""

@@ -50,8 +50,10 @@ def check_plan(plan: object, roster: Roster, copies: int) -> None:
         if min(times) < 1:
             raise ValueError(f"partition {times.index(0)} of topic {topic!r} has no owner")
         if max(times) > copies:
-            most = max(times)
-            raise ValueError(f"partition {times.index(most)} of topic {topic!r} has {most} owners, more than {copies}")
+            highest = max(times)
+            raise ValueError(
+                f"partition {times.index(highest)} of topic {topic!r} has {highest} owners, more than {copies}"
+            )
 
 
 def check_shape(plan: object, roster: Roster) -> Plan:

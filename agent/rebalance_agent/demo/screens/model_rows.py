@@ -51,12 +51,14 @@ def _rows(group: DemoGroup, joining: str, topics: Mapping[str, int]) -> list[tup
     return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
 
 
-def _join(group: DemoGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+def _join(group: DemoGroup, joining: str, strategy: str, subscribed: Mapping[str, TopicMetadata]) -> Timeline:
     """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
     members = [
-        SimulatedMember(member.name, tuple(known), (strategy,), config=member.config) for member in group.members
+        SimulatedMember(member.name, tuple(subscribed), (strategy,), config=member.config) for member in group.members
     ]
-    return simulate(known, [Join(JOIN_MS if member.name == joining else 0, member) for member in members], SETTINGS)
+    return simulate(
+        subscribed, [Join(JOIN_MS if member.name == joining else 0, member) for member in members], SETTINGS
+    )
 
 
 def _cost(timeline: Timeline, total: int) -> tuple[str, str]:

@@ -191,13 +191,13 @@ class ActCarrier:
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:
-        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
+        member_ids = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
         described = await self.connections.ask(lambda ask: describe(ask, self.group))
         if described is None:
             return  # the newcomer joins as it is
         if described.exists:
             # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
-            for member_id in [member_id for member_id in known if member_id not in described.members]:
+            for member_id in [member_id for member_id in member_ids if member_id not in described.members]:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
         free, waiting = await self.sharing.elsewhere(described.seats)
         roster = SeatsRoster(

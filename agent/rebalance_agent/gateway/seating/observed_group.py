@@ -175,12 +175,12 @@ class ObservedGroup:
     def _times(self) -> tuple[float, float]:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
 
-    def _keep(self, known: OrderedDict[str, Any], member_id: str, value: object) -> None:
+    def _keep(self, values: OrderedDict[str, Any], member_id: str, value: object) -> None:
         """Know ``value`` of a member; beyond `seats_max` of them forget the oldest."""
-        known.pop(member_id, None)
-        known[member_id] = value
-        if len(known) > self._seats.settings.seats_max:
-            known.popitem(last=False)
+        values.pop(member_id, None)
+        values[member_id] = value
+        if len(values) > self._seats.settings.seats_max:
+            values.popitem(last=False)
 
     def _count(self) -> None:
         """Count what the tally has more than what was counted."""

@@ -109,8 +109,8 @@ class SeatSharing:
         requests = self._requests
         if requests is None or not self._locks.usable(self._clock.monotonic()):
             return (), ()
-        known = await self._connections.by_connection(requests.describe)
-        return self._locks.described(known or (), members)
+        locks = await self._connections.by_connection(requests.describe)
+        return self._locks.described(locks or (), members)
 
     def _done(self, acts: Iterable[LockAct]) -> list[SeatAct]:
         follows: list[SeatAct] = []

@@ -128,8 +128,8 @@ class PredictedSeats:
 
     @_outcome.register
     def _(self, act: DescribeSeats) -> list[SeatAct]:  # noqa: ARG002
-        known = len(self._seats.table)
-        return self._seats.described(SeatsRoster(phase=GroupPhase.STABLE, members=known, seated=known), self._now)
+        seats = len(self._seats.table)
+        return self._seats.described(SeatsRoster(phase=GroupPhase.STABLE, members=seats, seated=seats), self._now)
 
     @_outcome.register
     def _(self, act: ForwardSeated) -> list[SeatAct]:

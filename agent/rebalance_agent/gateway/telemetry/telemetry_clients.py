@@ -88,7 +88,7 @@ class TelemetryClients:
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Metric families with their headers, of the present clients."""
-        found: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
+        values_by_row: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
         merges = {value.row: value.merge for value in CLIENT_VALUES.values()}
         with self._lock:
             self._expire()
@@ -96,11 +96,11 @@ class TelemetryClients:
                 for name, number in client.values.items():
                     value = CLIENT_VALUES[name]
                     labels = (*client.labels, *value.labels)
-                    found[value.row].setdefault(labels, []).append(number * value.factor)
+                    values_by_row[value.row].setdefault(labels, []).append(number * value.factor)
         return self.known.text(dialect) + b"".join(
             self._format.header(row, dialect)
             + self._format.samples(row, [(labels, merges[row](values)) for labels, values in sorted(samples.items())])
-            for row, samples in found.items()
+            for row, samples in values_by_row.items()
             if samples
         )
 

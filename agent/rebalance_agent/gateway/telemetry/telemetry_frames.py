@@ -131,9 +131,9 @@ class TelemetryFrames:
             raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client pushes by another subscription")
         self._clients.admit(instance_id)
         content = unpacked(push["metrics"], push["compression_type"])
-        found = read_metrics(content, CLIENT_VALUES, (_GROUP,))
-        group = found.attributes.get(_GROUP, "")
-        measured = {name: number for name, number in found.values.items() if number >= 0}  # -1: nothing was measured
+        pushed = read_metrics(content, CLIENT_VALUES, (_GROUP,))
+        group = pushed.attributes.get(_GROUP, "")
+        measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
 
     def _labels(self, group: str, name: str) -> Labels:

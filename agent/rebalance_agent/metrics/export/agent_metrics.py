@@ -98,9 +98,9 @@ class AgentMetrics:
 
     def decode_error(self, key_version: int | None) -> None:
         """Count a record that breaks its schema; ``key_version`` is None if the key is too short to have one."""
-        known = rows.DECODE_ERRORS.values["key_version"]
+        versions = rows.DECODE_ERRORS.values["key_version"]
         label = str(key_version)
-        self._instruments.counter(rows.DECODE_ERRORS).labels(label if label in known else rows.OTHER).inc()
+        self._instruments.counter(rows.DECODE_ERRORS).labels(label if label in versions else rows.OTHER).inc()
 
     def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:
         """Count records that were skipped because their key's or value's version is unknown."""

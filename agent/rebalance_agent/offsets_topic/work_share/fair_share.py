@@ -126,8 +126,8 @@ class FairShare:
         return record
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
-        if known := self._named.pop(group, None):
-            self._named[group] = known[0], now
+        if entry := self._named.pop(group, None):
+            self._named[group] = entry[0], now
             return
         try:
             self._named[group] = decode_record(key, None).group, now

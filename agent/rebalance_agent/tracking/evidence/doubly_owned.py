@@ -243,12 +243,12 @@ class DoublyOwned:
 
     def _find(self, removed: _Removed) -> float:
         """Return the partition-seconds of those partitions whose end is known, and drop them."""
-        found = dict(_found(removed))
-        for partition in found:
+        spans = dict(_found(removed))
+        for partition in spans:
             del removed.held[partition]
         if not removed.held:
             del self._removed[removed.member_id]
-        doubly = {partition: span for partition, span in found.items() if span.seconds > 0}
+        doubly = {partition: span for partition, span in spans.items() if span.seconds > 0}
         if doubly:
             self.last = FormerOwner(
                 removed.member_id,

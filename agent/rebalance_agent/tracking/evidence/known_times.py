@@ -93,8 +93,8 @@ class FirstCommits:
         It is asked for each partition of a member that has thousands, so it is remembered.
         """
         if partitions not in self._earliest:
-            found = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
-            self._earliest[partitions] = min(found, default=FOREVER_MS)
+            times = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
+            self._earliest[partitions] = min(times, default=FOREVER_MS)
         return self._earliest[partitions]
 
     def shown_ms(self, partition: Partition, given_with: frozenset[Partition]) -> int:

@@ -55,7 +55,7 @@ class SeatOccupants:
 
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have an event since ``since_ms``."""
-        kept = ((name, known) for name, known in self._occupants.items() if name in member_ids or known[1] >= since_ms)
+        kept = ((name, entry) for name, entry in self._occupants.items() if name in member_ids or entry[1] >= since_ms)
         self._occupants = OrderedDict(kept)
 
     def clear(self) -> None:

@@ -54,9 +54,9 @@ class Vacancies:
             if seat.free:
                 self._begin(seat, seat.vacant_since, killed=seat.state is SeatState.DISCONNECTED)
         for instance_id in [*self._vacant]:
-            found = table.get(instance_id)
-            if found is None or not (found.free or found.state is SeatState.JOINING):
-                self._end(instance_id, found, now)
+            current = table.get(instance_id)
+            if current is None or not (current.free or current.state is SeatState.JOINING):
+                self._end(instance_id, current, now)
         self._partitions = {name: number for name, number in self._partitions.items() if table.get(name) is not None}
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 

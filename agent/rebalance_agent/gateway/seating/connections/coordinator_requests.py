@@ -148,8 +148,8 @@ async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
 
 async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python is untyped
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    found = next((one for one in response.groups or () if one.group_id == group), None)
-    return found if found is not None and _answered(found.error_code) == NO_ERROR else None
+    described = next((one for one in response.groups or () if one.group_id == group), None)
+    return described if described is not None and _answered(described.error_code) == NO_ERROR else None
 
 
 def _answered(error: int) -> int:

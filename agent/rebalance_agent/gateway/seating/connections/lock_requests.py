@@ -65,10 +65,10 @@ class LockRequests:
 
     async def _knows(self, connection: ClientConnection) -> bool:
         """Whether the broker knows the requests for locks."""
-        known = self._supported.get(connection)
-        if known is None:
+        supported = self._supported.get(connection)
+        if supported is None:
             response = await connection.ask(ApiVersionsRequest(version=0))
             newest = {one.api_key: one.max_version for one in response.api_keys or ()}
-            known = newest.get(HEARTBEAT_KEY, -1) >= VERSION and DESCRIBE_KEY in newest
-            self._supported[connection] = known
-        return known
+            supported = newest.get(HEARTBEAT_KEY, -1) >= VERSION and DESCRIBE_KEY in newest
+            self._supported[connection] = supported
+        return supported

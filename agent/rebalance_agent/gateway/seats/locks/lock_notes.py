@@ -35,8 +35,8 @@ def offer_note(seat: Seat) -> str | None:
 
 def offered_member(note: str) -> str:
     """Return the member id in a note of `offer_note`; empty for another note."""
-    found = _OFFER.fullmatch(note)
-    return "" if found is None else found["member_id"]
+    match = _OFFER.fullmatch(note)
+    return "" if match is None else match["member_id"]
 
 
 def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:
@@ -47,9 +47,9 @@ def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> di
     """
     offered = {}
     for lock in locks:
-        found = _OFFER.fullmatch(lock.note or "")
-        if lock.released and found is not None and members.get(lock.instance_id) == found["member_id"]:
-            free = FreeSeat(lock.instance_id, found["fingerprint"], leads=found["leads"] == "1")
+        match = _OFFER.fullmatch(lock.note or "")
+        if lock.released and match is not None and members.get(lock.instance_id) == match["member_id"]:
+            free = FreeSeat(lock.instance_id, match["fingerprint"], leads=match["leads"] == "1")
             offered[lock.instance_id] = free, lock.note or ""
     return offered
 
@@ -84,5 +84,5 @@ def waiting_elsewhere(locks: Iterable[LockHolder], own: str) -> tuple[WaitingEls
 
 
 def _entry(text: str) -> tuple[str, int, int] | None:
-    found = _WAITING.fullmatch(text)
-    return None if found is None else (found[1], int(found[2]), int(found[3]))
+    match = _WAITING.fullmatch(text)
+    return None if match is None else (match[1], int(match[2]), int(match[3]))

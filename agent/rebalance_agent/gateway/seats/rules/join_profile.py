@@ -119,10 +119,10 @@ def _offer(name: str, subscription: ConsumerSubscription) -> OfferedAssignor:
 
 def _without_ownership(name: str, user_data: bytes | None) -> str:
     """Return user data without ownership and generation; unchanged if the format is unknown."""
-    known = STRATEGIES.get(name)
-    if not user_data or (known is not None and known.only_owned):
+    strategy = STRATEGIES.get(name)
+    if not user_data or (strategy is not None and strategy.only_owned):
         return ""
-    if known is not None and known.reader is not None:
+    if strategy is not None and strategy.reader is not None:
         with contextlib.suppress(DecodeError, InvalidInputError):  # other clients may write other data for this name
-            return repr(sorted(known.reader(user_data).settings.items()))
+            return repr(sorted(strategy.reader(user_data).settings.items()))
     return user_data.hex()
