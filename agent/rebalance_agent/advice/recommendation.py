@@ -53,7 +53,7 @@ class Recommendation:
 
 def recommend(what_if: WhatIf) -> Recommendation:
     """Return the best of the replayed strategies that the group's clients can run, and what else would have helped."""
-    # Of a classic group the recorded moves, with stalls of the same model as for all others.
+    # For a classic group these are the recorded moves, with stalls of the same model as for all others.
     figures = what_if.predicted if what_if.group_type is GroupType.CLASSIC else what_if.recorded
     own = StrategyOutcome(what_if.assignor or "", what_if.protocol, figures)
     candidates = [_with_lasting_spread(candidate, own.figures) for candidate in _candidates(what_if)]

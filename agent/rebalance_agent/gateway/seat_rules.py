@@ -80,7 +80,7 @@ class SeatRule:
 
     @property
     def settings(self) -> SeatSettings:
-        """The limits of the seats of such a group."""
+        """The limits of the seats of a group with this rule."""
         usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
         if self.between_gateways:
             usual = replace(usual, roster_seconds=ROSTER_SECONDS)

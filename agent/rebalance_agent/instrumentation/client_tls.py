@@ -29,7 +29,7 @@ CERT_VARIABLE = "REBALANCE_AGENT_EVENTS_CERT_FILE"
 KEY_VARIABLE = "REBALANCE_AGENT_EVENTS_KEY_FILE"
 
 NamedFile = tuple[str, str | None]
-"""What the user calls a file (a setting, a flag, a variable), and its path; None where it is not set."""
+"""The user's name for a file (a setting, a flag, a variable), and its path; None if it is not set."""
 
 _UNSET: NamedFile = ("", None)
 

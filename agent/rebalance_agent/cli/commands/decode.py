@@ -105,7 +105,7 @@ def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         try:
             record = decode_record(raw.key, raw.value)
         except DecodeError as error:
-            # Nobody knows of which group it is.
+            # The record's group is not known.
             yield raw_json(raw) if args.raw else {"error": f"partition {raw.partition}, offset {raw.offset}: {error}"}
             continue
         if args.group in (None, record.group):

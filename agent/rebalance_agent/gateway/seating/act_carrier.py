@@ -196,7 +196,7 @@ class ActCarrier:
         if described is None:
             return  # the newcomer joins as it is
         if described.exists:
-            # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
+            # No frame shows that the coordinator removed a member that vanished.
             for member_id in [member_id for member_id in member_ids if member_id not in described.members]:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
         free, waiting = await self.sharing.elsewhere(described.seats)

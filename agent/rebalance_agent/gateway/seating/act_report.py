@@ -77,7 +77,7 @@ class _Lines:
 
 
 class ActReport:
-    """Logs, counts and publishes the acts of all groups. Clients cause them at will, so not all are logged."""
+    """Logs, counts and publishes the acts of all groups. Clients can cause any number, so not all are logged."""
 
     def __init__(self, counts: ActCounts, clock: Clock, events: ActEvents) -> None:
         """Count with ``counts``, publish by ``events``."""

@@ -50,7 +50,7 @@ class HeldBytes:
 
 
 def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:
-    """Return for how many seconds a JoinGroup of such a client may be held."""
+    """Return for how many seconds a JoinGroup of this client may be held."""
     rebalance_seconds = max(0, rebalance_timeout_ms) / 1000
     if software.startswith(_WAIT_FOR_REBALANCE_TIMEOUT):
         return rebalance_seconds * WAITING_SHARE

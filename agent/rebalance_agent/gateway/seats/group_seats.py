@@ -257,7 +257,7 @@ class GroupSeats:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _unwanted(self, now: float) -> list[SeatAct]:
-        """Give up vacant seats that nobody takes any more."""
+        """Give up vacant seats that no newcomer waits for any more."""
         if not self._stopped:
             return self._leaves.unwanted(now)
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]

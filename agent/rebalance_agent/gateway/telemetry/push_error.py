@@ -22,7 +22,7 @@ class PushOutcome(StrEnum):
 
     ACCEPTED = "accepted"
     INVALID = "invalid"
-    """It is no OTLP. The client pushes no more, until it is restarted."""
+    """It is not OTLP. The client stops pushing until it is restarted."""
     THROTTLED = "throttled"
     """It came long before it was due, or too many clients push. The client pushes again at its next interval."""
     TOO_LARGE = "too_large"

@@ -21,7 +21,7 @@ CLIENTS_MAX = 1_000
 """Clients that push: as many as a gateway accepts connections."""
 
 SILENT_INTERVALS = 3
-"""Push intervals after which a client that pushes no more is gone."""
+"""Push intervals without a push after which a client counts as gone."""
 
 EARLY_SHARE = 0.5
 """Share of the push interval before which another push of a client is refused: clients vary their first interval by a

@@ -120,7 +120,7 @@ class ConnectionSteps:
                 self.end(connection)
 
     def end(self, connection: Connection) -> None:
-        """Close a connection that no worker has. What the client has not taken by now is discarded."""
+        """Close a connection that no worker has. Bytes that the client has not read yet are discarded."""
         del self.open[connection]
         if not_taken(connection.socket):
             # The kernel would keep these bytes for minutes, of any number of connections that are closed already.

@@ -56,7 +56,7 @@ _SERVER_ERROR = 500
 
 
 class PostStatus(Enum):
-    """Outcome of a POST: accepted, refused for good, or worth a retry."""
+    """Outcome of a POST: accepted, refused finally, or worth a retry."""
 
     TAKEN = "taken"
     REFUSED = "refused"

@@ -44,7 +44,7 @@ class GroupTexts(NamedTuple):
 class KeptTexts:
     """Texts by group, of at most ``bytes_max`` bytes. Thread-safe.
 
-    Beyond it, the largest are left out: what is made to fill the page fills it most. Of a group that is left out, only
+    Beyond it, the largest are left out: what is made to fill the page fills it most. For a group that is left out, only
     the numbers are kept, until it fits again.
     """
 

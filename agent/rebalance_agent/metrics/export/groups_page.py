@@ -132,7 +132,7 @@ class GroupsPage:
             self._scraped_at_zero, self._written = False, ()
         if views is self._written:
             return False
-        # Of thousands of views a few are new, nearly always in the places of the old ones.
+        # A few of thousands of views are new, nearly always in the places of the old ones.
         new = [*compress(views, map(is_not, views, self._written)), *views[len(self._written) :]]
         changed = sorted([view for view in new if not self._current(view)], key=lambda view: view.group)
         if len(views) != len(self._kept) + sum(self._kept.get(view.group) is None for view in changed):

@@ -66,7 +66,7 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     shown: dict[str, Departure] = {}
     for member in gone:
         how = _departure(member, before, generation, commits, removal)
-        # A member that commits may be removed all the same, if the others waited for it until the rebalance timeout.
+        # A member that commits may be removed nevertheless, if the others waited for it until the rebalance timeout.
         if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
             shown[member.member_id] = how
     return shown

@@ -268,8 +268,8 @@ class StepMoments:
     def _start(self) -> TimeBounds:
         """Return when members were asked to rejoin.
 
-        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet went on
-        consuming until it began anew.
+        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet continued to
+        consume until it began again.
         """
         generation = self._generation
         start = generation.start

@@ -247,7 +247,7 @@ class MembershipThread:
             self._subscribed = None
 
     def _end_fenced(self, error: kafka.errors.FencedInstanceIdError) -> None:
-        """Leave for good: another consumer has joined with this one's ``group.instance.id``."""
+        """Leave permanently: another consumer has joined with this one's ``group.instance.id``."""
         self._fenced_by = error
         self._leave()
         self.report(confluent_error(error))

@@ -21,7 +21,7 @@ KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 
 EVENTS_SECONDS = 10.0
 EVENTS_MAX = 1_000
-"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
+"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers has as many. Clients can cause any number."""
 
 OPEN_MAX = 1_000
 """Published acts whose outcomes are not known yet."""

@@ -19,7 +19,7 @@ CLOSED_MAX = 1_000
 """Closed connections that are remembered: as many as the gateway accepts at a time."""
 
 FORMER_MAX = 100
-"""Of these, of one client: it has three of one consumer, and some consumers in a process."""
+"""Closed connections kept of one client: a consumer has three, and a process some consumers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Notices new partitions of a group's topics, for leaders that returned to their seat by a JoinGroup below v9.
 
-Such a client takes itself for a follower, and only leaders notice new partitions. The gateway compares what the members
-have been assigned with what the topics have, so it needs no memory of its own.
+Such a client believes that it is a follower, and only leaders notice new partitions. The gateway compares what the
+members have been assigned with what the topics have, so it needs no memory of its own.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class GroupLocks:
         return LockBeat(release.instance_id, member_id, RELEASE, now)
 
     def _released(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """A release was answered; None: it is to be sent again."""
+        """Take the answer to a release; None: it must be sent again."""
         if answer is None:
             if beat.member_id in self._releases:
                 self._releases[beat.member_id].due_at = now + RETRY_SECONDS

@@ -30,7 +30,7 @@ class LockLoss(StrEnum):
     TAKEN = "taken"
     """Another gateway has it, or this gateway before its restart."""
     LOST = "lost"
-    """The coordinator has the member no more, or another epoch of it."""
+    """The coordinator no longer has the member, or has another epoch of it."""
     NOT_CONFIRMED = "not_confirmed"
     """A claim was not answered in time, or the last confirmation is too old."""
     FULL = "full"

@@ -1,6 +1,6 @@
 """Notes in locks, by which gateways inform each other of free seats, and of newcomers that wait for one.
 
-The text is the note of a lock (`LockBeat`). DescribeGroups does not tell what a seat's member offered beside the chosen
+The text is the note of a lock (`LockBeat`). DescribeGroups does not show what a seat's member offered beside the chosen
 assignor, its timeouts, or whether it leads.
 """
 

@@ -218,7 +218,7 @@ class SeatLocks:
         if asked is not None:
             del self._asked[name]
             if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
-                return [LockChange(name)]  # nobody else knows that it is vacant
+                return [LockChange(name)]  # no other gateway knows that it is vacant
             return [change]
         if offer is None or not change.granted:
             passed: list[LockAct] = [change] if change.loss in UNUSABLE else []

@@ -1,7 +1,7 @@
 """Computes how much earlier partitions of killed consumers got new owners than without seats: a lower bound.
 
-The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then
-nobody gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
+The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then no
+other member gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
 successor: unless the consumer was alive, which does not show before its session would have ended.
 """
 

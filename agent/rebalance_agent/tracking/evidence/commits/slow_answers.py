@@ -71,14 +71,14 @@ class SlowAnswers:
             return
         if slow.took_ms > STUCK_MS:
             self._stuck.append(slow.merged(self._stuck.pop()) if self._stuck and slow.meets(self._stuck[-1]) else slow)
-        # Many commits are late at the same time: what is kept must reach back for long enough all the same.
+        # Many commits are late at the same time; nevertheless the kept requests must reach back far enough.
         again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
         self._slow.append(slow.merged(self._slow.pop()) if again else slow)
 
     def taken_ms(self, recorded_ms: int) -> int:
         """Return when the offsets of a commit with this record time (epoch ms) were taken at the earliest.
 
-        What waited during a slow request is answered within as much time after it, `BACKLOG_MS` at most.
+        Commits that waited during a slow request are answered within its duration after it, `BACKLOG_MS` at most.
         """
         late_ms = 0
         for since_ms, until_ms, took_ms in self._slow:
