@@ -101,7 +101,7 @@ def _best(own: StrategyOutcome, candidates: Iterable[StrategyOutcome]) -> Strate
 
 
 def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutcome:
-    """Return the outcome as if topics on one host remained, as far as they came back when all members started anew.
+    """Return the outcome with the share of topics on one host that comes back if all members start anew.
 
     So only what lasts counts as better than the group's ``own`` topics on one host.
     """

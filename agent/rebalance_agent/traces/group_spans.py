@@ -136,7 +136,7 @@ def _followed(event: GenerationEvent) -> tuple[Link, ...]:
 
 
 def _expelled(event: GenerationEvent) -> str | None:
-    """Why the rebalance failed for a member: it is the slowest and not in the group, since it was removed for that."""
+    """Return why the rebalance failed for a member: it was the slowest, and was removed for that."""
     slowest = event.slowest_member_id
     if slowest is None or any(member.member_id == slowest for member in event.members):
         return None

@@ -84,7 +84,7 @@ def host_spread(
 
 
 class _LoadOfOthers:
-    """How many partitions members own of topics with other subscribers; subscribers are keyed by their tuple's id."""
+    """The partitions that members own of topics with other subscribers; subscribers are keyed by their tuple's id."""
 
     def __init__(
         self, roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], index_of: Mapping[str, int]

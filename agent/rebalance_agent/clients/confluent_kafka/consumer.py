@@ -202,7 +202,7 @@ def _report_reason(instrumentation: Instrumentation, cooperative: bool, reason: 
 
 
 def _both(ours: Callable[..., None], users: Any) -> Any:  # noqa: ANN401
-    """A callback that calls ``ours`` and then ``users``, if given; confluent-kafka refuses what is no function."""
+    """Return a callback that calls ``ours`` and then ``users``, if given; confluent-kafka accepts only functions."""
     if users is not None and not callable(users):
         return users
 

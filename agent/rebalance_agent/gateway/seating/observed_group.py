@@ -183,7 +183,7 @@ class ObservedGroup:
             values.popitem(last=False)
 
     def _count(self) -> None:
-        """Count what the tally has more than what was counted."""
+        """Count the increase of the tally since the last call."""
         now, before = self._predicted.tally, self._counted
         handed_over = now.rebalances_saved_min - before.rebalances_saved_min
         new = Counter(now.acts)

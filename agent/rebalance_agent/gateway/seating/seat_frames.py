@@ -192,7 +192,7 @@ class SeatFrames:
         return group.heartbeat_answered(member_id, response.error_code)
 
     def _note_member(self, group: str, member_id: str, error: int) -> None:
-        """Note of which groups this client is a member, and by which id, as the coordinator says."""
+        """Note the groups of which this client is a member by the coordinator's answers, and its member ids."""
         if error == NO_ERROR:
             self._note(group, short_hash(member_id))
 

@@ -268,7 +268,7 @@ class SeatingGroups:
         self._observing.forget_idle()
 
     def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
-        """Group -> the result of ``call`` for it; that of a group is left out where it fails.
+        """Return the results of ``call`` by group, without groups for which it fails.
 
         Its members go on, and its held requests are bounded.
         """

@@ -274,7 +274,7 @@ class GroupSeats:
 
     @staticmethod
     def _heard(seat: Seat | None, error: int | None, now: float) -> None:
-        """A request for the member of a seat was answered: if it was accepted, the member's session begins anew."""
+        """Take the answer to a request for the member of a seat; if it was accepted, the member's session restarts."""
         if seat is not None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
             seat.heard_at = now
 

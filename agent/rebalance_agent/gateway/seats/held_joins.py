@@ -165,7 +165,7 @@ class HeldJoins:
         return acts
 
     def _due_at(self, held: HeldJoin, now: float) -> float:
-        """When there is something to decide, if nothing becomes known until then."""
+        """Return the time of the next decision if no new fact arrives before."""
         deadline, answer_seconds = held.wait.deadline, self._settings.answer_seconds
         if held.instance_id is not None:
             return deadline if held.granted else min(deadline, held.asked_at + answer_seconds)

@@ -156,7 +156,7 @@ class PredictedSeats:
         return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
 
     def _end(self, instance_id: str, saved: int) -> None:
-        """A seat is not vacant any more."""
+        """End the vacancy of a seat."""
         vacancy = self._vacant.pop(instance_id, None)
         if vacancy is not None:
             self.tally.rebalances_saved_min += saved

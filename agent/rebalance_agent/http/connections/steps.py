@@ -244,7 +244,7 @@ class ConnectionSteps:
             self.end(slowest)
 
     def _send(self, connection: Connection) -> None:
-        """Send on, and go on to the next request after the last byte."""
+        """Send more bytes of the answer; after the last byte continue with the next request."""
         if not connection.outgoing.send(connection.socket, SENT_MAX):
             self._watch(connection, selectors.EVENT_WRITE)
             return

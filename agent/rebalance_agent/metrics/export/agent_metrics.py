@@ -115,7 +115,7 @@ class AgentMetrics:
         self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
 
     def groups_over_budget(self, groups: Sequence[str]) -> None:
-        """Set the names of the groups that caused more work than their share lately."""
+        """Set the names of the groups that recently caused more work than their share."""
         with self._lock:
             if list(groups) != self._over_budget:
                 gauge = self._instruments.gauge(rows.GROUP_OVER_BUDGET)

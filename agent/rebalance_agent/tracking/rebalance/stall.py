@@ -90,7 +90,7 @@ def measure_stall(
 
 
 def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
-    """Return those that may go on, of the topics that the group still subscribes to."""
+    """Return the stalls that may continue, for the topics that the group still subscribes to."""
     last = episode.last
     at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
     unanswered = last.unanswered

@@ -162,7 +162,7 @@ def _keeps_pattern(before: Generation, old: Member, after: Generation, new: Memb
 
 
 def _follows_topics(before: Generation, old: Member, new: Member, topics: ClusterTopics) -> bool:
-    """Whether a member's topics differ by such alone as were created lately, or are deleted."""
+    """Whether a member's topics differ only by topics that were created recently, or were deleted."""
     was, now, since_ms = _subscribed(old), _subscribed(new), before.seen_ms - METADATA_AGE_MAX_MS
     created = all(topics.created_after(topic, since_ms) for topic in now - was)
     return created and all(topics.known and not topics.exists(topic) for topic in was - now)

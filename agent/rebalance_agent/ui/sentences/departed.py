@@ -67,7 +67,7 @@ def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -
 
 
 def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger | None:
-    """How the member departed by its reports; one that revoked after the join phase had been removed."""
+    """Return how the member departed by its reports; one that revoked after the join phase had been removed."""
     stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
     callbacks = {event.callback for event in stops}
     if not callbacks:
