@@ -28,6 +28,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _escaped(found: re.Match[str]) -> str:
-    backslashes, surrogate, text = found.groups()
+def _escaped(match: re.Match[str]) -> str:
+    backslashes, surrogate, text = match.groups()
     return 2 * backslashes + (f"\\u{ord(surrogate):04x}" if surrogate else text)

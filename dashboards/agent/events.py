@@ -11,7 +11,7 @@ EVENTS = Panel(
     14,
     "Events",
     "Are events received and published? received: from members; published: to each sink; dropped: lost events by "
-    "place. pushes: telemetry of clients behind gateways by result; clients ended: those that pushed and are gone.",
+    "place. pushes: telemetry of clients behind gateways by result; clients ended: those that pushed and disconnected.",
     (
         counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
         counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),

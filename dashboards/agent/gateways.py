@@ -38,7 +38,7 @@ DELAY = Panel(
 )
 FRAMES = Panel(
     23,
-    "Gateways: what became of strategies",
+    "Gateways: outcomes of strategies",
     "Do groups use the strategy of their gateway? assigned: yes; not_chosen: a member without a gateway does not "
     "offer it; misfit, foreign: it does not match the client; failed: the frame was forwarded unchanged.",
     (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
@@ -49,9 +49,9 @@ FRAMES = Panel(
 SEATS = Panel(
     22,
     "Gateways: seats",
-    "What do gateways do about seats, and how many rebalances does it spare (at least)? predicted and observe: on "
-    "would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, wrong, "
-    "unknown: whether an act that was done spared what it is to spare. docs/seats.md explains each act.",
+    "What do gateways do about seats, and how many rebalances does that spare (at least)? predicted and observe: mode "
+    "on would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, wrong, "
+    "unknown: whether an act kept its promise. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),
@@ -63,9 +63,9 @@ SEATS = Panel(
 COST = Panel(
     24,
     "Gateways: cost and gain of seats",
-    "For how long do partitions stand still because their seat is vacant? At most so many seconds times partitions, "
-    "counted when the seat is taken or given up; observe: what on would have cost. Spared: partitions of killed "
-    "consumers were free for others at least so much earlier, counted when the session would have ended.",
+    "How many partition-seconds of stall do vacant seats cost (at most)? Counted when the seat is taken or given up; "
+    "observe: the cost that mode on would have had. Spared: partition-seconds of stall that ended earlier after "
+    "consumers were killed (at least), counted when the session would have ended.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "spared, of killed consumers"),
@@ -79,8 +79,8 @@ VACANT = Panel(
     25,
     "Gateways: waiting",
     "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
-    "wait for a predecessor, or for the time at which newcomers join together. Nothing does where a file switches "
-    "seats off, or in groups that stopped because three handovers in a row were wrong.",
+    "wait for a predecessor, or for the time at which newcomers join together. Nothing waits if a file "
+    "switches seats off, or in groups that stopped after three wrong handovers in a row.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

@@ -29,7 +29,7 @@ MOSTLY = (
 
 WHICH = Panel(
     7,
-    "Which groups hurt, and why",
+    "Most expensive groups, and why",
     "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
     "(ten partitions for a minute are 10 min), lower bound; of a killed member that does not report, the time until "
     "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "

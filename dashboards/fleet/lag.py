@@ -73,8 +73,8 @@ CATCHING = "kafka_rebalance_catching_up_partitions"
 CATCHING_UP = Panel(
     22,
     "Partitions catching up",
-    "In which groups have moved partitions still to read what was appended until they moved, and how many? The ten "
-    "groups with the most, among those in lag_groups. A line that stays up after a rebalance is its cost, too.",
+    "How many moved partitions does each group have that have not yet read the records from before their move? The "
+    "ten groups with the most, among those in lag_groups. A line that stays up after a rebalance is part of its cost.",
     (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
     width=6,
     decimals=0,

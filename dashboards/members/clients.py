@@ -48,7 +48,7 @@ LIBRARIES = Panel(
 REBALANCES = Panel(
     20,
     "Rebalances as clients measure them",
-    "How long do clients say that a rebalance takes, and of that their callbacks? The longest in the client's own "
+    "How long do a rebalance and its callbacks take, as clients measure them? The longest in the client's own "
     "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only.",
     (
         Query(slowest("rebalance_seconds"), f"{NAME} rebalance"),

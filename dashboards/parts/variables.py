@@ -9,8 +9,8 @@ __all__ = ["ACROSS", "cluster", "groups_like", "instance", "job", "one_group", "
 ACROSS = Variable(
     "across",
     "Observers",
-    "What several observers count of a group: replicas share the groups, so their counts add up; independent observers "
-    "count the same, so the highest is taken. With one observer both are the same.",
+    "How counts of several observers are combined: replicas share the groups, so their counts add up; independent "
+    "observers count the same, so the highest is taken. With one observer both are the same.",
     choices=(("share the groups", "sum"), ("each sees all", "max")),
 )
 

@@ -24,9 +24,9 @@ from chaos.play import play  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
-The exit code is 0 if the ledger is clean, every bound of a stall contains what the members' callbacks say, every record
-was read, the stream's tables have each event once, instrumented consumers poll as often as bare ones, there were 50
-rebalances a minute, and a run of ten minutes or more had every kind of fault. Otherwise it prints what is wrong, the
+The exit code is 0 if the ledger is clean, every bound of a stall contains the value by the members' callbacks, every
+record was read, the stream's tables have each event once, instrumented consumers poll as often as bare ones, there were
+50 rebalances a minute, and a run of ten minutes or more had every kind of fault. Otherwise it prints what is wrong, the
 folder of logs, records and events, and the command that repeats the faults.
 
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
@@ -35,7 +35,7 @@ make chaos ARGS="--seed 1729 65537 314159"
 
 
 def main(arguments=None):
-    """Run; the exit code."""
+    """Run chaos; return the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs have ignored
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _options(arguments)
@@ -70,7 +70,7 @@ def _options(arguments):
         nargs="+",
         dest="seeds",
         default=[random.SystemRandom().randrange(1_000_000)],
-        help="by default another one each time; it is printed. Of several each has a run, one after the other",
+        help="by default a new one each time, which is printed; several seeds are played one after the other",
     )
     parser.add_argument(
         "--only", action="append", choices=FAULTS, metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS)}"

@@ -1,4 +1,4 @@
-"""A whole run: cluster, groups, faults by schedule, and the verdict."""
+"""Plays a whole run: cluster, groups, faults by schedule, and the verdict."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _judge(context, all_groups, source, since_ms, options, done, folder):
 
 
 def _settled(context, since_ms, groups):
-    """The audit's report once nothing is wrong or pending; it waits longer only for pending facts."""
+    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts."""
     began = context.clock.monotonic()
     while True:
         waited_s = context.clock.monotonic() - began
@@ -154,7 +154,7 @@ def _settled(context, since_ms, groups):
 
 
 def _verdicts(context, all_groups, source, options, folder):
-    """The verdicts on all but the audit and the faults, in order."""
+    """Return the verdicts on all but the audit and the faults, in order."""
     yield from oracle.read_at_least_once(all_groups, source.written)
     if set(TRIED) <= all_groups.members.keys():
         yield latency.compared(all_groups.late())

@@ -8,7 +8,9 @@ from support.charts.boards import boards, filled, questions
 from support.charts.promtool import PROMTOOL, Answer, unlike
 
 FLEET = "rebalance-fleet"
-TABLE = {each.target: each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Which groups hurt, and why"}
+TABLE = {
+    each.target: each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Most expensive groups, and why"
+}
 (MOSTLY,) = (each for each in TABLE.values() if "on (trigger)" in each.expression)
 (FIRING,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Firing alerts")
 (ALSO,) = (each for each in TABLE.values() if '"finding"' in each.expression)

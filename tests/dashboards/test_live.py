@@ -188,7 +188,7 @@ def test_the_fleet_board_shows_the_group_with_the_highest_cost_and_its_cause(liv
     lost, _, _, trigger, _, slowest = (
         {each.labels["consumergroup"]: each for each in asked(live, question, ".+")}
         for question in EVERY
-        if question.panel == "Which groups hurt, and why" and question.target in "ABCDEF"
+        if question.panel == "Most expensive groups, and why" and question.target in "ABCDEF"
     )
     worst = max(lost, key=lambda group: lost[group].value)
     assert worst == "orders-weighted", "100 partitions waited 6 s for one member"
@@ -267,7 +267,7 @@ def column(frame, name):
 
 
 def test_grafana_makes_one_table_of_the_groups(shown):
-    (frame,) = shown["rebalance-fleet"]["Which groups hurt, and why"]
+    (frame,) = shown["rebalance-fleet"]["Most expensive groups, and why"]
     names = [field["name"] for field in frame["fields"]]
     assert names == [
         *("Group", "Lost", "At most", "Availability", "Rebalances", "Mostly", "Mean stall", "Slowest member"),

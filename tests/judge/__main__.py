@@ -1,7 +1,7 @@
 """``make judge``: compares stalls that consumers measured with the bounds that the observer published.
 
 Three brokers, groups of many clients as processes that note their callbacks, faults, and two observers as a user runs
-them. The truth is computed from the members' notes alone. The judge shares no code with what it judges.
+them. The truth is computed from the members' notes alone. The judge shares no code with the observer.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ played; 130: Ctrl-C.
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
 python tests/judge --seed 7 11 23                     three runs, and a summary of them
 python tests/judge --again FOLDER ...                 judge saved evidence once more, without a broker
-python tests/judge --again FOLDER --case ck-range:8   one false bound: callbacks, records, commits, logs around it
+python tests/judge --again FOLDER --case ck-range:8   one false bound, with its callbacks, records, commits and logs
 """
 
 
 def main(arguments=None):
-    """Run; the exit code."""
+    """Run the judge; return the exit code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _options(arguments)
@@ -63,7 +63,7 @@ def main(arguments=None):
 
 
 def _together(ended, base):
-    """Print and write the summary of several runs (folder -> exit code); the exit code of all of them."""
+    """Print and write the summary of several runs (folder -> exit code); return the exit code of all of them."""
     judged = [folder for folder, code in ended.items() if code not in (INTERRUPTED, UNPLAYED)]
     worst = max(ended.values())
     if len(ended) == 1:
@@ -79,17 +79,17 @@ def _together(ended, base):
 
 
 def _run(options, folder):
-    """One seed; the exit code."""
+    """Play and judge one seed; return the exit code."""
     groups = [group for group in GROUPS if not options.groups or group.name in options.groups]
     folder.mkdir(parents=True, exist_ok=True)
     print(f"judge: seed {options.seed}, {options.minutes:g} minutes, {len(groups)} groups: {folder}", flush=True)
     try:
         play(options, groups, folder)
     except KeyboardInterrupt:
-        print(f"judge: interrupted; what there is of the evidence is in {folder}")
+        print(f"judge: interrupted; the evidence so far is in {folder}")
         return INTERRUPTED
     except (BrokerError, RunError) as error:
-        print(f"judge: the run could not be played: {error}; what there is of the evidence is in {folder}")
+        print(f"judge: the run could not be played: {error}; the evidence so far is in {folder}")
         return UNPLAYED
     return judge(folder)
 
@@ -98,23 +98,23 @@ def _options(arguments):
     parser = argparse.ArgumentParser(
         "python tests/judge", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=15, help="until nothing new begins (default 15)")
+    parser.add_argument("--minutes", type=float, default=15, help="until no new change or fault begins (default 15)")
     parser.add_argument(
         "--seed",
         type=int,
         nargs="+",
         dest="seeds",
         default=[random.SystemRandom().randrange(1_000_000)],
-        help="by default another one each time; it is printed. Of several each has a run, one after the other",
+        help="by default a new one each time, which is printed; several seeds are played one after the other",
     )
     names = [group.name for group in GROUPS]
     parser.add_argument("--groups", nargs="+", choices=names, metavar="GROUP", help=f"only these: {', '.join(names)}")
     parser.add_argument("--faults", nargs="*", choices=FAULTS, metavar="FAULT",
                         help=f"only these, or none; by default all: {', '.join(FAULTS)}")  # fmt: skip
-    parser.add_argument("--folder", help="where the evidence goes; by default a new folder")
+    parser.add_argument("--folder", help="the folder for the evidence; by default a new one")
     parser.add_argument("--again", nargs="+", metavar="FOLDER", help="judge the evidence of former runs")
     parser.add_argument(
-        "--case", metavar="GROUP:NUMBER", help="print a false bound of --again's report with all around it"
+        "--case", metavar="GROUP:NUMBER", help="print a false bound of --again's report with its context"
     )
     options = parser.parse_args(arguments)
     if options.case and len(options.again or ()) != 1:

@@ -36,7 +36,7 @@ PossibleClients = tuple[ClientKind, ...]
 
 
 class Change(StrEnum):
-    """How the members of one library change to another assignor."""
+    """The way in which the members of one library change to another assignor."""
 
     ROLLING = "rolling"
     """Two rolling restarts: first both assignors are in each member's list, then only the new one (KIP-429)."""

@@ -183,5 +183,5 @@ def merged(parts: Sequence[WhatIf]) -> WhatIf:
 
 def added(seconds: Sequence[float | None]) -> float | None:
     """Return the sum of upper bounds; None if one of them is unknown."""
-    known = [each for each in seconds if each is not None]
+    known = [value for value in seconds if value is not None]
     return sum(known) if len(known) == len(seconds) else None

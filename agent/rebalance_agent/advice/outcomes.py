@@ -39,8 +39,8 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
         raise AssignmentError(f"{chosen.name}: {refused}")
     behaviours = _behaviours(history)
     return tuple(
-        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol)
-        for each in replay_rebalances(history, chosen, settings)
+        _replayed(rebalance, behaviours[id(rebalance.rebalance)], chosen.protocol)
+        for rebalance in replay_rebalances(history, chosen, settings)
     )
 
 
@@ -61,7 +61,7 @@ def what_if(
     spreads = _spreads(history, settings)
     last = history.decided[-1] if history.decided else None
     host_spread = spreads[id(last)] if last else None
-    families: dict[str, _Found | str] = {}
+    families: dict[str, _FamilyFigures | str] = {}
     outcomes = []
     for name in known_strategies() if names is None else names:
         chosen = find_strategy(name) or strategy(name)
@@ -70,17 +70,19 @@ def what_if(
             continue
         if family(name) not in families:
             try:
-                families[family(name)] = _Found(
+                families[family(name)] = _FamilyFigures(
                     _both(history, chosen, settings, behaviours, restarts),
                     spread_anew(history, chosen, settings) if host_spread else None,
                 )
             except StrategyFailedError as error:
                 families[family(name)] = str(error)[:REFUSAL_CHARACTERS_MAX]
-        found = families[family(name)]
+        replayed = families[family(name)]
         outcomes.append(
-            StrategyOutcome(name, chosen.protocol, refused=found)
-            if isinstance(found, str)
-            else StrategyOutcome(name, chosen.protocol, found.figures[chosen.protocol], spread_anew=found.spread_anew)
+            StrategyOutcome(name, chosen.protocol, refused=replayed)
+            if isinstance(replayed, str)
+            else StrategyOutcome(
+                name, chosen.protocol, replayed.figures[chosen.protocol], spread_anew=replayed.spread_anew
+            )
         )
     recorded, recorded_upper, predicted = _recorded(history, behaviours, restarts, spreads)
     members = last.closing.members if last else ()
@@ -103,7 +105,7 @@ def what_if(
     )
 
 
-class _Found(NamedTuple):
+class _FamilyFigures(NamedTuple):
     """The figures of both forms of a strategy, by protocol, and its spread over hosts if all members started anew."""
 
     figures: Mapping[RebalanceProtocol, Figures]
@@ -111,15 +113,15 @@ class _Found(NamedTuple):
 
 
 def _own_anew(
-    history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _Found | str]
+    history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _FamilyFigures | str]
 ) -> HostSpread | None:
     """Return the spread over hosts of the group's own strategy if all members started anew; None if it is not known."""
     own = library_strategy(history.assignor)
     if own is None or refusal(history, own, settings):
         return None
-    found = families.get(family(own.name))
-    if found is not None:
-        return None if isinstance(found, str) else found.spread_anew
+    own_family = families.get(family(own.name))
+    if own_family is not None:
+        return None if isinstance(own_family, str) else own_family.spread_anew
     try:
         return spread_anew(history, own, settings)
     except StrategyFailedError:
@@ -130,9 +132,9 @@ def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mappi
     """Return the recorded spread over hosts of the rebalances that count, and of the last one."""
     hosts = (settings or ReplaySettings()).hosts
     return {
-        id(each): recorded_spread(each, hosts)
-        for each in history.decided
-        if history.counts(each.closing) or each is history.decided[-1]
+        id(rebalance): recorded_spread(rebalance, hosts)
+        for rebalance in history.decided
+        if history.counts(rebalance.closing) or rebalance is history.decided[-1]
     }
 
 
@@ -141,13 +143,13 @@ def _copartitioned(history: RecordedHistory) -> bool:
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
-    given = {each.member_id: each.assigned for each in last.closing.members}
+    given = {member.member_id: member.assigned for member in last.closing.members}
     together = copartition_breaks(last.roster, owners_of(last.roster, given)) == 0
     return together and sum(map(bool, given.values())) > 1
 
 
 def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
-    return {id(each): behaviour_of(each) for each in history.decided}
+    return {id(rebalance): behaviour_of(rebalance) for rebalance in history.decided}
 
 
 def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
@@ -239,4 +241,4 @@ def _recorded(
 
 
 def _indexes(history: RecordedHistory) -> dict[int, int]:
-    return {id(each): index for index, each in enumerate(history.rebalances)}
+    return {id(rebalance): index for index, rebalance in enumerate(history.rebalances)}

@@ -53,11 +53,11 @@ class Recommendation:
 
 def recommend(what_if: WhatIf) -> Recommendation:
     """Return the best of the replayed strategies that the group's clients can run, and what else would have helped."""
-    # Of a classic group the recorded moves, with stalls of the same model as for all others.
+    # For a classic group these are the recorded moves, with stalls of the same model as for all others.
     figures = what_if.predicted if what_if.group_type is GroupType.CLASSIC else what_if.recorded
     own = StrategyOutcome(what_if.assignor or "", what_if.protocol, figures)
-    candidates = [_with_lasting_spread(each, own.figures) for each in _candidates(what_if)]
-    best = _best(own, [each for each in candidates if not _clusters_more(each, what_if)])
+    candidates = [_with_lasting_spread(candidate, own.figures) for candidate in _candidates(what_if)]
+    best = _best(own, [candidate for candidate in candidates if not _clusters_more(candidate, what_if)])
     preferred = _best(own, candidates)
     better = best is not own
     static = _static_saves(best.figures) and can_be_static(what_if.clients)
@@ -101,7 +101,7 @@ def _best(own: StrategyOutcome, candidates: Iterable[StrategyOutcome]) -> Strate
 
 
 def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutcome:
-    """Return the outcome as if topics on one host remained, as far as they came back when all members started anew.
+    """Return the outcome with the share of topics on one host that comes back if all members start anew.
 
     So only what lasts counts as better than the group's ``own`` topics on one host.
     """

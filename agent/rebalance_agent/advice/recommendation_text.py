@@ -58,7 +58,7 @@ def _slow(slow: SlowMember | None) -> Iterator[str]:
 
 
 def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
-    """Yield that most topics are wholly on one host, and what helps where no strategy does."""
+    """Yield that most topics are wholly on one host, and a remedy if no strategy helps."""
     if (spread := what_if.host_spread) is None or not is_clustered(what_if):
         return
     yield f"{spread.on_one_host} of {spread.topics} topics are wholly on one of {spread.hosts} hosts."

@@ -65,7 +65,7 @@ class AvoidableRebalances:
         return by_rebalance
 
     def waited(self, index: int, before: Assignment) -> float:
-        """Return the partition-seconds that what these members had ``before`` would have waited for their return."""
+        """Return for how long the members' partitions (``before``) would have waited for them, in partition-seconds."""
         return sum(
             count_partitions(before.get(restart.identity, {})) * restart.away_seconds
             for restart in self.leaving.get(index, ())

@@ -21,7 +21,7 @@ SLOW_SHARE_MIN = 0.5
 class SlowMember:
     """A member that stopped late in one rebalance: the group waited ``seconds`` of the longest stall for it.
 
-    ``partition_seconds``: at most so much of that rebalance's stalls came from waiting for it. ``name``: see
+    ``partition_seconds``: the upper bound of that rebalance's stalls that came from waiting for it. ``name``: see
     `member_name`.
     """
 

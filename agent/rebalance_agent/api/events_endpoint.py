@@ -77,7 +77,7 @@ class EventsApp:
             return self._refusal(refused)
 
     def refuse(self, head: Request) -> Response | None:
-        """The answer to a post that is wrong by its head, before its body is read; None where the body is accepted."""
+        """The refusal of a post by its head, before its body is read; None if the body is accepted."""
         try:
             self._check(head)
         except _RefusedError as refused:

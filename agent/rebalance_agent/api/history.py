@@ -156,7 +156,7 @@ class EpisodeHistory:
                 return
         # Open generations of another rebalance are dropped: it never closed, or was published again after it was
         # forgotten.
-        same = [each for each in group.open if each.episode_generation == event.episode_generation]
+        same = [generation for generation in group.open if generation.episode_generation == event.episode_generation]
         group.open = [generation for generation in same if generation.event_id != event.event_id]
         if event.closes_episode or len(group.open) + 1 >= OPEN_MAX:
             earlier = [cast("GenerationEvent", part) for open_ in group.open for part in _unpack(open_.packed)]

@@ -86,7 +86,7 @@ class LagSummary:
 
 @dataclass(frozen=True, slots=True)
 class HostSpreadSummary:
-    """On how many hosts the partitions of a group's topics are."""
+    """The spread of the partitions of a group's topics over hosts."""
 
     topics: Annotated[int, "topics that could be on several hosts"]
     on_one_host: Annotated[int, "how many of them are wholly on one host"]

@@ -1,4 +1,4 @@
-"""The values of settings by member: what it sent as user data, else its known configuration, else a default."""
+"""Reads settings of members: from the user data that a member sent, else its known configuration, else a default."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def values_of(
     reports: Sequence[MemberUserData | None],
     config: Mapping[str, str],
 ) -> tuple[_T, ...]:
-    """Return each member's value of ``setting``, of which ``reports`` have what the members sent.
+    """Return each member's value of ``setting``; ``reports``: the decoded user data of the members.
 
     Raises:
         AssignmentError: a configured value is not valid for the setting.
@@ -38,7 +38,7 @@ def not_sent(
     settings: Sequence[Setting[Any]],
     errors: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return member id -> a message, for members without a value that others sent and that has no safe default."""
+    """Return a message by member id, for members that did not send a setting without safe default, but others did."""
     missing: dict[str, str] = {}
     for setting in settings:
         if setting.unknown is not None and any(reports):

@@ -1,4 +1,4 @@
-"""A roster whose members are in another order than Java's: what a strategy decides by member order follows from it."""
+"""Reorders the members of a roster, for strategies whose decisions follow another order than Java's."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
     index = roster.ownership_index
     settled = index.settled and tuple(
         TopicOwnership(
-            _placed(each.owned, places),
-            {number: tuple(places[member] for member in members) for number, members in each.disputed.items()},
+            _placed(topic.owned, places),
+            {number: tuple(places[member] for member in members) for number, members in topic.disputed.items()},
         )
-        for each in index.settled
+        for topic in index.settled
     )
     return replace(
         roster,
@@ -41,7 +41,7 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
 
 
 def in_first_order(plan: Plan, order: Sequence[int]) -> Plan:
-    """Return the ``plan`` for a roster that was `reordered` as one for the roster before."""
+    """Return the ``plan`` for a `reordered` roster as a plan for the original roster."""
     by_member = dict(zip(order, plan, strict=True))
     return [by_member[member] for member in range(len(order))]
 

@@ -12,7 +12,7 @@ __all__ = ["NO_LIMITS", "ReplayLimits"]
 
 @dataclass(frozen=True, slots=True)
 class ReplayLimits:
-    """What ``rebalance_agent.advice`` must know about a strategy, as texts for a person; None: no limit.
+    """Limits of one strategy for ``rebalance_agent.advice``, as texts for people; None: no limit.
 
     - ``unrecorded``: an input that events do not contain, so that recorded decisions cannot be reproduced. With
       ``unrecorded_with_user_data``, that holds only where members send user data.

@@ -135,7 +135,7 @@ class Strategy:
             members=members,
             target=target,
             revoking=revoking,
-            standbys={member_id: each.standbys for member_id, each in copies.items()},
+            standbys={member_id: assigned.standbys for member_id, assigned in copies.items()},
             missing_standbys=copied.missing if copied else None,
             redundancy=1 if self.redundancy is None else self.redundancy(roster),
             user_data=answers,
@@ -176,7 +176,7 @@ def _by_member_id(roster: Roster, plan: Plan) -> dict[str, TopicPartitions]:
 
 
 def _copies_by_member_id(roster: Roster, plan: CopiesPlan) -> dict[str, AssignedCopies]:
-    standbys, warmups = (_by_member_id(roster, each) for each in (plan.standbys, plan.warmups))
+    standbys, warmups = (_by_member_id(roster, copies) for copies in (plan.standbys, plan.warmups))
     return {member_id: AssignedCopies(given, warmups[member_id]) for member_id, given in standbys.items()}
 
 

@@ -60,7 +60,7 @@ STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
 """Name -> strategy of this package, sorted by name."""
 
 _SETTINGS: Mapping[str, Setting[Any]] = {
-    setting.name: setting for each in STRATEGIES.values() for setting in each.config
+    setting.name: setting for entry in STRATEGIES.values() for setting in entry.config
 }
 
 _PLUGINS = Plugins(STRATEGIES)
@@ -106,7 +106,7 @@ def find_setting(name: str) -> Setting[Any] | None:
 
 def known_settings() -> dict[str, Setting[Any]]:
     """Return the settings of all `known_strategies` by name."""
-    return {**{setting.name: setting for each in known_strategies().values() for setting in each.config}, **_SETTINGS}
+    return {**{setting.name: setting for entry in known_strategies().values() for setting in entry.config}, **_SETTINGS}
 
 
 def unusable_plugins() -> tuple[Plugin, ...]:
@@ -121,5 +121,5 @@ def package_of(name: str) -> str:
 
 
 def checked(chosen: Strategy) -> Strategy:
-    """Return ``chosen``, guarded as those of other packages are unless it is one of this package."""
+    """Return ``chosen``, with guards around its functions unless it is a strategy of this package."""
     return chosen if STRATEGIES.get(chosen.name) == chosen else guarded(chosen, f"strategy {chosen.name!r:.200}")

@@ -73,7 +73,7 @@ class Setting(Generic[_T]):
         return self.default if configured is None else self.parse(configured)
 
     def unsent(self, own: Mapping[str, str], group: Mapping[str, str]) -> _T:
-        """Return the value of a member of which none arrived, by its ``own`` configuration, else by that of the group.
+        """Return the value for a member that sent none: from its ``own`` configuration, else from the group's.
 
         Raises:
             AssignmentError: as `parse`.

@@ -35,7 +35,7 @@ _WRAPS = 1 << 64
 
 
 class RecordPosition(NamedTuple):
-    """Where a record, event or row was read: topic, partition and offset; or a file (partition -1) and its line."""
+    """The position of a record, event or row: topic, partition and offset; or a file (partition -1) and a line."""
 
     source: str
     partition: int = -1
@@ -125,7 +125,7 @@ class AuditedGroup:
 
     @property
     def may_wait(self) -> bool:
-        """Whether a static member may have been away for any time, and its partitions without an owner as long."""
+        """Whether a static member may have been away, so that its partitions had no owner, for an unknown time."""
         return self.group_type is not GroupType.CLASSIC and any(
             member.instance_id is not None for member in self.members
         )

@@ -204,7 +204,7 @@ def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:
             continue
         counted, expected = counters.get(name, 0), sum_of(name)
         rounding = ROUNDING * max(1, run.events) if name == SECONDS else 0
-        least = expected - sum_of(maybe_more.get(name, ""))
-        if not least - rounding <= counted <= expected + rounding:
+        expected_min = expected - sum_of(maybe_more.get(name, ""))
+        if not expected_min - rounding <= counted <= expected + rounding:
             differing.append(f"{name} is {counted:g}, but {expected:g} by its events")
     return differing

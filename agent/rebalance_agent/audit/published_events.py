@@ -1,4 +1,4 @@
-"""The published events, each once, whatever copies, revisions and parts of it were read."""
+"""Collects the published events: copies, revisions and parts of one event become one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class PublishedEvents:
         return published
 
     def was_published_as_epoch(self, entry: ExpectedFact) -> bool:
-        """Whether a classic record's generation was published as an epoch, which the record may only repeat."""
+        """Whether the generation of a classic record was published as an epoch, which the record may repeat."""
         return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
 
     def unmatched(self) -> Iterator[PublishedEvent]:

@@ -168,7 +168,7 @@ def _check_counters(metrics: str, events: str, options: argparse.Namespace, repo
     scrape, shows = scrape_in(metrics), GroupFilter(options.groups or ".*")
     slim = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
-    counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
+    counters, at_ms = {group: values for group, values in scrape.counters.items() if shows(group)}, scrape.at_ms
     check_lifetime(
         LifetimeCounters(metrics, counters, slim, at_ms, settled_ms, scrape.started_from_snapshot, scrape.replayed),
         report,

@@ -137,7 +137,7 @@ class Cluster:
         return [group for answer in self._describe(groups).values() if answer and (group := described_group(answer))]
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
-        """Those of ``groups`` that do not exist, by their coordinators' answers, as classic or consumer groups."""
+        """Those of ``groups`` that, by their coordinators' answers, exist neither as classic nor as consumer groups."""
         answers = self._describe(groups).items()
         return frozenset(name for name, answer in answers if answer is None or group_state(answer) is GroupState.DEAD)
 
@@ -232,7 +232,7 @@ class Cluster:
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
     ) -> dict[_Key, _Value]:
-        """What ``read`` takes from each answer, without answers that are errors; fails where all of them are."""
+        """The results of ``read`` for the answers that are no errors; fails if all are errors."""
         values: dict[_Key, _Value] = {}
         failure = None
         for key, future in futures.items():

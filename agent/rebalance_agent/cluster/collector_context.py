@@ -58,7 +58,7 @@ class Meters(Protocol):
         ...
 
     def groups_over_budget(self, groups: Sequence[str]) -> None:
-        """Set the names of the groups that caused too much work lately."""
+        """Set the names of the groups that recently caused too much work."""
         ...
 
     def observation_age(self, seconds: float) -> None:
@@ -78,7 +78,7 @@ class Meters(Protocol):
         ...
 
     def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
-        """Kafka acknowledged a snapshot, for which records of ``size_bytes`` were sent."""
+        """Record a snapshot of ``size_bytes`` that Kafka acknowledged."""
         ...
 
     def snapshot_problem(self, problem: SnapshotProblem) -> None:
@@ -100,7 +100,10 @@ class Meters(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CollectorContext:
-    """What collectors share. ``properties``: librdkafka's, for own clients; ``shows``: whether a group is shown."""
+    """The objects that all collectors share.
+
+    ``properties``: librdkafka's, for own clients; ``shows``: whether a group is shown.
+    """
 
     properties: Mapping[str, str]
     cluster: Cluster

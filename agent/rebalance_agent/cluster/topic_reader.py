@@ -129,7 +129,7 @@ class TopicReader:
         self._consumer.incremental_assign([TopicPartition(self.topic, *start) for start in offsets.items()])
 
     def reopen(self) -> None:
-        """Make the client anew, and go on at `positions`: for one that has stopped reading without an error."""
+        """Replace the client, and continue at `positions`: for a client that stopped reading without an error."""
         self._consumer.close()
         self._consumer = Consumer(self._config)
         starts = [TopicPartition(self.topic, number, offset or BEGINNING) for number, offset in self.positions.items()]

@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 def failure_reason(error: Exception, part: str, log: logging.Logger) -> str:
-    """The reason in words why ``part`` fails; an error that is not the cluster's is a bug of ours, and logged."""
+    """The reason in words why ``part`` fails; an error that is not a `ClusterError` is a bug of ours, and is logged."""
     if isinstance(error, ClusterError):
         return str(error)
     log.error("%s failed", part, exc_info=error)

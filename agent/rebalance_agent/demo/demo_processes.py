@@ -52,7 +52,7 @@ class Ports:
         return {
             "observer": f"http://{HOST}:{self.observer}/metrics",
             "sidecar": f"http://{HOST}:{self.sidecar}/metrics",
-            **{gateway_name(each): f"http://{HOST}:{at.metrics}/metrics" for each, at in self.gateways.items()},
+            **{gateway_name(member): f"http://{HOST}:{at.metrics}/metrics" for member, at in self.gateways.items()},
         }
 
 

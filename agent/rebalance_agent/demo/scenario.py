@@ -39,7 +39,7 @@ _SESSION_MS_MIN = 6_000
 """Shortest session timeout that brokers allow by default; it shortens the wait for a killed member's failure."""
 
 _BOTH = ("shuffled-roundrobin", "roundrobin")
-"""What members offer while a group changes its assignor: it uses the first one that all its members offer."""
+"""The strategies that members offer while a group changes its assignor: it uses the first one that all offer."""
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 

@@ -29,7 +29,7 @@ class ConnectionInterceptor:
     telemetry: TelemetryFrames
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether to pass a request to `request`: ApiVersions, and those of the groups' part and of telemetry."""
+        """Whether to pass a request to `request`: ApiVersions, and requests of groups or telemetry that are handled."""
         return head.api_key == API_VERSIONS or self.groups.wants(head) or self.telemetry.answers(head)
 
     def observes(self, head: RequestHead) -> bool:
@@ -77,10 +77,10 @@ class ConnectionInterceptor:
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
 
     async def client_ended(self) -> None:
-        """The client has closed its connection; returns when the groups' part needs the broker's side no more."""
+        """Note that the client closed its connection; return when the broker's side is no longer needed."""
         await self.groups.client_ended()
 
     def closed(self) -> None:
-        """The connection was closed."""
+        """Note that the connection was closed."""
         self.groups.closed()
         self.telemetry.closed()

@@ -1,4 +1,4 @@
-"""Whether the consumer of one connection has what it joined a group for, by its group's frames."""
+"""Follows, by the frames of one connection, whether its consumer has its assignment."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEA
 
 
 class ConnectionReadiness:
-    """The part of the gateway's readiness for its consumers that is of one connection."""
+    """Reports one connection's consumer to the readiness of the gateway's consumers."""
 
     def __init__(self, readiness: LatchedReadiness) -> None:
         """Nothing was sent."""
@@ -68,10 +68,10 @@ class ConnectionReadiness:
             self._readiness.works(self)
 
     def held(self) -> AbstractContextManager[None]:
-        """The consumer's JoinGroup is kept inside the block."""
+        """A block in which the consumer's JoinGroup is held."""
         return self._readiness.held(self, HELD_SECONDS)
 
     def closed(self) -> None:
-        """The connection was closed."""
+        """Note that the connection was closed."""
         if not self._readiness.latched:
             self._readiness.gone(self)

@@ -33,7 +33,7 @@ _HOW = {
 _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
     "rebalance.",
-    SeatMode.OBSERVE: "Every frame is forwarded as it is. What mode on would have done is counted in "
+    SeatMode.OBSERVE: "Every frame is forwarded unchanged. The acts that mode on would carry out are counted in "
     "rebalance_agent_gateway_acts_total.",
 }
 
@@ -48,10 +48,10 @@ def explain(
     *,
     admission_seconds: float = 0.0,
 ) -> str:
-    """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
+    """The text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
 
-    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, of which it names the group's;
-    ``past``: what that one would have spared (`past_text`). ``admission_seconds``: as in `SeatSettings`.
+    ``unknown``: why the group's state is not known. ``seats``: the rules for seats, among them perhaps the group's;
+    ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
@@ -63,13 +63,13 @@ def explain(
 
 
 def past_text(past: PastSeats, source: str) -> str:
-    """What seats would have spared, in words; ``source``: where the recorded past is from."""
+    """Describe the rebalances that seats would have spared; ``source``: where the recorded past is from."""
     where = f"From {source.partition(chr(10))[0].rstrip('.')}"
     if past.first_ms is None:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
-        return f"{since} This rule would have spared none for sure."
+        return f"{since} It is not certain that this rule would have spared any."
     text = (
         f"{since} This rule would have spared at least {past.spared} of them, in which partitions stood still for "
         f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
@@ -80,7 +80,7 @@ def past_text(past: PastSeats, source: str) -> str:
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
-    """Why nothing would be rewritten for the group in its state ``now``, and what to set; empty if none is known."""
+    """Return why nothing would be rewritten for the group in its state ``now``, and the fix; empty if unknown."""
     if now.group_type is not GroupType.CLASSIC:
         return f"in a {now.group_type} group the coordinator assigns"
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:

@@ -46,7 +46,7 @@ class GatewayCounters:
         self._open.inc()
 
     def closed(self) -> None:
-        """Count a client's connection that was closed."""
+        """Count a closed connection of a client."""
         self._open.dec()
 
     def read(self, api_key: int, seconds: float) -> None:
@@ -66,7 +66,7 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_PUSHES).labels(outcome).inc()
 
     def push_ended(self, announced: bool) -> None:
-        """Count a client that pushed and is gone; ``announced``: it pushed for the last time and said so."""
+        """Count a client that pushed and has disconnected; ``announced``: its last push was marked as the last."""
         self._instruments.counter(rows.GATEWAY_PUSH_ENDS).labels(rows.PUSH_ENDS[not announced]).inc()
 
     def act(self, act: str, outcome: str, number: int = 1) -> None:
@@ -74,16 +74,16 @@ class GatewayCounters:
         self._instruments.counter(rows.GATEWAY_ACTS).labels(act, outcome).inc(number)
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count rebalances that seats spared; ``predicted``: or would have."""
+        """Count rebalances that seats spared; ``predicted``: would have spared."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED).labels(rows.SEAT_MODES[predicted]).inc(rebalances)
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
-        """Count for how long partitions had a vacant seat; ``predicted``: or would have had."""
+        """Count partition-seconds in which seats were vacant; ``predicted``: would have been vacant."""
         counter = self._instruments.counter(rows.GATEWAY_SEATS_KEPT_SECONDS)
         counter.labels(rows.SEAT_MODES[predicted]).inc(partition_seconds)
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count for how long partitions of killed consumers did not stand still because of seats; a lower bound."""
+        """Count partition-seconds of stall that seats spared after consumers were killed; a lower bound."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:

@@ -133,7 +133,7 @@ class Gateway:
         await self._listeners.local(brokers)
 
     async def run(self, stop: asyncio.Event, drain_seconds: float) -> None:
-        """Serve until ``stop``, then until every client has disconnected, at most ``drain_seconds``; then close."""
+        """Serve until ``stop``, then at most ``drain_seconds`` until every client has disconnected; then close."""
         stopped = asyncio.create_task(stop.wait())
         while not stopped.done():
             await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)

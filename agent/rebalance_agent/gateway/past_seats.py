@@ -1,8 +1,8 @@
-"""What seats with a given rule would have spared in a group's recorded past, at least. Pure.
+"""Computes which rebalances of a group's recorded past seats would have spared, at least. Pure.
 
 A rebalance counts as spared if it consists of nothing but deploys of consumers: each member that left has an equal
-successor, which joined early enough to be held for it, or soon enough after it to find its seat kept. Nothing is
-claimed of rebalances whose start or causes are not known.
+successor, which joined early enough to be held for it, or soon enough after it to find its seat kept. Rebalances whose
+start or causes are not known do not count as spared.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _DEPLOYS = frozenset({Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED})
 
 @dataclass(frozen=True, slots=True)
 class PastSeats:
-    """``rebalances``: that were recorded; ``spared``: those that would not have happened.
+    """The number of recorded ``rebalances``, and of the ``spared`` ones, which would not have happened.
 
-    ``stalled_partition_seconds``: of the spared ones, at least; ``vacant_partition_seconds``: what kept seats would
-    have cost instead, at most. ``first_ms``: when the first one completed (epoch ms), None without any.
+    ``stalled_partition_seconds``: of the spared ones, at least; ``vacant_partition_seconds``: the cost of kept seats
+    instead, at most. ``first_ms``: when the first rebalance completed (epoch ms), None without any.
     """
 
     rebalances: int
@@ -86,7 +86,7 @@ class _Change:
 
 
 def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
-    """What ``rule`` would have spared if all members had been behind gateways with it, and their clients waited."""
+    """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited."""
     changes = [_change(rebalance) for rebalance in history.rebalances]
     handovers = list(_handovers(changes, rule)) if history.group_type is GroupType.CLASSIC else []
     spared = _spared(changes, handovers)
@@ -150,7 +150,7 @@ def _newcomers(changes: Sequence[_Change], left: int) -> Iterator[tuple[int, Mem
 def _vacant_seconds(
     came: _Change, went: _Change, newcomer: MemberSnapshot, rule: SeatRule, *, same: bool
 ) -> float | None:
-    """For how long the seat would have been vacant at most; None if the newcomer would not have got it for sure."""
+    """Return how long the seat would have been vacant at most; None if the newcomer might not have got it."""
     if came.started_ms is None or went.started_ms is None:
         return None
     if came.ended_ms <= went.started_ms and not same:
@@ -161,7 +161,7 @@ def _vacant_seconds(
 
 
 def _profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> JoinProfile | None:
-    """What is compared of a consumer and its successor; None for members that have no seats."""
+    """Return the profile by which successors are compared; None for members that get no seats."""
     assignor = rebalance.closing.assignor or (rebalance.before and rebalance.before.assignor)
     if member.instance_id is not None or not assignor or assignor.startswith("stream"):
         return None

@@ -1,4 +1,4 @@
-"""A log for warnings that clients can cause at will: each kind is logged at most once in `AGAIN_SECONDS`."""
+"""A log for warnings that clients can cause at any rate: each kind is logged at most once in `AGAIN_SECONDS`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RateLimitedLog:
         self._last_logged: dict[str, tuple[float, int]] = {}
 
     def warn(self, kind: str, text: str, *values: object) -> None:
-        """Log ``text`` with ``values``, or leave it out and count it; ``kind`` must be of a closed set."""
+        """Log ``text`` with ``values``, or count it as suppressed; ``kind`` must be of a closed set."""
         now = self._clock.monotonic()
         last, left_out = self._last_logged.get(kind, (None, 0))
         if last is not None and now - last < AGAIN_SECONDS:

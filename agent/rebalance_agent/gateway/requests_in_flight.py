@@ -47,7 +47,7 @@ class RequestsInFlight:
         self.closed = False
 
     def registered(self, sent: InFlight) -> Callable[[], None]:
-        """To be called when the order of ``sent`` among all requests is fixed."""
+        """Return a function that adds ``sent``, to be called when its order among all requests is fixed."""
         return lambda: self._requests.append(sent)
 
     def oldest(self, correlation_id: int) -> InFlight | None:
@@ -57,7 +57,7 @@ class RequestsInFlight:
         return self._requests[0]
 
     def answered(self) -> None:
-        """The oldest request's answer was passed on: only then, since the gateway's own answers wait for it."""
+        """Remove the oldest request, whose answer was passed on; the gateway's own answers wait for that."""
         self._requests.popleft()
         self._fewer.set()
 

@@ -1,4 +1,4 @@
-"""Lists of rules in a setting, ``PATTERN=...``: what rules of strategies and rules of seats have in common."""
+"""Parses lists of rules (``PATTERN=...``) in settings, for the rules of strategies and of seats."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _RuleT = TypeVar("_RuleT", bound=_Matching)
 
 
 class RuleList(Generic[_RuleT]):
-    """An ordered list of rules, of which the first that matches a group counts."""
+    """An ordered list of rules; the first one that matches a group counts."""
 
     def __init__(self, rules: Iterable[_RuleT] = ()) -> None:
         """Without rules, nothing is done in any group."""
         self._rules = tuple(rules)
 
     def __iter__(self) -> Iterator[_RuleT]:
-        """The rules in their order."""
+        """Iterate over the rules in their order."""
         return iter(self._rules)
 
     def of(self, group: str) -> _RuleT | None:

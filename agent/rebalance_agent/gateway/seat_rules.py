@@ -28,13 +28,13 @@ FIELD = "gateway_seats"
 """The setting that errors name."""
 
 HOLD = "seats.hold.seconds"
-"""How long a newcomer's JoinGroup waits for a predecessor that leaves."""
+"""Setting: how long a newcomer's JoinGroup waits for a predecessor that leaves."""
 
 KEEP = "seats.keep.seconds"
-"""How long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
+"""Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
 
 BETWEEN = "seats.between.gateways"
-"""Whether a newcomer may take a seat of another gateway: true or false."""
+"""Setting: whether a newcomer may take a seat of another gateway, true or false."""
 
 HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
@@ -80,7 +80,7 @@ class SeatRule:
 
     @property
     def settings(self) -> SeatSettings:
-        """The limits of the seats of such a group."""
+        """The limits of the seats of a group with this rule."""
         usual = SeatSettings(hold_seconds=self.hold_seconds, watches_topics=True, answer_seconds=ANSWER_SECONDS)
         if self.between_gateways:
             usual = replace(usual, roster_seconds=ROSTER_SECONDS)
@@ -88,7 +88,7 @@ class SeatRule:
 
     @property
     def forecast(self) -> LeaveForecast:
-        """What a restart is expected to cost: with `KEEP` the rule says that a kept seat costs less."""
+        """The expected cost of a restart; with `KEEP`, a kept seat costs less by the rule."""
         return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
 
 
@@ -116,7 +116,7 @@ def _rule(text: str) -> SeatRule:
     try:
         if not (pattern and equals and mode.strip() in set(SeatMode)):
             raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
-        values = [_setting(each) for each in settings]
+        values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
         between = [_switch(name, value) for name, value in values if name == BETWEEN]
         hold = seconds.get(HOLD, SeatSettings().hold_seconds)
@@ -137,7 +137,7 @@ def _seconds(name: str, value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
-        raise ValueError(f"{name}: {value[:100]!r} is no number of seconds") from None
+        raise ValueError(f"{name}: {value[:100]!r} is not a number of seconds") from None
     if not 0 <= seconds <= _LIMITS[name]:
         raise ValueError(f"{name}: must be 0 to {_LIMITS[name]:g} seconds")
     return seconds

@@ -17,10 +17,10 @@ CACHED_NAMES_MAX = 20_000
 _SIGN = 1 << 31
 _HASHES = 1 << 32
 _FACTOR = 31
-"""Of Java's hash: each character counts 31 times as much as the next one."""
+"""The factor of Java's hash: each character counts 31 times as much as the next one."""
 _FIRST_LETTER, _LETTERS = ord("a"), 26
 _SUFFIX_LETTERS_MIN = 8
-"""With so many letters nearly 50 of the 26^8 suffixes have the wanted hash."""
+"""Letters of a suffix: nearly 50 of the 26^8 suffixes have the required hash."""
 
 
 @functools.lru_cache(CACHED_NAMES_MAX)
@@ -38,7 +38,7 @@ def offsets_partition(group: str, partitions: int) -> int:
 
 @functools.lru_cache(CACHED_NAMES_MAX)
 def with_the_coordinator_of(group: str, beginning: str) -> str:
-    """A group id that begins with ``beginning`` and has the same coordinator as ``group``.
+    """Return a group id that begins with ``beginning`` and has the same coordinator as ``group``.
 
     It ends with a few letters, by which it has the hash of ``group``: of any number of partitions both are in the same.
     """

@@ -64,14 +64,14 @@ class Exchange:
         return len(self.body) >= self.length
 
     def receive(self, piece: bytes) -> None:
-        """Add what has been read behind the head."""
+        """Add bytes that were read after the head."""
         room = self.length - len(self.body)
         self.body += piece[:room]
         self.ahead += piece[room:]
 
 
 class HttpApplication:
-    """Makes exchanges of heads, and lets the application answer them."""
+    """Builds an exchange from each request's head, and calls the application for the answer."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HttpApplication:
         self._idle_seconds, self._urgent = idle_seconds, urgent
 
     def begin(self, sent: bytes) -> Exchange:
-        """The exchange that ``sent``, a complete head and what follows it, begins.
+        """Return the exchange that begins with ``sent``: a complete head and the bytes after it.
 
         Raises:
             RequestRefusedError: the head is no HTTP or too long, or announces a body that is not accepted.
@@ -113,7 +113,7 @@ class HttpApplication:
         return exchange
 
     def answer(self, exchange: Exchange) -> list[bytes]:
-        """The bytes of the answer; says in ``lasting`` whether the connection goes on."""
+        """Yield the bytes of the answer; ``lasting`` then says whether the connection stays open."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
         option = request.headers.get("connection", "").lower()
@@ -137,7 +137,7 @@ class HttpApplication:
 
 
 def refusal(status: str, text: str) -> bytes:
-    """A complete answer, as bytes, to a client whose request was never read to the end."""
+    """Return a complete answer, as bytes, to a client whose request was never read to the end."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(text) + 1}\r\nConnection: close"
     return f"{head}\r\n\r\n{text}\n".encode()
 

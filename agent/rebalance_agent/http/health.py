@@ -34,17 +34,17 @@ class Readiness:
             self._reasons[part] = _line(reason)
 
     def degraded(self, modes: Mapping[str, str | None]) -> None:
-        """Record degraded modes by name with why each holds, None where it does not. They do not affect readiness."""
+        """Record degraded modes: name -> reason, None if the mode does not hold. They do not affect readiness."""
         with self._lock:
             self._modes.update({mode: None if reason is None else _line(reason) for mode, reason in modes.items()})
 
     def reasons(self) -> Mapping[str, str | None]:
-        """Part -> None where it works, else the reason why not; sorted by name."""
+        """Part -> None if it works, else the reason why not; sorted by name."""
         with self._lock:
             return dict(sorted(self._reasons.items()))
 
     def modes(self) -> Mapping[str, str | None]:
-        """Degraded mode -> why it holds, None where it does not; sorted by name."""
+        """Degraded mode -> reason, None if the mode does not hold; sorted by name."""
         with self._lock:
             return dict(sorted(self._modes.items()))
 

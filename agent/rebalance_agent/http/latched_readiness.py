@@ -1,4 +1,4 @@
-"""Whether the clients beside the process were ready once, as /readyz/member answers."""
+"""Readiness of the clients beside the process, as /readyz/member answers: once ready, it stays ready."""
 
 from __future__ import annotations
 
@@ -38,37 +38,37 @@ class LatchedReadiness:
 
     @property
     def latched(self) -> bool:
-        """Whether it was ready once, so that nothing needs to be reported any more."""
+        """Whether it was ready once, so that further reports have no effect."""
         return self._latched
 
     def waits(self, client: Hashable, reason: str) -> None:
-        """A client is not ready, for ``reason`` (a sentence)."""
+        """Note that a client is not ready, for ``reason`` (a sentence)."""
         self._set(client, _Client(reason, float("inf")))
 
     def works(self, client: Hashable) -> None:
-        """A client is ready."""
+        """Note that a client is ready."""
         self._set(client, _Client("", float("-inf")))
 
     def gone(self, client: Hashable) -> None:
-        """A client has ended; what it waited for does not count any more."""
+        """Note that a client has ended; it does not count any more."""
         with self._lock:
             self._clients.pop(client, None)
             self._look()
 
     @contextmanager
     def held(self, client: Hashable, seconds: float) -> Iterator[None]:
-        """A client waits on purpose inside the block, and is ready if that takes longer than ``seconds``."""
+        """A block in which a client waits on purpose; it counts as ready if that takes longer than ``seconds``."""
         with self._lock:
-            known = self._clients.get(client)
-            if known is not None:
-                known.ready_at = self._clock.monotonic() + seconds
+            waiting = self._clients.get(client)
+            if waiting is not None:
+                waiting.ready_at = self._clock.monotonic() + seconds
         try:
             yield
         finally:
             with self._lock:
                 self._look()
-                if known is not None:
-                    known.ready_at = float("inf")
+                if waiting is not None:
+                    waiting.ready_at = float("inf")
 
     def reason(self) -> str:
         """Why it is not ready; empty once it was."""
@@ -85,7 +85,7 @@ class LatchedReadiness:
         if self._latched:
             return ""
         now = self._clock.monotonic()
-        reason = next((each.reason for each in self._clients.values() if now < each.ready_at), "")
+        reason = next((client.reason for client in self._clients.values() if now < client.ready_at), "")
         if self._clients and not reason:
             self._latched = True
             self._clients.clear()

@@ -40,7 +40,7 @@ class Reloaded(Generic[_T]):
         self._value = load()
 
     def get(self) -> _T:
-        """The value as of the last look at the files, which is at most `LOOK_AGAIN_S` ago."""
+        """Return the value as of the last check of the files, which is at most `LOOK_AGAIN_S` ago."""
         with self._lock:
             now = self._clock.monotonic()
             if now - self._looked >= LOOK_AGAIN_S:

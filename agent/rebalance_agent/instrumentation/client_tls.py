@@ -1,4 +1,4 @@
-"""TLS contexts of every client in this package: the authorities that it trusts, and the certificate that it shows.
+"""TLS contexts of this package's clients: the authorities that a client trusts, and its own certificate.
 
 `client_context` takes PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
 name, and speak TLS 1.2 or newer.
@@ -29,7 +29,7 @@ CERT_VARIABLE = "REBALANCE_AGENT_EVENTS_CERT_FILE"
 KEY_VARIABLE = "REBALANCE_AGENT_EVENTS_KEY_FILE"
 
 NamedFile = tuple[str, str | None]
-"""What the user calls a file (a setting, a flag, a variable), and its path; None where it is not set."""
+"""The user's name for a file (a setting, a flag, a variable), and its path; None if it is not set."""
 
 _UNSET: NamedFile = ("", None)
 

@@ -47,10 +47,10 @@ class ConsumerProgress:
     def assigned(self, partitions: Iterable[Partition]) -> None:
         """Start tracking ``partitions``, whose start offset is not known yet."""
         with self._lock:
-            for each in partitions:
-                self._forget(each)
+            for partition in partitions:
+                self._forget(partition)
                 if len(self._owned) < PARTITIONS_MAX:
-                    self._owned.add(each)
+                    self._owned.add(partition)
 
     def fetched(self, asked: Iterable[Partition], committed: Offsets, *, from_start: bool) -> None:
         """Record the group's committed offsets of the partitions ``asked`` for.
@@ -58,11 +58,11 @@ class ConsumerProgress:
         A partition without one is read ``from_start`` (``auto.offset.reset=earliest``) or from its end.
         """
         with self._lock:
-            for each in asked:
-                if each in committed:
-                    self._starts(each, committed[each])
-                elif not from_start and each in self._owned:
-                    self._resume.setdefault(each, None)
+            for partition in asked:
+                if partition in committed:
+                    self._starts(partition, committed[partition])
+                elif not from_start and partition in self._owned:
+                    self._resume.setdefault(partition, None)
 
     def read(self, partition: Partition, offset: int) -> None:
         """Record that the record at ``offset`` was delivered. Only the first call per partition takes the lock."""
@@ -73,9 +73,9 @@ class ConsumerProgress:
     def committed(self, offsets: Offsets) -> None:
         """Record offsets that the coordinator has accepted."""
         with self._lock:
-            for each, offset in offsets.items():
-                if each in self._owned:
-                    self._resume[each] = offset
+            for partition, offset in offsets.items():
+                if partition in self._owned:
+                    self._resume[partition] = offset
 
     def save_positions(self, partitions: Collection[Partition]) -> None:
         """Read and keep the positions of ``partitions``, before the client drops them."""
@@ -83,21 +83,21 @@ class ConsumerProgress:
             return
         positions = self._positions(partitions)
         with self._lock:
-            self._last |= {each: offset for each, offset in positions.items() if each in self._owned}
+            self._last |= {partition: offset for partition, offset in positions.items() if partition in self._owned}
 
     def given_up(self, partitions: Collection[Partition]) -> int:
         """Stop tracking ``partitions``; returns how many records will be consumed again, with those of `take`."""
         self.save_positions(partitions)
         with self._lock:
-            for each in partitions:
-                resume, position = self._resume.get(each), self._last.get(each)
-                self._forget(each)
+            for partition in partitions:
+                resume, position = self._resume.get(partition), self._last.get(partition)
+                self._forget(partition)
                 if position is None:
                     continue
                 if resume is not None:
                     self._again += max(0, position - resume)
-                self._left.pop(each, None)
-                self._left[each] = position if resume is None else min(position, resume)
+                self._left.pop(partition, None)
+                self._left[partition] = position if resume is None else min(position, resume)
             while len(self._left) > LEFT_MAX:
                 del self._left[next(iter(self._left))]
         return self.take()

@@ -77,10 +77,10 @@ class EventBuilder:
         self._waited = (join_seconds, sync_seconds)
 
     def callback_starts(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
-        """A callback is about to run with ``partitions``."""
+        """Note that a callback is about to run with ``partitions``."""
         if self._progress is not None:
             with quietly("read the consumer's positions"):
-                concerned = [(each.topic, each.partition) for each in partitions]
+                concerned = [(partition.topic, partition.partition) for partition in partitions]
                 if callback is Callback.ASSIGNED:
                     self._progress.assigned(concerned)
                 else:
@@ -99,7 +99,7 @@ class EventBuilder:
         reprocessed = self._reprocessed(callback, partitions)
         (join_seconds, sync_seconds), self._waited = self._waited, (None, None)
         with quietly("report a callback"):
-            concerned = topic_partitions((each.topic, each.partition) for each in partitions)
+            concerned = topic_partitions((partition.topic, partition.partition) for partition in partitions)
             self._reporter.emit(
                 lambda process, sequence: self._remember(
                     MemberEvent(
@@ -171,7 +171,7 @@ class EventBuilder:
             with quietly("count the records that are consumed again"):
                 if callback is Callback.ASSIGNED:
                     return self._progress.take()
-                return self._progress.given_up([(each.topic, each.partition) for each in partitions])
+                return self._progress.given_up([(partition.topic, partition.partition) for partition in partitions])
         return None
 
     def _remember(self, event: MemberEvent) -> MemberEvent:

@@ -173,8 +173,8 @@ GATEWAY_PUSHES = agent_row(
     "gateway_telemetry_pushes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Pushes of client telemetry (gateway_telemetry) by result. accepted; invalid: not OTLP, and the client pushes no "
-    "more; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
+    "Pushes of client telemetry (gateway_telemetry) by result. accepted; invalid: not OTLP, and the client stops "
+    "pushing; throttled: too early, or too many clients; too_large: more bytes or fields than allowed; "
     "unknown_subscription: the settings have changed, and the client asks for them; unsupported_compression: neither "
     "gzip nor none.",
     "pushes",
@@ -193,8 +193,8 @@ GATEWAY_PUSH_ENDS = agent_row(
     "gateway_telemetry_ends_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Clients that pushed telemetry and are gone. terminated: they closed, and said so in their last push; silent: they "
-    "have not pushed for three intervals, after a crash for example.",
+    "Clients that pushed telemetry and stopped. terminated: they closed, and their last push was marked as the last; "
+    "silent: they have not pushed for three intervals, for example after a crash.",
     "clients",
     {"end": PUSH_ENDS},
 )
@@ -206,16 +206,16 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "What the gateway did about seats. hold: held the JoinGroup of a newcomer; seat: it joined with a seat of its own; "
-    "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
-    "predecessor; claim: asked for the lock of a seat that a gateway offers; "
-    "pass_join: its JoinGroup was forwarded as it is; keep: answered a LeaveGroup and kept the seat; give_up: removed "
-    "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is; restore: a member "
-    "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
-    "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
-    "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
-    "for a handover, a newcomer took a kept seat, or a killed consumer whose seat was given up was not heard of again; "
-    "wrong: the opposite; unknown: it does not show.",
+    "Acts of the gateway about seats. hold: it held the JoinGroup of a newcomer; seat: the newcomer joined with a new "
+    "seat; admit: so did one that had waited for the next multiple of gateway_admission_seconds; handover: it took the "
+    "seat of its predecessor; claim: the gateway claimed the lock of a seat that a gateway offers; "
+    "pass_join: the JoinGroup was forwarded unchanged; keep: the gateway answered a LeaveGroup and kept the seat; "
+    "give_up: it removed the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded unchanged; "
+    "restore: a member continued with its seat after a restart of the gateway. done; failed: an error of the gateway, "
+    "or no answer; refused: by the coordinator; predicted: mode on would have done it (mode observe). "
+    "Acts that make a promise are counted again when its outcome is known. right: the group did not rebalance for a "
+    "handover, a newcomer took a kept seat, or a killed consumer whose seat was given up sent no request again; "
+    "wrong: the opposite; unknown: there is no evidence.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -227,7 +227,7 @@ GATEWAY_SEATS_SPARED = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Rebalances that did not happen because a consumer took the seat of its predecessor, or, in mode observe, would "
-    "not have happened. At least so many: one for each handover, in mode on for each that was right.",
+    "not have happened. A lower bound: one for each handover, in mode on for each that was right.",
     "rebalances",
     {"mode": SEAT_MODES},
 )
@@ -235,16 +235,16 @@ GATEWAY_SEATS_SPARED_SECONDS = agent_row(
     "gateway_seats_spared_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Seconds by which partitions of killed consumers were free for others before the coordinator would have noticed, "
-    "times these partitions: a lower bound, counted when the session would have ended. Stalls of spared rebalances are "
-    "not in it.",
+    "Time by which partitions of killed consumers got free before the coordinator would have removed the member, "
+    "summed over partitions: a lower bound, counted when the session would have ended. Stalls of spared rebalances are "
+    "not included.",
     "seconds",
 )
 GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Seconds for which seats were vacant, times the partitions of each: for at most so long they stood still for it.",
+    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats cost.",
     "seconds",
     {"mode": SEAT_MODES},
 )

@@ -96,7 +96,7 @@ class ExportedGroup:
 
     @property
     def folded(self) -> int:
-        """How many (client id, host) pairs and topics were folded to stay within the limits."""
+        """The number of (client id, host) pairs and topics that were folded to stay within the limits."""
         return self._owners[1] + self._topics[1]
 
     @cached_property

@@ -113,11 +113,11 @@ def worst_topics(group: ExportedGroup) -> Values:
 
 def slowest_until_ms(view: GroupView, now_ms: int) -> int | None:
     """Return until when (epoch ms) the slowest members that are exported now stay the same; None if there are none."""
-    until = (each.at_ms + SLOWEST_SHOWN_SECONDS * 1000 for each in view.awaited)
+    until = (member.at_ms + SLOWEST_SHOWN_SECONDS * 1000 for member in view.awaited)
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:
     """Seconds of the slowest member of each recent rebalance, for `SLOWEST_SHOWN_SECONDS`."""
     since_ms = now_ms - SLOWEST_SHOWN_SECONDS * 1000
-    return [((each.client_id, each.host), each.seconds) for each in view.awaited if each.at_ms > since_ms]
+    return [((member.client_id, member.host), member.seconds) for member in view.awaited if member.at_ms > since_ms]

@@ -35,7 +35,7 @@ TRIGGER_PRECEDENCE: tuple[Trigger, ...] = tuple(Trigger)
 
 
 class Basis(StrEnum):
-    """How a stall is known: measured from members' reports, or between two bounds."""
+    """The basis of a stall: measured from members' reports, or derived as two bounds."""
 
     EXACT = "exact"
     BOUND = "bound"
@@ -97,7 +97,7 @@ class Phases:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """How long partitions were not processed in an episode, in seconds.
+    """The stall of an episode: for how many seconds partitions were not processed.
 
     The longest stall of one partition lies between ``lower_seconds`` and ``seconds``, the sum over all partitions
     between ``partition_seconds`` and ``upper_partition_seconds``. With basis ``exact`` the bounds are equal. The upper

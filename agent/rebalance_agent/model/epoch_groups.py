@@ -26,7 +26,7 @@ __all__ = [
 
 
 class MemberState(Enum):
-    """How far a member has reconciled its assignment with its target."""
+    """The state of a member's reconciliation of its assignment with its target."""
 
     STABLE = "stable"
     UNREVOKED = "unrevoked"
@@ -88,7 +88,7 @@ class MemberTarget:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """The assignment a member has now, and what it still has to revoke (``revoking``) and processes until then."""
+    """A member's current assignment, and the partitions that it has yet to revoke (``revoking``)."""
 
     epoch: int
     previous_epoch: int

@@ -42,7 +42,7 @@ SCHEMA_VERSION = 1
 
 
 class Callback(StrEnum):
-    """What happened in one member: a rebalance callback ran, or the consumer closed on purpose (``left``)."""
+    """The kind of a member's event: a rebalance callback ran, or the consumer closed on purpose (``left``)."""
 
     REVOKED = "revoked"
     ASSIGNED = "assigned"

@@ -84,7 +84,7 @@ SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
 
 
 class RebalanceProtocol(StrEnum):
-    """How members revoke partitions: all of them (eager), only those that move (cooperative), or not known."""
+    """The way in which members revoke partitions: all (eager), only those that move (cooperative), or unknown."""
 
     EAGER = "eager"
     COOPERATIVE = "cooperative"

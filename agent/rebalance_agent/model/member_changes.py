@@ -70,7 +70,7 @@ class MemberChanges(Generic[_Member]):
 
 
 def member_changes(before: Iterable[_Member], after: Iterable[_Member]) -> MemberChanges[_Member]:
-    """Compare the members of two generations. Of members with one identity, the last one of a generation counts."""
+    """Compare the members of two generations. The last one of several members with one identity counts."""
     old = {identity(member): member for member in before}
     new = {identity(member): member for member in after}
     return MemberChanges(

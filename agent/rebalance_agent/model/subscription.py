@@ -84,7 +84,7 @@ class MemberSubscription:
 
 @dataclass(frozen=True, slots=True)
 class MemberUserData:
-    """The content of a member's user data: settings by name, and what it has, as far as its strategy needs it.
+    """The content of a member's user data: settings by name, and owned partitions, if its strategy needs them.
 
     ``owned`` was assigned in ``generation`` (below 0: not known); ``standbys`` are partitions that it has a copy of.
     """
@@ -97,7 +97,7 @@ class MemberUserData:
 
 @dataclass(frozen=True, slots=True)
 class AssignedCopies:
-    """The partitions of which a member is to keep a copy.
+    """The partitions that a member is to keep a copy of.
 
     ``warmups`` are those of ``standbys`` that wait for this copy (KIP-441): they move to the member when it reports it.
     """

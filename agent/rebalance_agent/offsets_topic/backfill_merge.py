@@ -48,7 +48,7 @@ class BackfillMerge(Generic[R]):
         return frozenset(self._ends)
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """The tail read a record of ``key``: drop the old one, read already or still to come."""
+        """Take a record of ``key`` that the tail read: the old one is dropped, read already or still to come."""
         if partition in self._newer:
             self._newer[partition].add(key)
             self._last[partition].pop(key, None)

@@ -1,4 +1,4 @@
-"""Passes on what was read of the offsets topic: all records to ``on_records``, groups and commits to the tracker."""
+"""Passes records of the offsets topic on: all of them to ``on_records``, groups and commits to the tracker."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class ObservationEmitter:
         self.begin()
 
     def begin(self) -> None:
-        """The tail starts, or starts over, with nothing to replay."""
+        """Note that the tail starts, or starts over, with nothing to replay."""
         self.replay, self.gaps = Replay(), OffsetGaps()
         self.share = FairShare(self._context, self._decode)
         self._commits: dict[bytes, Commit | None] = {}
         self._commits_emitted = self._context.clock.monotonic()
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions are no longer read; what was read of them until now is emitted."""
+        """Emit what was read of these partitions, which are no longer read."""
         self._emit_commits()
         self.replay.drop(partitions)
         self.gaps.drop(partitions)

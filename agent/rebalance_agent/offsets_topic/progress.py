@@ -1,6 +1,6 @@
 """Notices partitions that a client has stopped reading. Pure.
 
-A broker that fails, or whose leaders move, can leave librdkafka's fetcher of a partition waiting for good, without an
+A broker that fails, or whose leaders move, can leave librdkafka's fetcher of a partition waiting forever, without an
 error: the topic then only looks quiet.
 """
 
@@ -43,5 +43,5 @@ class ReadingProgress:
         return sorted(number for number, waiting in self._waiting.items() if now - waiting.since >= STUCK_S)
 
     def reset(self) -> None:
-        """Start anew: brokers do not answer, or the client was made anew."""
+        """Restart the measurement, since brokers do not answer, or the client was replaced."""
         self._waiting = {}

@@ -126,7 +126,7 @@ class OffsetsTail:
             self.context.health.unready(OFFSETS_PART, str(error))
             return
         if stuck := self._progress.stuck(tail.positions, ends, self.context.clock.monotonic()):
-            _log.warning("partitions %s of %s: reading stopped, and begins anew", to_ranges(stuck), OFFSETS_TOPIC)
+            _log.warning("partitions %s of %s: reading stopped, and starts again", to_ranges(stuck), OFFSETS_TOPIC)
             self._progress.reset()
             self._stuck.set()
         self.context.meters.tail_lag(sum(max(0, end - tail.positions.get(number, end)) for number, end in ends.items()))

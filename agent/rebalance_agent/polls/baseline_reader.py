@@ -185,7 +185,7 @@ class BaselinesReader:
             baseline = baseline_from_json(value)
         except InvalidInputError as error:
             self._context.meters.baseline_malformed()
-            _log.debug("no baseline at %s-%d, offset %d: %s", self._topic, record.partition(), record.offset(), error)
+            _log.debug("not a baseline: %s-%d, offset %d: %s", self._topic, record.partition(), record.offset(), error)
             return
         if baseline.cluster_id == self._cluster_id and not self._baselines.put(baseline) and not self._full:
             self._full = True

@@ -85,7 +85,7 @@ class FollowedPartitions:
     def holders(self, group: str) -> Holders | None:
         """The owners of the group's partitions at the last `choose`; None if they are unknown.
 
-        Of unchanged members it is the same object.
+        It is the same object while the members are unchanged.
         """
         return self._read[group].holders if group in self._known else None
 

@@ -75,7 +75,7 @@ class MemberEvents:
         self._context.health.ready(MEMBERS_PART)
 
     def rewind(self, since_ms: int) -> None:
-        """Read the events since ``since_ms`` again, for groups that are new here; a known event changes nothing.
+        """Read the events since ``since_ms`` again, for newly owned groups; a known event changes nothing.
 
         Called from any thread.
         """

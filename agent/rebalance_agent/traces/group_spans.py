@@ -35,7 +35,7 @@ def generation_spans(event: GenerationEvent) -> tuple[Span, ...]:
         return ()
     trace = trace_id(event.cluster_id, event.group, event.generation)
     phases = event.phases
-    known = [each for each in (phases.started_ms, phases.joined_ms) if each is not None]
+    known = [moment_ms for moment_ms in (phases.started_ms, phases.joined_ms) if moment_ms is not None]
     end_ms = max([*known, phases.completed_ms])
     start_ms = min([*known, end_ms])
     attributes = group_attributes(event.cluster_id, event.group, event.generation)
@@ -69,7 +69,9 @@ def rollout_spans(event: RolloutEvent) -> tuple[Span, ...]:
     if not event.closed:
         return ()
     first = max(event.first_generation, event.last_generation - LINKS_MAX + 1)
-    traces = [trace_id(event.cluster_id, event.group, each) for each in range(first, event.last_generation + 1)]
+    traces = [
+        trace_id(event.cluster_id, event.group, generation) for generation in range(first, event.last_generation + 1)
+    ]
     facts: dict[str, str | int | float | tuple[str, ...] | None] = {
         "kafka.rollout.event_id": event.event_id,
         "kafka.rollout.rebalances": event.rebalances,
@@ -134,7 +136,7 @@ def _followed(event: GenerationEvent) -> tuple[Link, ...]:
 
 
 def _expelled(event: GenerationEvent) -> str | None:
-    """Why the rebalance failed for a member: it is the slowest and not in the group, since it was removed for that."""
+    """Return why the rebalance failed for a member: it was the slowest, and was removed for that."""
     slowest = event.slowest_member_id
     if slowest is None or any(member.member_id == slowest for member in event.members):
         return None

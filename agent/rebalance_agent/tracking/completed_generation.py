@@ -121,7 +121,7 @@ class Generation:
         return self.value.members
 
     def given_ms(self, partition: Partition) -> int:
-        """Return when the partition's owner got it (epoch ms): by its own handover, or with the whole generation."""
+        """Return when the owner got the partition (epoch ms): by its own handover, or with the whole generation."""
         handover = self.handovers.get(partition)
         return self.timestamp_ms if handover is None else self.given_since_ms(handover)
 

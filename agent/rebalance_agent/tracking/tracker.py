@@ -69,7 +69,7 @@ class Tracker:
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
-        ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when a group as a whole is
+        ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a whole is
         stalled. ``host_names``: what counts as a member's host.
         """
         self._context = TrackerContext(

@@ -28,7 +28,7 @@ class TrackerContext:
     """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
-    of its groups. ``may_be_empty``: which groups have no members on purpose at times. ``stall_limits``: when
+    of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when
     a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many bytes of reports all groups together may still keep.

@@ -199,7 +199,7 @@ class GroupView:
 
     @property
     def at_rest(self) -> bool:
-        """Whether the possible service time is all that goes on while this view stays."""
+        """Whether only the possible service time changes while this view stays."""
         return (
             self.running is None
             and self.empty is None

@@ -1,4 +1,4 @@
-"""What may be written to a stream: colours, and lines that replace earlier ones."""
+"""Decides whether colours, and lines that replace earlier ones, may be written to a stream."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ def escaped(text: object) -> str:
 def printable(text: str) -> str:
     """``text`` on one line, with every character that a terminal could act upon written as an escape."""
     return "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii")
-        for each in visible(text)
+        character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for character in visible(text)
     )
 
 

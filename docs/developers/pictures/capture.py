@@ -30,7 +30,7 @@ GROUP = """(() => {
 
 
 def main() -> None:
-    """The fleet, and a group."""
+    """Take the pictures of the fleet and of one group."""
     (report,) = sys.argv[1:]
     images = ROOT / "docs" / "images"
     with browser() as chromium:

@@ -31,7 +31,7 @@ ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")
 
 
 def main() -> None:
-    """The list, a group by light and by dark, and the consumers beside a sidecar."""
+    """Take the list of groups, a group in light and dark colours, and a sidecar's consumers."""
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", "0"]
     addresses: dict[str, str] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:  # noqa: S603 - our own program

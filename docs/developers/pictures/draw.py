@@ -83,7 +83,7 @@ def _legend(topics: list[str], kinds: set[str]) -> str:
 
 
 def _shown(panel: Panel, member: Member, topics: list[str]) -> list[list[tuple[str, int, str]]]:
-    """Rows of (topic, number, kind), one list for each topic that the member has something of."""
+    """Rows of (topic, number, kind), one list for each topic of which the member has partitions or copies."""
     name = member.name
     lines = []
     for topic in topics:

@@ -1,4 +1,4 @@
-"""Markdown tables that stand in pages which people write: settings of each role, and rights on the cluster."""
+"""Writes the Markdown tables in hand-written pages: the settings of each role, and its rights on the cluster."""
 
 from __future__ import annotations
 

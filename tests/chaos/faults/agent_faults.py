@@ -83,11 +83,11 @@ def _sidecar_slow(context, fault):
 
 def _sidecar_flooded(context, fault):
     """A hostile client floods the sidecar; afterwards it must work as before."""
-    eventually(lambda: context.sidecar.life.port, waiting_for="the sidecar, which has only just begun")
+    eventually(lambda: context.sidecar.life.port, waiting_for="the sidecar, which has just started")
     web = f"127.0.0.1:{context.sidecar.life.port}"
     flooded = run_program("chaos.faults.flood", context.events, web, fault.seconds)
     print(f"           flooded: {flooded}", flush=True)
-    # While it is flooded it may refuse everything; afterwards, nothing for long.
+    # During the flood the sidecar may refuse everything; soon after it, nothing.
     eventually(
         lambda: context.sidecar.life.ready() and _takes(context.events), waiting_for="the sidecar, which was flooded"
     )

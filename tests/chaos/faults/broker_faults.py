@@ -25,7 +25,7 @@ def _broker_killed(context, fault):
 def _start_broker(context, broker):
     try:
         context.kafka.start_broker(broker)
-    except BrokerError:  # its former self still counts as there, or the machine is busy: once more
+    except BrokerError:  # the cluster still counts its previous process as live, or the machine is busy: try once more
         if broker in context.kafka.node_ids:
             context.kafka.start_broker(broker)
 

@@ -1,7 +1,8 @@
 """A hostile client on loopback: ``python -m chaos.faults.flood EVENTS_ADDRESS WEB_ADDRESS SECONDS``.
 
-Posts without end to ``/v1/events`` (events of nobody, nonsense, too much, no HTTP at all), questions to the web port,
-and hundreds of connections that begin a request and never end it. At the end: what was answered how often, as JSON.
+It posts continuously to ``/v1/events`` (events of unknown members, nonsense, too much, no HTTP at all), sends requests
+to the web port, and opens hundreds of connections that begin a request and never end it. At the end it prints, as JSON,
+how often it got each answer.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ BODIES = (
 
 
 class Flood:
-    """``answered``: statuses and kinds of errors, each with how often."""
+    """All attacks. ``answered``: the number of answers by status or kind of error."""
 
     def __init__(self, events, web, seconds):
         self.answered = Counter()

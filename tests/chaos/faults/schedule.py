@@ -90,7 +90,7 @@ def schedule(seed, minutes, only=(), without=()):
 
 
 def happened(done, options):
-    """The verdict on ``done``, how often each kind was injected: all requested ones, and in a whole run all kinds."""
+    """Check that ``done`` (the number of injections by kind) has all requested kinds, and in a whole run all kinds."""
     never = [name for name in FAULTS if not done[name] and (options.spark or name != STREAM)]
     what = "faults: " + ", ".join(f"{name} {done[name]}" for name in FAULTS if done[name])
     if never:

@@ -1,9 +1,9 @@
 """A hostile tenant: ``python -m chaos.faults.tenant BOOTSTRAP EVENTS_ADDRESS SECONDS SEED``.
 
-It may join groups of its own, whose names begin with `HOSTILE`, and may post to a sidecar. In turn it makes generations
-as fast as the coordinator answers, is assigned partitions that no topic has, sends a megabyte of user data, joins
-thousands of groups, and posts events that claim many partitions. At the end it prints as JSON how often the coordinator
-or the sidecar took each.
+It may join groups of its own, whose names begin with `HOSTILE`, and may post to a sidecar. In turn it completes
+generations as fast as the coordinator answers, is assigned partitions that no topic has, sends a megabyte of user data,
+joins thousands of groups, and posts events that claim many partitions. At the end it prints as JSON how often the
+coordinator or the sidecar accepted each.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ CLAIMED_PARTITIONS = 100_000
 SESSION_MS = 6_000
 TIMEOUT_S = 10.0
 TAKEN_S = 8.0
-"""How long an attack waits for brokers that have just been restarted."""
+"""Longest time for which an attack waits for brokers that have just been restarted."""
 
 VERSION = 3
-"""Of JoinGroup and SyncGroup: the coordinator takes a member without an id at once."""
+"""Version of JoinGroup and SyncGroup in which the coordinator accepts a member without an id at once."""
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("orders",), None, {}, -1, None))
 HUGE_SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("orders",), bytes(USER_DATA_BYTES), {}, -1, None))
@@ -49,7 +49,7 @@ CLOCK = SystemClock()
 
 
 class Tenant:
-    """``done``: how often each attack was taken."""
+    """All attacks. ``done``: how often each attack was accepted."""
 
     def __init__(self, bootstrap, events, seconds, seed):
         self.done = Counter()
@@ -58,7 +58,7 @@ class Tenant:
         self._brokers, self._members = {}, {}
 
     def run(self):
-        """Each attack for the same part of the time, and until it was taken once; whether each was."""
+        """Run each attack for the same part of the time, and until it was accepted once; return whether all were."""
         attacks = {
             "generations": self._generations,
             "partitions": self._partitions,
@@ -92,7 +92,7 @@ class Tenant:
         return status in range(200, 300)
 
     def claim(self):
-        """An event of a member that does not exist."""
+        """Return an event of a member that does not exist."""
         now_ms, name = CLOCK.now_ms(), uuid.UUID(bytes=self._chance.randbytes(16)).hex
         return MemberEvent(
             event_id=name,
@@ -109,7 +109,7 @@ class Tenant:
         )
 
     def _rebalance(self, group, subscription, assignment):
-        """Join as the only member, and assign; whether a broker, which must be the group's coordinator, took it."""
+        """Join as the only member, and assign; return whether the broker, if it is the coordinator, accepted it."""
         return any(self._joined(address, group, subscription, assignment) for address in self._addresses)
 
     def _joined(self, address, group, subscription, assignment):

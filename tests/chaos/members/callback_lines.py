@@ -1,6 +1,6 @@
 """Prints a member's actions as lines in the format of `member_lines`, until standard input ends.
 
-Once a second it says ``late MS US...``: how much longer than asked for (microseconds) each poll took that did.
+Once a second it prints ``late MS US...``: for each late poll, by how many microseconds it exceeded its timeout.
 """
 
 from __future__ import annotations

@@ -59,12 +59,12 @@ def batches(kinds):
 
 
 def group_name(kind):
-    """The group of a `Kind`. The names of compared groups give all of them the same coordinator."""
+    """Return the group of a `Kind`. The names of compared groups give all of them the same coordinator."""
     return f"chaos-{kind.name}"
 
 
 def librdkafkas(kind):
-    """A `Kind`'s settings where librdkafka's consumer is a thread of the run."""
+    """Return a `Kind`'s settings for a librdkafka consumer in a thread of the run."""
     if "group.protocol" in kind.settings:
         # Not a classic group's settings: these are the brokers' with this protocol.
         none = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")

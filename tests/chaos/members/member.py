@@ -90,7 +90,7 @@ async def _aiokafka(config, polls, stop):
 
 
 def _settings(config):
-    """The settings by the names of kafka-python and aiokafka."""
+    """Return the settings under the names of kafka-python and aiokafka."""
     return {
         "bootstrap_servers": config["bootstrap"],
         "group_id": config["group"],
@@ -103,7 +103,7 @@ def _settings(config):
 
 
 def _listener(base, polls):
-    """A listener of their class ``base``. Losses are reported where a client knows them."""
+    """Return a listener of their class ``base``. Losses are reported if the client knows them."""
 
     def reported(word):
         return lambda _, given: polls.reported(word, given)

@@ -13,7 +13,7 @@ from support.scenarios.scenario_streams import STREAMS, be_member, start_java
 
 
 def _processors(polls):
-    """The Java supplier of processors that report their tasks and records."""
+    """Return the Java supplier of processors that report their tasks and records."""
 
     @jpype.JImplements(f"{STREAMS}.processor.api.Processor")
     class Processor:

@@ -59,7 +59,7 @@ class Agent:
 
 @dataclass(frozen=True)
 class Scraped:
-    """The text of /metrics, and when it was asked for (epoch ms).
+    """The text of /metrics, and the time of the request (epoch ms).
 
     ``written``: bytes of the file of events when the scrape before this one was asked for: all of that is counted here.
     """
@@ -70,7 +70,7 @@ class Scraped:
 
 
 class Life:
-    """One process; ``scrapes`` are the last two of its /metrics; ``killed`` or ``stopped`` by whom it was started."""
+    """One process. ``scrapes``: the last two of its /metrics; ``killed`` or ``stopped``: the run ended it."""
 
     def __init__(self, folder, role, number, flags, clock_file):
         self.name = f"{role}-{number}"
@@ -106,7 +106,7 @@ class Life:
 
     @property
     def died(self):
-        """How it ended, if that was by itself or not as after SIGTERM; None otherwise."""
+        """Return how the process ended, if it ended by itself or not as after SIGTERM; None otherwise."""
         if self.running or self.killed:
             return None
         # Before it listens it may still be importing what it needs, without a handler of its own.
@@ -122,7 +122,7 @@ class Life:
         return self._process.pid
 
     def peak_mib(self):
-        """The most resident memory (MiB) that it ever had; of one that ended, until the last scrape."""
+        """The peak resident memory (MiB); for an ended process, until the last scrape."""
         with contextlib.suppress(OSError):
             if found := PEAK.search(Path(f"/proc/{self.pid}/status").read_text()):
                 self._peak_mib = max(self._peak_mib, int(found[1]) / 1024)

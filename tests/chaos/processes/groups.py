@@ -85,7 +85,7 @@ class Groups:
             assert not thread.is_alive(), "a group cannot end its members"
 
     def late(self):
-        """Group -> its members' reports about late polls."""
+        """Return the members' reports about late polls, by group."""
         return {
             name: [late for each in self.members[name] for late in each.late] for name in TRIED if name in self.members
         }

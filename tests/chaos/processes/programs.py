@@ -22,7 +22,7 @@ ENVIRONMENT = {
 
 
 def run_program(module, *arguments):
-    """Run one of our modules to its end; what it printed. Raises CalledProcessError where it fails."""
+    """Run one of our modules to its end; return its output. Raises CalledProcessError if it fails."""
     command = [*MODULE, module, *map(str, arguments)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
     return done.stdout.strip()

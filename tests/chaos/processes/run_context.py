@@ -1,4 +1,4 @@
-"""The targets of faults, and how a process is paused."""
+"""The targets of faults, and functions that pause a process."""
 
 from __future__ import annotations
 

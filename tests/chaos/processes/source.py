@@ -16,7 +16,7 @@ RECORDS_PER_S = 20
 class Source:
     """Writes numbered records; ``written``: those that Kafka acknowledged, as (partition, offset).
 
-    ``errors``: why nothing more is written, before anybody said so.
+    ``errors``: why writing ended before the run ended it.
     """
 
     def __init__(self, bootstrap, topic):

@@ -55,7 +55,7 @@ class Stream:
         self.end()
 
     def end(self):
-        """End the stream, which is not needed any more."""
+        """End the stream, which is no longer needed."""
         if self._ingest is not None:
             self._ingest.kill()
             self._ingest = None

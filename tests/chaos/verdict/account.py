@@ -1,6 +1,6 @@
 """Writes the members' callbacks and the run's actions on them in the form that `tests/judge` reads.
 
-The ledger compares events with records. Of how long partitions stood still records say little: so the callbacks of all
+The ledger compares events with records. Records show little about the length of stalls, so the callbacks of all
 members, with their times, are the truth that every bound of every event has to contain.
 """
 
@@ -27,7 +27,7 @@ SLACK_S = 1.0
 
 COMMIT_MS, SESSION_MS = 1_000, 6_000
 CLOCK, CLOCK_MS = "clock set", 60_000
-"""How long before and after its clock was wrong an observer cannot date the start of a polled rebalance."""
+"""Longest time before and after a wrong clock in which an observer cannot date the start of a polled rebalance."""
 
 SHOWN = 3
 
@@ -56,13 +56,13 @@ class Account:
         self.acts.append({"at": self._clock.now_ms(), "do": do, **more})
 
     def end(self, member, do, how):
-        """``how`` ends a member, by a ``kill`` or a ``close``."""
+        """End a member by calling ``how``, and record it as a ``kill`` or a ``close``."""
         self.note(do, **getattr(member, "who", {}))
         how()
         self.note("ended", **getattr(member, "who", {}))
 
     def lines(self, topic):
-        """(group, process) -> its lines."""
+        """Return the lines of each process, by (group, process)."""
         ends = {}
         for act in self.acts:
             if "process" in act and act["do"] in ("close", "ended"):
@@ -74,7 +74,7 @@ class Account:
 
 
 def _lines(lines, topic, ends):
-    """A member's lines. A callback takes no time here: it only prints its line."""
+    """Return a member's lines. A callback takes no time here: it only prints its line."""
     closed = {"close": "closing", "ended": "closed"} if "close" in ends else {}
     found = [{"at": ends[do], "what": what} for do, what in closed.items() if do in ends]
     for word, at_ms, numbers in lines:
@@ -124,7 +124,7 @@ def write_records(bootstrap, path):
 
 
 def judged(folder):
-    """The judge's verdict on the bounds, from the evidence in a folder."""
+    """Return the judge's verdict on the bounds, from the evidence in a folder."""
     found = judgement(folder)
     observer = found["observers"][OBSERVER]
     wrong = [case for case in observer["cases"] if not _beside_wrong_clock(case, folder)]
@@ -136,7 +136,7 @@ def judged(folder):
     if wrong:
         lines.append(f"{len(wrong)} bounds are false; more of them: python tests/judge --again {folder}")
     if not observer["bounds"]:
-        lines.append("no bound was judged: members say nothing")
+        lines.append("no bound was judged: members reported nothing")
     return Verdict(what, tuple(lines))
 
 
@@ -145,7 +145,7 @@ def _words(case):
     return (
         f"{case['group']} {case['number']}: {', '.join(case['wrong'])}: "
         f"reported {reported['lower_s']} to {reported['upper_s']} s, "
-        f"members say {real['least_s']} to {real['most_s']} s"
+        f"members measured {real['least_s']} to {real['most_s']} s"
     )
 
 

@@ -32,9 +32,9 @@ def compared(lives, report):
         done["reported"] += len(reported)
         if not life.scrapes:
             if life.lived_s > LASTING_S:
-                wrong.append(f"{life.name} lived for {life.lived_s:.0f} s, and nobody has its counters")
+                wrong.append(f"{life.name} lived for {life.lived_s:.0f} s, and its counters were never scraped")
             continue
-        # One that was killed may have counted at its very end what it had not written to its file.
+        # A killed process may have counted events at its very end that it had not written to its file.
         last = life.scrapes[0 if life.killed else -1]
         found, until_ms = scraped(last.text), None if life.running else reported_until(reported, last.written)
         if len(life.readings()) > 1:
@@ -62,7 +62,7 @@ def compared(lives, report):
 
 
 def facts(path, wrong, *, killed):
-    """The events of groups that one process reported, in their first version, with the bytes of its file up to each.
+    """Return the first version of each event of groups that one process reported, with its file's bytes up to it.
 
     Lines that are no events are ``wrong``, but for one that breaks off because its writer was ``killed``.
     """
@@ -83,5 +83,5 @@ def facts(path, wrong, *, killed):
 
 
 def reported_until(reported, written):
-    """Up to when (epoch ms, of records) all ``reported`` is among the first ``written`` bytes; None if all of it is."""
+    """Return the record time (epoch ms) up to which the first ``written`` bytes have all ``reported``; None: all."""
     return min((event.timestamp_ms - 1 for end, event in reported if end > written), default=None)

@@ -10,7 +10,7 @@ SHOWN = 3
 
 
 def unlike(rows, published):
-    """Differences between the ``rows`` (id, revision, body) and the topic: each event once, in its last revision."""
+    """Return differences between ``rows`` (id, revision, body) and the topic's events, each in its last revision."""
     best, bodies = {}, defaultdict(set)
     for value in published:
         event = event_from_json(json_object(value))
@@ -31,5 +31,5 @@ def unlike(rows, published):
 
 
 def refused(values):
-    """The ``values`` that were rejected: the topic has nothing but events, so there must be none."""
+    """Check that no ``values`` were rejected, since the topic has nothing but events."""
     return [f"{len(values)} records were refused, such as {values[0][:200]!r}"] if values else []

@@ -1,6 +1,6 @@
 """Compares poll latency of instrumented and bare consumers; the difference between two bare ones is noise.
 
-The three groups have processes of one make, which come, go and are killed at the same moments, and one coordinator. The
+The three groups have equal processes, which start, leave and are killed at the same moments, and one coordinator. The
 run is cut into windows; in each of them the same happens to all three, whatever that is.
 """
 
@@ -29,7 +29,7 @@ FELT_US = 1_000
 
 
 def compared(late):
-    """The verdict on ``late``: group -> (epoch ms, microseconds of each poll that was late), in no order."""
+    """Return the verdict on ``late``: group -> (epoch ms, microseconds of each late poll), in any order."""
     windows = _windows(late)
     if len(windows) < WINDOWS_MIN:
         what = f"polls: {len(windows)} windows of {WINDOW_MS // 1000} s have enough of them, too few to compare"

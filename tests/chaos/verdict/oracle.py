@@ -48,7 +48,7 @@ def judged(report, lives, groups):
     if unread := report.unjudged.get(UNREADABLE):
         wrong.append(f"{unread} {UNREADABLE}")
     if report.pending:
-        wrong.append(f"{report.pending} facts are too new to be published, long after everybody left")
+        wrong.append(f"{report.pending} facts are too new to be published, long after all members left")
     if left > may_be:
         most = f"{may_be} at most, once for each such start and group, or one of twenty"
         wrong.append(f"{left} facts were not judged: {most}")
@@ -80,7 +80,7 @@ def read_at_least_once(all_groups, written):
         missing = sorted(written - read.keys())
         again = sum(read.values()) - len(read)
         what = f"{kind.name}: {len(members)} members read {len(read)} records, {again} once more"
-        wrong = (f"{kind.name}: {len(missing)} records were read by nobody, such as {missing[:3]}",) if missing else ()
+        wrong = (f"{kind.name}: {len(missing)} records were never read, such as {missing[:3]}",) if missing else ()
         verdicts.append(Verdict(what, wrong))
     return verdicts
 

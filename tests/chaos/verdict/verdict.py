@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Verdict:
-    """``what`` was checked, in words, and what was ``wrong``."""
+    """A check in words (``what``), and the problems that it found (``wrong``)."""
 
     what: str
     wrong: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ CAUSES = (
 
 
 def beginnings(texts, began_ms):
-    """Group -> [(at_ms, old generation, reason)] in order, of the texts of the brokers' logs.
+    """Return [(at_ms, old generation, reason)] by group, in order, from the texts of the brokers' logs.
 
     Lines have the time of the day only, in the machine's time zone; ``began_ms`` gives the day.
     """
@@ -41,9 +41,9 @@ def beginnings(texts, began_ms):
 
 
 def first_joins(texts, began_ms):
-    """Group -> times (ms) at which a member joined it while it was Empty.
+    """Return the times (ms) at which a member joined an Empty group, by group.
 
-    A client asks for a member id first, and joins with it then. One that does not is no member.
+    A client first asks for a member id, and then joins with it. A client that does not join is no member.
     """
     found, added = {}, {name for text in texts for name in ADDED.findall(text)}
     for text in texts:
@@ -63,5 +63,5 @@ def _moment(at, began_ms):
 
 
 def cause_of(reason):
-    """The kind of cause that a reason of the log is; None for one that is not known here."""
+    """Return the kind of cause of a reason in the log; None for an unknown reason."""
     return next((cause for words, cause in CAUSES if words in reason), None)

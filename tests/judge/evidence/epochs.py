@@ -1,4 +1,4 @@
-"""Records of a group with broker-side assignment (KIP-848, KIP-1071): its states, and the epochs it reached."""
+"""Derives a group's states and reached epochs from its records, for groups with broker-side assignment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from judge.evidence.facts import Fact, State
 
 
 class EpochGroup:
-    """A consumer or streams group: epochs, targets and current assignments, one record each."""
+    """A consumer or streams group (KIP-848, KIP-1071): epochs, targets and current assignments, one record each."""
 
     def __init__(self, history):
         self._history = history
@@ -14,7 +14,7 @@ class EpochGroup:
         self.members, self.target, self.current = {}, {}, {}
 
     def add(self, fact, at_ms, where, after_gap=False):
-        """One record."""
+        """Take one record."""
         self._after_gap = self._after_gap or after_gap
         kind, gone = fact["kind"], fact.get("gone", False)
         if kind == "epoch":
@@ -29,7 +29,7 @@ class EpochGroup:
             else:
                 table[fact["member"]] = fact
         self._state(at_ms, where)
-        # A member that is gone is followed by the epoch without it, in the same batch.
+        # The tombstones of a member are followed by the epoch without it, in the same batch.
         ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)
         if ended and self.epoch > self.reported and self._reached():
             if self._after_gap and self.reported:
@@ -40,7 +40,7 @@ class EpochGroup:
             self._history.facts.append(Fact("generation", self.epoch, at_ms, where, len(self.members)))
 
     def _reached(self):
-        """Whether every member that is there has its assignment of the group's epoch."""
+        """Whether every present member has its assignment of the group's epoch."""
         there = [self.current.get(member) for member in self.members]
         return all(
             each is not None and (each["epoch"] < 0 or (each["epoch"] >= self.epoch and each["stable"]))

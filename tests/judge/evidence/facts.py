@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class State:
-    """What a group was from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to.
+    """The state of a group from ``at_ms`` on. ``owners``: client id -> partitions as names; ``topics``: subscribed to.
 
     ``ids``: client id -> member ids, of a classic group.
     """
@@ -24,7 +24,7 @@ class State:
 
 @dataclass(frozen=True)
 class Fact:
-    """What an event has to say: kind, number, time of its record, and where that is (``partition:offset``).
+    """A fact that an event has to report: kind, number, time and position (``partition:offset``) of its record.
 
     Kind ``hidden``: a generation whose record was removed before the judge read it, or an aborted one.
     """

@@ -22,12 +22,12 @@ class Folder:
 
     @cached_property
     def acts(self):
-        """What the run did, in order."""
+        """The actions of the run, in order."""
         return sorted(_lines(self.path / "acts.ndjson"), key=lambda act: act["at"])
 
     @cached_property
     def members(self):
-        """Group -> process (name and number) -> its lines."""
+        """The lines of each process, by group and then by process (name and number)."""
         found = defaultdict(dict)
         for path in sorted((self.path / "members").glob("*.ndjson")):
             group, _, process = path.stem.partition("~")
@@ -48,7 +48,7 @@ class Folder:
         return json.loads(self.text("topics.json") or "{}")
 
     def text(self, name):
-        """A file's text; empty where there is none."""
+        """Return a file's text; empty if there is no file."""
         path = self.path / name
         return path.read_text(errors="replace") if path.exists() else ""
 

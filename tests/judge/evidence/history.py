@@ -18,7 +18,7 @@ class History:
         self._generation = None
 
     def add(self, fact, at_ms, where, after_gap=False):
-        """One record. ``after_gap``: offsets are missing between the group's last one and this one."""
+        """Take one record. ``after_gap``: offsets are missing between the group's last record and this one."""
         if fact["kind"] == "commit":
             if not fact.get("gone"):
                 self.commits.setdefault(f"{fact['topic']}-{fact['partition']}", []).append(at_ms)
@@ -28,7 +28,7 @@ class History:
             self._epoch.add(fact, at_ms, where, after_gap)
 
     def name(self, partition):
-        """``topic-number`` of a pair. A task of a streams group reads that partition of the group's first topic."""
+        """Return ``topic-number`` of a pair; of a streams group's task, the partition of the group's first topic."""
         topic, number = partition
         first = f"{self.group}-t" if topic.startswith("task:") else topic
         return f"{self._names.get(topic, first)}-{number}"
@@ -49,7 +49,7 @@ class History:
         topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
         ids = {each["member"] for each in fact["members"]}
         same = before is not None and before[0] == number
-        # A static member that comes back has a new id in the same generation; another record of it says nothing new.
+        # A static member that returns has a new id in the same generation; other records of a generation repeat it.
         if not same or ids != before[1]:
             for missing in range((before[0] if before else number - 1) + 1, number):
                 self.facts.append(Fact("hidden" if after_gap else "aborted", missing, at_ms, where))
@@ -61,7 +61,7 @@ class History:
     # -- questions ----------------------------------------------------------------------------------------------
 
     def state_at(self, at_ms):
-        """The last state that began at or before ``at_ms``; None before the first."""
+        """Return the last state that began at or before ``at_ms``; None before the first."""
         index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
         return self.states[index - 1] if index else None
 
@@ -71,24 +71,25 @@ class History:
         return state is not None and state.at_ms >= since_ms
 
     def emptied_before(self, until_ms):
-        """The index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
+        """Return the index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
         return next((each for each in range(index - 1, -1, -1) if not self.states[each].members), -1)
 
     def joined_after(self, index):
-        """The time of the first state with members after that with ``index``."""
+        """Return the time of the first state with members after the state with ``index``."""
         return next((state.at_ms for state in self.states[index + 1 :] if state.members), None)
 
     def first_shown(self, index):
-        """The partitions of the first assignment after the state with ``index``."""
+        """Return the partitions of the first assignment after the state with ``index``."""
         return next((state.shown for state in self.states[index + 1 :] if state.shown), frozenset())
 
     def given(self, partition, client, since_ms, until_ms, *, every=False):
-        """When records gave ``partition`` to ``client``, last in ``since_ms`` to ``until_ms``; None if they did not.
+        """Return when records last gave ``partition`` to ``client``, from ``since_ms`` to ``until_ms``; None if never.
 
-        ``every``: of a classic group the last generation counts, since its members are called for each before they
-        join the next, and of its records the first with the member's id, since the later ones are for others that
-        returned; else the first one of those that show the partition with this client without a break.
+        ``every``: in a classic group the last generation counts, since members run their callbacks for each generation
+        before they join the next; of its records the first one with the member's id counts, since later ones are
+        written for other members that return. Else the first record of the unbroken series counts that shows the
+        partition with this client.
         """
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
         found = last = None
@@ -104,13 +105,13 @@ class History:
         return found
 
     def held_since(self, partition, client, at_ms, *, every=False):
-        """When records had given ``partition`` to ``client`` (see `given`), which held it at ``at_ms``; None if not."""
+        """Return since when ``client`` held ``partition`` at ``at_ms``, by the records (see `given`); None if not."""
         state = self.state_at(at_ms)
         held = state and any(_is(client, owner) and partition in names for owner, names in state.owners.items())
         return self.given(partition, client, 0, at_ms, every=every) if held else None
 
     def shown_since(self, partition, until_ms):
-        """The first record of those that show ``partition`` without a break, last before ``until_ms``."""
+        """Return the first record of the last unbroken series before ``until_ms`` that shows ``partition``."""
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
         found = None
         for state in reversed(self.states[:index]):
@@ -123,12 +124,12 @@ class History:
 
 
 def _is(client, owner):
-    """Whether the client id ``owner`` of a record is that of the member ``client``; Streams appends a thread's name."""
+    """Whether a record's client id ``owner`` belongs to the member ``client``; Streams appends a thread's name."""
     return owner == client or (owner.startswith(client + "-") and "StreamThread" in owner)
 
 
 def histories(rows, names, decode):
-    """Group -> its `History`, from rows of the offsets topic in the order in which they were written."""
+    """Return the `History` of each group, from rows of the offsets topic in the order of writing."""
     found = {}
     latest = {}
     place, gap, read = (-1, -1), -1, {}
@@ -142,7 +143,7 @@ def histories(rows, names, decode):
         if fact is not None:
             group = fact["group"]
             history = found.setdefault(group, History(group, names))
-            # A new leader's clock may be behind: what is written later is not earlier.
+            # A new leader's clock may be behind: a later record does not count as earlier.
             latest[group] = max(latest.get(group, 0), row["timestamp"])
             history.add(fact, latest[group], f"{place[0]}:{place[1]}", gap > read.get(group, -1))
             if fact["kind"] != "commit":

@@ -1,4 +1,4 @@
-"""One member: its partitions, and when it stopped processing them, from its lines and the run's actions."""
+"""Derives a member's partitions, and when it stopped processing them, from its lines and the run's actions."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 AFTER_WAKING_MS = 1_500
-"""A member that goes on after it stood still learns within this time that it was expelled."""
+"""Longest time after which a member that continues after a stop learns that it was expelled."""
 
 FOREVER = float("inf")
 
 
 @dataclass(frozen=True)
 class Possession:
-    """One member had a partition from ``since`` (its assigned callback returned) on.
+    """A member's possession of a partition, from ``since`` on, when its assigned callback returned.
 
     It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
     """
@@ -69,7 +69,7 @@ class Process:
             yield busy, FOREVER, "busy"
 
     def processed(self, partition, after, until):
-        """When a record of the partition was processed last in (after, until]; None if none was."""
+        """Return when the last record of the partition in (after, until] was processed; None without one."""
         found = None
         for line in self.lines:
             if line["what"] == "read" and partition in line["last"]:
@@ -80,7 +80,7 @@ class Process:
 
     @cached_property
     def possessions(self):
-        """What it had, in order."""
+        """The member's possessions, in order."""
         had, found = {}, []
         for line in self.lines:
             if line["what"] not in ("assigned", "revoked", "lost"):
@@ -94,7 +94,7 @@ class Process:
         return found
 
     def _given_up(self, partition, since, called, word):
-        """The possession that ended with a callback at ``called``, or without one."""
+        """Return the possession that ended with a callback at ``called``, or without one."""
         made = Possession(partition, self.name, self.client, since, called, called, word)
         for start, ended, reason in self.still:
             if ended <= since or start > called:
@@ -111,7 +111,7 @@ class Process:
         return made
 
     def _over(self, began):
-        """The end of a close that began then; at once for a member that was killed."""
+        """Return the end of a close that began then; it is the same time for a member that was killed."""
         closed = [line["at"] for line in self.lines if line["what"] == "closed" and line["at"] >= began]
         killed = [act["at"] for act in self.acts if act["do"] == "kill"]
         return min([*closed, *killed, FOREVER])

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` as small facts: the type of a group, its members and their partitions.
+"""Decodes records of `__consumer_offsets` to small facts: the type of a group, its members and their partitions.
 
 Each fact is a dictionary with ``kind`` and ``group``. Kinds: ``generation`` (classic group), ``epoch``, ``member``,
 ``target epoch``, ``target``, ``current`` (groups whose coordinator assigns), ``commit``. A tombstone has ``gone``.
@@ -18,7 +18,7 @@ STABLE = {"consumer": 0, "streams": 1}
 
 
 def decode(key, value):
-    """The fact of a record; None where the judge needs nothing of it."""
+    """Return the fact of a record; None if the judge does not need it."""
     key = Bytes(key)
     version = key.integer(2)
     if version in (0, 1):
@@ -48,7 +48,7 @@ def decode(key, value):
 
 
 def _generation(value):
-    """GroupMetadataValue: versions 0 to 3, and 4, which is flexible."""
+    """Decode GroupMetadataValue: versions 0 to 3, and 4, which is flexible."""
     data = Bytes(value)
     version = data.integer(2)
     data.flexible = version >= 4
@@ -78,7 +78,7 @@ def _generation(value):
 
 
 def _subscription(blob):
-    """ConsumerProtocolSubscription: its topics."""
+    """Return the topics of a ConsumerProtocolSubscription."""
     if not blob:
         return []
     data = Bytes(blob)
@@ -87,7 +87,7 @@ def _subscription(blob):
 
 
 def _assignment(blob):
-    """ConsumerProtocolAssignment: its partitions."""
+    """Return the partitions of a ConsumerProtocolAssignment."""
     if not blob:
         return []
     data = Bytes(blob)

@@ -1,4 +1,4 @@
-"""The observer's events, read from their JSON. Only this module contains the names of their fields."""
+"""Reads the observer's events from JSON. Only this module contains the names of their fields."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Reported:
 
 
 def read_event(row):
-    """The event of a decoded JSON object; None for kinds that are not judged."""
+    """Return the event of a decoded JSON object; None for kinds that are not judged."""
     kind = row.get("kind")
     if kind not in (GENERATION, ABORTED, GONE):
         return None
@@ -71,7 +71,7 @@ def read_event(row):
 
 
 def published(rows):
-    """All published events in order, from rows with ``value`` in bytes; parts after the first are left out."""
+    """Return all published events in order, from rows with ``value`` in bytes; parts after the first are left out."""
     for row in rows:
         try:
             value = json.loads(row["value"])
@@ -82,7 +82,7 @@ def published(rows):
 
 
 def kept(events):
-    """The events that a reader keeps: of each id the highest revision, and of equal ones the first."""
+    """Return the events that a reader keeps: for each id the first one of the highest revision."""
     found = {}
     for event in events:
         if event.id not in found or event.revision > found[event.id].revision:

@@ -1,6 +1,6 @@
-"""The truth: how long each partition was stalled, from the members' own lines.
+"""Computes the truth, how long each partition was stalled, from the members' own lines.
 
-A partition stands still from the moment when its owner stopped processing it to the moment when the assigned callback
+A partition is stalled from the moment when its owner stopped processing it to the moment when the assigned callback
 of its new owner (perhaps the same member) returned.
 
 The owner stopped at the first of these that holds until the partition has its new owner: its revoked or lost callback
@@ -28,7 +28,7 @@ from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 
 @dataclass(frozen=True)
 class Span:
-    """A partition stood still from ``stop_first``..``stop_last`` to ``until``, infinite where it never ended.
+    """A stall of a partition, from ``stop_first``..``stop_last`` to ``until``, which is infinite if it never ended.
 
     ``outside``: of any rebalance, since the group had no record meanwhile.
     """
@@ -49,22 +49,22 @@ class Span:
 
     @property
     def earliest(self):
-        """When it began to stand still, also where a part of that does not count."""
+        """The start of the stall, including a part that does not count."""
         return self.stop_first if self.idle_since is None else min(self.stop_first, self.idle_since)
 
     @property
     def longest_s(self):
-        """The stall, if the owner stopped as early as possible."""
+        """The length of the stall, if the owner stopped as early as possible."""
         return max(0.0, self.until - self.stop_first) / 1000
 
     @property
     def shortest_s(self):
-        """The stall, if it stopped as late as possible."""
+        """The length of the stall, if the owner stopped as late as possible."""
         return max(0.0, self.until - self.stop_last) / 1000
 
 
 def spans(processes):
-    """Every span of a group, of all partitions, in order of their ends."""
+    """Return all spans of a group's partitions, in the order of their ends."""
     by_partition = {}
     for process in processes:
         for possession in process.possessions:
@@ -98,7 +98,7 @@ def spans(processes):
 
 
 def stale_owners(processes, state):
-    """Whether at the moment of ``state`` a member works on what the records give to another: it does not know yet."""
+    """Whether, at the time of ``state``, a member still processes a partition that the records give to another."""
     owners = {name: client for client, names in state.owners.items() for name in names}
     return any(
         possession.since <= state.at_ms < possession.stop_first
@@ -109,7 +109,7 @@ def stale_owners(processes, state):
 
 
 def unheard_owners(processes, state, known):
-    """Whether ``state`` gives a partition to a member that never got it, and that is in none of the ``known`` stalls.
+    """Whether ``state`` gives a partition to a member that never got it, and none of the ``known`` stalls has it.
 
     The group was Empty before another member got the partition: from then on a stall counts.
     """
@@ -124,7 +124,7 @@ def unheard_owners(processes, state, known):
 
 
 def _worked_until(possession, until, still):
-    """When the member worked on the partition last, up to ``until``, as far as its lines show."""
+    """Return when the member last processed the partition, up to ``until``, as far as its lines show."""
     last = min(possession.stop_last, until)
     inside = next((each for each in still if each[0] <= last <= each[1]), None)
     return max(inside[0], possession.since) if inside else last

@@ -1,4 +1,4 @@
-"""The truth of a group: its stalls, with their start if no owner stopped, and the record that assigned them."""
+"""Completes the stalls of a group: their start if no owner stopped, and the record that assigned the partition."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from judge.evidence.process import FOREVER, Process
 from judge.evidence.spans import spans
 
 JUST_AFTER_MS = 5
-"""Records and callbacks have their times from two processes of one machine."""
+"""Tolerance: the times of records and of callbacks come from two processes of one machine."""
 
 READ_MS = 60
-"""A batch that was polled just before a callback is noted as processed just after it."""
+"""Tolerance: a batch that was polled just before a callback is noted as processed just after it."""
 
 FIRST_JOIN_MS = 500
-"""So long before and after the record of an Empty group its first member's two joins lie."""
+"""Longest time between the record of an Empty group and its first member's two joins, before or after it."""
 
 
 LOST_JOIN_MS = 10_000
-"""After a join a record follows within this time, the rebalance timeout of members here, unless brokers are away."""
+"""Longest time from a join to the next record, unless brokers are away: the rebalance timeout of members here."""
 
 
 def processes_of(folder, group):
-    """The members of a group with their lines and the run's actions on them."""
+    """Return the members of a group with their lines and the run's actions on them."""
     acts = {}
     for act in folder.acts:
         if act.get("group") == group and "process" in act:
@@ -33,7 +33,7 @@ def processes_of(folder, group):
 
 
 def true_spans(processes, history, joins, *, classic):
-    """Spans of a group; ``joins`` are the times (ms) at which brokers' logs say that a join began a rebalance."""
+    """Return the spans of a group; ``joins``: times (ms) at which a join began a rebalance, by the brokers' logs."""
     return [_placed(span, history, joins, classic=classic) for span in spans(processes)]
 
 
@@ -46,7 +46,7 @@ def _placed(span, history, joins, *, classic):
         # The old owner noticed later that a record had given its partition to another member.
         held = history.held_since(span.partition, span.client, since, every=classic)
         given = given if held is None else held
-    # A member of a group whose coordinator assigns may lose all and get it back as the same member, without a record.
+    # A member of a group whose coordinator assigns may lose everything and get it back without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
     span = replace(span, given=given, outside=outside)
     until = (span.until if given is None else given) + JUST_AFTER_MS
@@ -54,7 +54,7 @@ def _placed(span, history, joins, *, classic):
     empty = history.states[emptied] if emptied >= 0 else None
     emptied_ms = empty.at_ms if empty else 0
     joined_ms = history.joined_after(emptied)
-    # A member that was expelled may work on for a while; what it leaves in an Empty group counts from the next join.
+    # An expelled member may continue for a while; partitions that it leaves in an Empty group count from the next join.
     if span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms):
         shown = history.shown_since(span.partition, until)
         if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
@@ -72,7 +72,7 @@ def _placed(span, history, joins, *, classic):
 
 
 def _from_the_join(span, record_ms, moments, since_ms):
-    """The group had no members: the partition stands still from the first join on.
+    """Start a stall at the first join, since the group had no members.
 
     A client joins twice: the first JoinGroup gets it a member id, the second one begins the rebalance. Where no record
     followed for long, the coordinator was lost, and its group with it: the last join may be the first that counts.
@@ -94,7 +94,7 @@ def _unsubscribed(span, history, shown):
 
 
 def contradicted(spans, processes):
-    """Spans in which the old owner processed a record after its stop, so that the truth would be wrong."""
+    """Return the spans in which the old owner processed a record after its stop, so that the truth would be wrong."""
     by_name = {process.name: process for process in processes}
     return [
         span

@@ -1,4 +1,4 @@
-"""A decoder of Kafka's records by hand, for the part of `__consumer_offsets` that the judge needs.
+"""A hand-written decoder of the records of `__consumer_offsets` that the judge needs.
 
 Source: the public description of Kafka's protocol (integers big-endian, strings with a length in two bytes, KIP-482's
 compact forms with a length plus one as a varint, and tagged fields).
@@ -16,14 +16,14 @@ class Bytes:
         self.data, self.at, self.flexible = data, 0, flexible
 
     def integer(self, size):
-        """A signed big-endian integer of ``size`` bytes."""
+        """Read a signed big-endian integer of ``size`` bytes."""
         if self.at + size > len(self.data):
             raise ValueError("the record is too short")
         self.at += size
         return int.from_bytes(self.data[self.at - size : self.at], "big", signed=True)
 
     def varint(self):
-        """An unsigned varint."""
+        """Read an unsigned varint."""
         value, shift = 0, 0
         while True:
             byte = self.integer(1) & 0xFF
@@ -33,33 +33,33 @@ class Bytes:
             shift += 7
 
     def take(self, size):
-        """``size`` bytes."""
+        """Read ``size`` bytes."""
         if size < 0 or self.at + size > len(self.data):
             raise ValueError("the record is too short")
         self.at += size
         return self.data[self.at - size : self.at]
 
     def length(self, size):
-        """The length of the following bytes; None for null."""
+        """Read the length of the following bytes; None for null."""
         value = self.varint() - 1 if self.flexible else self.integer(size)
         return None if value < 0 else value
 
     def text(self):
-        """A string, or None."""
+        """Read a string, or None."""
         size = self.length(2)
         return None if size is None else self.take(size).decode()
 
     def blob(self):
-        """Bytes, or None."""
+        """Read bytes with their length, or None."""
         size = self.length(4)
         return None if size is None else self.take(size)
 
     def array(self, read):
-        """A list of the results of ``read()``; empty for null."""
+        """Read a list of the results of ``read()``; empty for null."""
         return [read() for _ in range(self.length(4) or 0)]
 
     def uuid(self):
-        """A topic id in Kafka's text form."""
+        """Read a topic id, in Kafka's text form."""
         return base64.urlsafe_b64encode(self.take(16)).rstrip(b"=").decode()
 
     def tags(self):

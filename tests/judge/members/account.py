@@ -1,9 +1,9 @@
-"""A member's log, one JSON line per fact in a file, and the commands that it receives.
+"""The log of a member, a file with one JSON line per fact, and the commands that the member receives.
 
 A line has ``at`` (epoch milliseconds), ``what`` and, where it is of partitions, ``partitions`` (``topic-number``):
 
 ``subscribed``, ``assigned`` / ``revoked`` / ``lost`` with ``edge`` ``enter`` or ``exit`` (the callbacks), ``busy`` and
-``idle`` (the loop stands in the processing of a record, and goes on), ``read`` with ``first`` and ``last`` (when
+``idle`` (the loop stops in the processing of a record, and continues), ``read`` with ``first`` and ``last`` (when
 records of each partition were processed, every `READ_EVERY_MS`), ``commit``, ``closing`` and ``closed``.
 
 This module imports nothing of the project, so that the account is independent of what it judges.
@@ -21,16 +21,16 @@ import time
 READ_EVERY_MS = 250
 POLL_S = 0.1
 LEAVING_S = 60.0
-"""A member that cannot leave within this time ends: its brokers may be gone for good."""
+"""Longest time for leaving; then the process ends, since its brokers may be gone permanently."""
 
 
 def now_ms():
-    """Epoch milliseconds, with their fraction."""
+    """Return epoch milliseconds, with their fraction."""
     return time.time_ns() / 1_000_000  # noqa: TID251 - the project's clock is part of what is judged
 
 
 def python_settings(config):
-    """Keyword arguments of a consumer of kafka-python and of aiokafka, which name them alike."""
+    """Return keyword arguments for a consumer of kafka-python or aiokafka, which have the same names."""
     static = {"group_instance_id": config["instance"]} if config["instance"] else {}
     return {
         "bootstrap_servers": config["bootstrap"],
@@ -53,12 +53,12 @@ class Account:
         self.slow_s = 0.0
 
     def say(self, what, **more):
-        """One line, at once."""
+        """Write one line at once."""
         line = {"at": round(now_ms(), 1), "what": what, **more}
         os.write(self._file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def enter(self, what, partitions):
-        """A callback began; returns how long it has to take (seconds)."""
+        """Note that a callback began; return how long it has to take (seconds)."""
         self.say(what, edge="enter", partitions=sorted(partitions))
         slow_s = self.slow_s if what == "revoked" and partitions else 0.0
         if slow_s:
@@ -66,17 +66,17 @@ class Account:
         return slow_s
 
     def exit(self, what, partitions):
-        """It returns."""
+        """Note that the callback returns."""
         self.say(what, edge="exit", partitions=sorted(partitions))
 
     def callback(self, what, partitions):
-        """A whole callback, for clients with threads."""
+        """Run a whole callback, for clients with threads."""
         if slow_s := self.enter(what, partitions):
             threading.Event().wait(slow_s)
         self.exit(what, partitions)
 
     def processed(self, partitions):
-        """Records of these partitions were processed just now."""
+        """Note that records of these partitions were processed just now."""
         at = round(now_ms(), 1)
         for name in partitions:
             self._read.setdefault(name, [at, at])[1] = at
@@ -93,7 +93,7 @@ class Account:
 
 
 class Commands:
-    """Commands of the run on standard input, a JSON object per line; at its end the process exits at once."""
+    """The run's commands on standard input, a JSON object per line; the process exits when the input ends."""
 
     def __init__(self):
         self._queue = queue.Queue()
@@ -111,7 +111,7 @@ class Commands:
         os._exit(1)
 
     def pending(self):
-        """The next command, or None."""
+        """Return the next command, or None."""
         try:
             return self._queue.get_nowait()
         except queue.Empty:
@@ -124,7 +124,7 @@ def _give_up():
 
 
 def live(client, account, commands):
-    """The loop of a member. A client has ``subscribe(topics)``, ``poll()``, ``wait(seconds)`` and ``close()``."""
+    """Run the loop of a member. A client has ``subscribe(topics)``, ``poll()``, ``wait(seconds)`` and ``close()``."""
     while not commands.closing.is_set():
         command = commands.pending()
         if command is None:
@@ -146,6 +146,6 @@ def live(client, account, commands):
 
 
 def start():
-    """The configuration of this process, its account and its commands."""
+    """Return the configuration of this process, its account and its commands."""
     config = json.loads(sys.argv[1])
     return config, Account(config["file"]), Commands()

@@ -26,7 +26,7 @@ class Client(ConsumerRebalanceListener):
 
     @staticmethod
     async def _made(config):
-        """aiokafka takes its event loop from the coroutine that makes a consumer."""
+        """Make the consumer in a coroutine, from which aiokafka takes its event loop."""
         return AIOKafkaConsumer(**python_settings(config))
 
     def subscribe(self, topics):
@@ -34,16 +34,16 @@ class Client(ConsumerRebalanceListener):
         self._consumer.subscribe(topics, listener=self)
 
     def poll(self):
-        """The partitions of a batch of records."""
+        """Return the partitions of a batch of records."""
         found = self._loop.run_until_complete(self._consumer.getmany(timeout_ms=round(POLL_S * 1000)))
         return [f"{each.topic}-{each.partition}" for each, records in found.items() if records]
 
     def wait(self, seconds):
-        """A record takes this long; the loop runs, and with it heartbeats."""
+        """Process a record for this long; the loop runs, and sends heartbeats."""
         self._loop.run_until_complete(asyncio.sleep(seconds))
 
     def close(self):
-        """Leave."""
+        """Leave the group."""
         with contextlib.suppress(asyncio.CancelledError, TimeoutError):
             self._loop.run_until_complete(asyncio.wait_for(self._consumer.stop(), STOPPING_S))
 

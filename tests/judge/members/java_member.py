@@ -20,12 +20,12 @@ FLAGS = (
 
 
 def start_java(config):
-    """Java in this process, with Kafka's jars."""
+    """Start Java in this process, with Kafka's jars."""
     jpype.startJVM(config["jvm"], *FLAGS, classpath=config["class_path"])
 
 
 def properties_of(values):
-    """``java.util.Properties`` of a dictionary."""
+    """Return ``java.util.Properties`` with the entries of a dictionary."""
     properties = jpype.JClass("java.util.Properties")()
     for name, value in values.items():
         properties.setProperty(name, str(value))
@@ -33,7 +33,7 @@ def properties_of(values):
 
 
 def listener(account):
-    """The Java listener that notes its calls."""
+    """Return a Java listener that notes its calls."""
 
     def names(partitions):
         return [f"{each.topic()}-{each.partition()}" for each in partitions]
@@ -81,15 +81,15 @@ class Client:
         self._consumer.subscribe(jpype.java.util.List.of(*topics), self._listener)
 
     def poll(self):
-        """The partitions of a batch of records."""
+        """Return the partitions of a batch of records."""
         return [f"{each.topic()}-{each.partition()}" for each in self._consumer.poll(self._wait).partitions()]
 
     def wait(self, seconds):
-        """A record takes this long."""
+        """Process a record for this long."""
         threading.Event().wait(seconds)
 
     def close(self):
-        """Leave."""
+        """Leave the group."""
         self._consumer.close()
 
 

@@ -30,15 +30,15 @@ class Client(ConsumerRebalanceListener):
             self._consumer.subscribe(topics, listener=self)
 
     def poll(self):
-        """The partitions of a batch of records."""
+        """Return the partitions of a batch of records."""
         return [f"{each.topic}-{each.partition}" for each in self._consumer.poll(timeout_ms=round(POLL_S * 1000))]
 
     def wait(self, seconds):
-        """A record takes this long."""
+        """Process a record for this long."""
         threading.Event().wait(seconds)
 
     def close(self):
-        """Leave."""
+        """Leave the group."""
         self._consumer.close()
 
     def _call(self, what, given):

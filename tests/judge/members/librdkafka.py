@@ -41,7 +41,7 @@ class Client:
         )
 
     def poll(self):
-        """The partitions of a batch of records."""
+        """Return the partitions of a batch of records."""
         first = self._consumer.poll(POLL_S)
         if first is None or first.error() is not None:
             return []
@@ -49,11 +49,11 @@ class Client:
         return {f"{each.topic()}-{each.partition()}" for each in (first, *rest) if each.error() is None}
 
     def wait(self, seconds):
-        """A record takes this long."""
+        """Process a record for this long."""
         threading.Event().wait(seconds)
 
     def close(self):
-        """Leave."""
+        """Leave the group."""
         self._consumer.close()
 
 

@@ -19,11 +19,11 @@ from confluent_kafka import KafkaException, Producer
 EVERY_S = 0.4
 SIZES_EVERY_S = 3.0
 LATE_S = 1.0
-"""A round that comes so much after the one before is noted."""
+"""Longest time between two rounds that is not noted."""
 
 
 class Sizes:
-    """The partitions of all topics with these prefixes, asked for in a thread: brokers may take seconds to answer."""
+    """The partitions of all topics with these prefixes, read by a thread, since brokers may take seconds to answer."""
 
     def __init__(self, producer, prefixes):
         self.found, self._producer, self._prefixes = {}, producer, tuple(prefixes)

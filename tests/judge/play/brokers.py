@@ -1,4 +1,4 @@
-"""What each fault does to brokers and to the observer."""
+"""Carries out the faults of brokers and of the observer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.com
 
 
 class Inflictions:
-    """What each fault does. Its choices are by ``chance``, the lane's."""
+    """Carries out faults. Random choices come from ``chance``, the lane's."""
 
     def __init__(self, context, observer):
         self._context, self._observer, self._looks, self._compacting = context, observer, 0, False
@@ -30,7 +30,7 @@ class Inflictions:
         self._brokers = threading.Lock()
 
     def inflict(self, name, chance):
-        """Do the fault of this name, and undo it."""
+        """Carry out the fault of this name, and undo it."""
         getattr(self, "_" + name.replace(" ", "_"))(chance)
 
     def _leaders(self):
@@ -49,7 +49,7 @@ class Inflictions:
         self._back([broker])
 
     def _outage(self, chance):
-        """Two of three brokers are away: no controllers, no coordinators, no metadata."""
+        """Stop two of three brokers for a while: no controllers, no coordinators, no metadata."""
         with self._brokers:
             gone = chance.sample(self._context.kafka.node_ids, 2)
             for broker in gone:
@@ -59,7 +59,7 @@ class Inflictions:
             self._back(gone)
 
     def _back(self, brokers):
-        """Start brokers together: one alone has no controllers to ask, and waits for what only both can give."""
+        """Start brokers together: one alone finds no controllers, and waits for the other."""
         for broker in brokers:
             threading.Thread(target=self._start_broker, args=(broker,), daemon=True).start()
         pause, until = threading.Event(), now_ms() + BACK_S * 1000

@@ -1,4 +1,4 @@
-"""The threads in which faults happen until the run is over."""
+"""Runs the faults in threads until the run is over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Faults:
     """One thread for each lane; ``played`` counts the faults."""
 
     def __init__(self, context, inflict, only=None):
-        """``inflict`` does a fault, of a name and by chance, and undoes it."""
+        """``inflict`` carries out a fault by name, with random choices, and undoes it."""
         self._context, self._inflict, self.played = context, inflict, Counter()
         self.lanes = lanes(only)
         self._threads = [threading.Thread(target=self.play, args=(lane,), daemon=True) for lane in self.lanes]

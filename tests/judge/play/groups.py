@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 PARTITIONS, MORE_PARTITIONS = 6, 3
-"""Partitions of a group's first topic, and of its second, to which it subscribes and does not."""
+"""Partitions of a group's first topic, and of its second, to which it subscribes at times."""
 
 SHORT, LONG = 6_000, 20_000
 """Session timeouts (ms)."""
@@ -16,7 +16,7 @@ STATIC = ("start", "leave", "within", "within", "after", "kill", "rolling", "par
 
 @dataclass(frozen=True)
 class Group:
-    """``kind`` names the client in the report; ``rest_s`` lies between two changes (seconds, from and to)."""
+    """A judged group. ``kind``: the client's name in the report; ``rest_s``: time between changes (from, to)."""
 
     name: str
     kind: str
@@ -63,7 +63,7 @@ GO = {"session_timeout_ms": SHORT, "heartbeat_interval_ms": 1_000, "rebalance_ti
 KICKED = (*CLASSIC, "kick", "subscribe")
 JAVA_REST_S = (20.0, 45.0)
 STATIC_REST_S = (8.0, 20.0)
-"""Some changes are of static members alone, and have to come often enough."""
+"""Changes that only static members have, and that have to come often enough."""
 SESSION = "session.timeout.ms"
 
 GROUPS = (

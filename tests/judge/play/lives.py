@@ -27,7 +27,7 @@ class Life:
 
     @property
     def running(self):
-        """How many members run now."""
+        """The number of running members."""
         return sum(member.running for member in list(self._members))
 
     def begin(self):
@@ -126,7 +126,7 @@ class Life:
         self._start(member.name)
 
     def _rack(self):
-        """A static member moves to another rack; it may be back within its session."""
+        """Move a static member to another rack; it may be back within its session."""
         member = self._one()
         self._members.remove(member)
         member.close()

@@ -1,4 +1,4 @@
-"""A member in its own process, with its log in a file, and the actions of the run on it."""
+"""Runs a member in its own process, with its log in a file, and records the run's actions on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDED_S = 70
 
 
 def started(folder, program, config):
-    """The process of a program with its configuration; it ends with its standard input."""
+    """Start a program with its configuration; the process ends with its standard input."""
     with (folder / "members" / "errors.log").open("ab") as errors:
         return subprocess.Popen(
             [*program, json.dumps(config)],
@@ -32,18 +32,18 @@ def started(folder, program, config):
 
 
 class Acts:
-    """What the run did, a JSON line each, at the moment before it did it."""
+    """The actions of the run, a JSON line each, written just before the action."""
 
     def __init__(self, path):
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
     def note(self, do, **more):
-        """Write it down."""
+        """Write an action."""
         os.write(self._file, json.dumps({"at": round(now_ms(), 1), "do": do, **more}).encode() + b"\n")
 
 
 class Member:
-    """One process. ``name`` is its client id, ``file`` has its account, ``settings`` are its own."""
+    """One member's process. ``name``: its client id; ``file``: its account; ``settings``: its own."""
 
     def __init__(self, group, name, context, instance="", settings=None):
         self.group, self.name, self._acts = group, name, context.acts
@@ -75,7 +75,7 @@ class Member:
 
     @property
     def running(self):
-        """Whether its process is there."""
+        """Whether the process runs."""
         return self._popen.poll() is None
 
     def send(self, do, **more):
@@ -86,28 +86,28 @@ class Member:
             self._popen.stdin.flush()
 
     def kill(self):
-        """SIGKILL."""
+        """Send SIGKILL."""
         self._note("kill")
         self._popen.kill()
         self.end()
 
     def stop(self):
-        """SIGSTOP: it stands still, with its connections open."""
+        """Send SIGSTOP: the process stops, with its connections open."""
         self._note("stop")
         self._popen.send_signal(signal.SIGSTOP)
 
     def go_on(self):
-        """SIGCONT."""
+        """Send SIGCONT."""
         self._note("cont")
         self._popen.send_signal(signal.SIGCONT)
 
     def close(self):
-        """It leaves its group and ends."""
+        """Make the member leave its group and end."""
         self.send("close")
         self.end()
 
     def end(self):
-        """Wait for its end; kill it if it does not end."""
+        """Wait for the end of the process; kill it if it does not end."""
         try:
             self._popen.wait(ENDED_S)
         except subprocess.TimeoutExpired:

@@ -36,7 +36,7 @@ class Observer:
         self._process = None
 
     def start(self):
-        """Start it."""
+        """Start the observer."""
         self._context.acts.note("observer started", observer=self.name)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -54,7 +54,7 @@ class Observer:
             self._context.acts.note("observer ready", observer=self.name)
 
     def wait_ready(self):
-        """Wait until /readyz is 200; whether it came to that."""
+        """Wait until /readyz answers 200; return whether it did."""
         pause, until = threading.Event(), now_ms() + READY_S * 1000
         while now_ms() < until and self.running:
             if self._get("/readyz") is not None:
@@ -64,17 +64,17 @@ class Observer:
 
     @property
     def running(self):
-        """Whether its process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def kill(self):
-        """SIGKILL."""
+        """Send SIGKILL."""
         self._context.acts.note("observer killed", observer=self.name)
         self._process.kill()
         self._process.wait()
 
     def end(self):
-        """SIGTERM, as an operator does."""
+        """Send SIGTERM, as an operator does, and wait for the end."""
         if self.running:
             self._process.terminate()
             try:

@@ -1,4 +1,4 @@
-"""A run of some minutes: cluster, observers, groups and faults; it writes a folder of evidence."""
+"""Plays a run of some minutes with cluster, observers, groups and faults, and writes a folder of evidence."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 QUIET_S, QUIET_MAX_S = 20, 90
-"""So long no event may come before the run is judged, and how long that is waited for."""
+"""Seconds without any event before the run is judged, and the longest wait for that."""
 
 PROGRESS_S = 15
 LATE_MAX_S = 600
-"""A run takes at most so much longer, to play each fault often enough."""
+"""Longest extension of a run, to play each fault often enough."""
 
 KEPT, LONE = "kept", "lone"
 EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
@@ -33,11 +33,11 @@ EVENTS = {KEPT: "rebalance-events-kept", LONE: "rebalance-events"}
 
 
 class RunError(Exception):
-    """The run cannot go on: nothing can be judged."""
+    """The run cannot continue, so that nothing can be judged."""
 
 
 def play(options, groups, folder):
-    """Play; evidence is in ``folder`` afterwards, also after Ctrl-C or an error."""
+    """Play a run; the evidence is in ``folder`` afterwards, also after Ctrl-C or an error."""
     properties = {**BROKER}
     with EmbeddedKafka(3, properties, startup_timeout=180, racks=("a", "b", "c")) as kafka:
         context = RunContext(kafka, folder, options.seed)
@@ -77,7 +77,7 @@ def _play(context, options, groups, folder):
             stack.callback(each.end)
             each.start()
         if not all(each.wait_ready() for each in observers.values()):
-            raise RunError(f"an observer did not get ready: see {folder}")
+            raise RunError(f"an observer did not become ready: see {folder}")
         bootstrap = context.kafka.bootstrap_servers
         records = Reader(bootstrap, OFFSETS, OFFSETS_PARTITIONS, folder / "records.ndjson")
         stack.callback(records.end)
@@ -106,11 +106,11 @@ def _size(context, topic):
         if found.partitions and found.error is None:
             return len(found.partitions)
         context.over.wait(0.2)
-    raise RunError(f"no observer made the topic {topic}")
+    raise RunError(f"no observer created the topic {topic}")
 
 
 def _watch(context, options, lives, faults, observers, events):
-    """Wait for the end. On a slow machine a run is longer rather than without a fault."""
+    """Wait for the end of the run. On a slow machine it takes longer, so that no fault is missing."""
     until = now_ms() + options.minutes * 60_000
     while (left_s := (until - now_ms()) / 1000) > 0 or (left_s > -LATE_MAX_S and faults.few(options.minutes)):
         context.over.wait(min(PROGRESS_S, left_s) if left_s > 0 else PROGRESS_S)
@@ -123,7 +123,7 @@ def _watch(context, options, lives, faults, observers, events):
         )
         for life in lives:
             if life.failed:
-                raise RunError(f"the group {life.group.name} cannot go on") from life.failed
+                raise RunError(f"the group {life.group.name} cannot continue") from life.failed
         if not observers[KEPT].running:
             raise RunError("the observer ended by itself: see kept.log")
 
@@ -131,7 +131,7 @@ def _watch(context, options, lives, faults, observers, events):
 def _calm(context, lives, faults, observers, events):
     """Start nothing new, let running changes end, and wait until all their events can have arrived."""
     context.over.set()
-    print("  nothing new begins; waiting for the last events", flush=True)
+    print("  no new change begins; waiting for the last events", flush=True)
     for each in (faults, *lives):
         each.join()
     pause, until = threading.Event(), now_ms() + QUIET_MAX_S * 1000

@@ -1,4 +1,4 @@
-"""The judge's own topic readers with a plain consumer: each record becomes a JSON line in a file."""
+"""Reads topics for the judge with a plain consumer: each record becomes a JSON line in a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Reader:
 
 
 def row_of(message):
-    """A record as a row: partition, offset, timestamp (ms), key and value in base64."""
+    """Return a record as a row: partition, offset, timestamp (ms), key and value in base64."""
     key, value = (
         None if each is None else base64.b64encode(each).decode() for each in (message.key(), message.value())
     )
@@ -72,7 +72,7 @@ def row_of(message):
 
 
 def survivors(bootstrap):
-    """``partition:offset`` of each record that the offsets topic still has."""
+    """Return ``partition:offset`` of each record that the offsets topic still has."""
     consumer = _consumer(bootstrap)
     found, missing = set(), {}
     try:

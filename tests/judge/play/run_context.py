@@ -54,17 +54,17 @@ class RunContext:
         self.go_member = _go_member(folder)
 
     def number(self, name):
-        """How often a member of this name was started, this time included."""
+        """Count one more start of a member of this name; return the number of starts."""
         with self._lock:
             self._numbers[name] += 1
             return self._numbers[name]
 
     def admin(self):
-        """A new admin client: an old one waits for brokers that are gone."""
+        """Return a new admin client, since an old one waits for brokers that are gone."""
         return AdminClient({"bootstrap.servers": self.kafka.bootstrap_servers, "log_level": 0})
 
     def create_topics(self, groups):
-        """The topics of all groups, and the groups' own settings."""
+        """Create the topics of all groups, and set the groups' own settings."""
         sizes = {topic: PARTITIONS for group in groups for topic in group.topics}
         sizes |= {f"{group.name}-u": MORE_PARTITIONS for group in groups if "subscribe" in group.changes}
         sizes[TRANSACTIONS] = 1
@@ -82,7 +82,7 @@ class RunContext:
                 admin.incremental_alter_configs([resource])[resource].result(ADMIN_S)
 
     def add_partitions(self, group, topic, limit):
-        """Two partitions more, up to ``limit``; whether there are. Brokers may refuse it while some are away."""
+        """Add two partitions, up to ``limit``; return whether they exist. Brokers may refuse while some are away."""
         try:
             admin = self.admin()
             had = len(admin.list_topics(topic, 10).topics[topic].partitions)
@@ -96,7 +96,7 @@ class RunContext:
         return True
 
     def add_topic(self, group, topic, partitions):
-        """A topic more; whether it was created."""
+        """Create another topic; return whether it was created."""
         try:
             self.acts.note("topic", group=group, topic=topic, had=0, has=partitions)
             admin = self.admin()
@@ -108,11 +108,11 @@ class RunContext:
 
 
 def _go_member(folder):
-    """Our program around franz-go, built; None where there is no Go."""
+    """Build our program around franz-go, and return its path; None without Go."""
     go = shutil.which("go")
     if go is None:
         return None
     binary = folder / "go_member"
-    print("  building the member of franz-go (the first time it is downloaded: minutes)", flush=True)
+    print("  building the franz-go member (takes minutes the first time, with a download)", flush=True)
     subprocess.run([go, "build", "-o", binary, "."], cwd=PROGRAMS / "go_member", check=True, timeout=600)
     return str(binary)

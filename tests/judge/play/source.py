@@ -1,4 +1,4 @@
-"""The process that produces records for all groups, so that members have work."""
+"""Runs the process that produces records for all groups, so that members have work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
         self._popen = started(context.folder, [sys.executable, str(PROGRAMS / "producer.py")], config)
 
     def end(self):
-        """Stop."""
+        """Stop the process."""
         self._popen.stdin.close()
         try:
             self._popen.wait(ENDED_S)

@@ -1,4 +1,4 @@
-"""Topic ids, by which the records of KIP-848 groups name topics."""
+"""Reads the topic ids by which the records of KIP-848 groups name topics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ANSWER_S = 30
 
 
 def topic_ids(admin):
-    """Topic id, as Kafka writes it -> name, of all topics that are not internal."""
+    """Return the name of each topic that is not internal, by its id as Kafka writes it."""
     names = [name for name in admin.list_topics(timeout=ANSWER_S).topics if not name.startswith("__")]
     found = admin.describe_topics(TopicCollection(names))
     return {_text(each.result(ANSWER_S).topic_id): name for name, each in found.items()}

@@ -10,7 +10,7 @@ ANSWER_S = 30
 
 
 def open_transaction(bootstrap, name):
-    """The producer of an open transaction ``name``."""
+    """Open a transaction ``name`` with offsets, and return its producer."""
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -28,7 +28,7 @@ def open_transaction(bootstrap, name):
 
 
 def _metadata(group, bootstrap):
-    """The consumer group metadata for a transaction's offsets; the group has no members."""
+    """Return the consumer group metadata for a transaction's offsets; the group has no members."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0})
     try:
         return consumer.consumer_group_metadata()
@@ -37,7 +37,7 @@ def _metadata(group, bootstrap):
 
 
 def offsets_partition(group, partitions=OFFSETS_PARTITIONS):
-    """The partition of the offsets topic that has a group: Java's ``String.hashCode``, without its sign bit."""
+    """Return a group's partition of the offsets topic, by Java's ``String.hashCode`` without its sign bit."""
     value = 0
     for character in group:
         value = (31 * value + ord(character)) & 0xFFFFFFFF
@@ -45,7 +45,7 @@ def offsets_partition(group, partitions=OFFSETS_PARTITIONS):
 
 
 def one_group_per_partition(prefix):
-    """Names of groups, one for each partition of the offsets topic."""
+    """Return names of groups, one for each partition of the offsets topic."""
     names = {}
     number = 0
     while len(names) < OFFSETS_PARTITIONS:

@@ -1,4 +1,4 @@
-"""Compares bounds with the truth: which are false, and by how much.
+"""Compares bounds with the truth, and returns which are false, and by how much.
 
 Tolerances: a real stall may be 25 ms above the upper bound (150 ms where a broker's timer expelled the member, so that
 the timer's step is in it), 5 ms below the lower one; an exact one may differ by 50 ms.
@@ -16,7 +16,7 @@ SECONDS_LOW, SECONDS_HIGH = "partition-seconds' lower too high", "partition-seco
 
 @dataclass
 class Judged:
-    """``wrong`` is empty if the bounds hold; ``off_s``: the error in seconds."""
+    """The verdict on one event's bounds: ``wrong`` is empty if they hold; ``off_s``: the error in seconds."""
 
     episode: object
     wrong: tuple = ()
@@ -25,9 +25,10 @@ class Judged:
 
 
 def judged(episode, *, static=False, slack_s=0.0):
-    """The verdict on one episode; None if it shows no stall and none was. ``static``: members close without leaving.
+    """Return the verdict on one episode; None if it reports no stall and there was none.
 
-    ``slack_s`` is added to each tolerance, where processes are not scheduled for so long.
+    ``static``: members close without leaving. ``slack_s`` is added to each tolerance: processes may not be scheduled
+    for that long.
     """
     reported = episode.reported
     if not reported.bounded:
@@ -51,7 +52,7 @@ def judged(episode, *, static=False, slack_s=0.0):
 
 
 def _partition_seconds(episode, slack_s):
-    """Bounds of partition-seconds, where an event has both; each partition has the tolerance."""
+    """Compare the bounds of partition-seconds, if an event has both; the tolerance counts for each partition."""
     reported, count = episode.reported, len(episode.spans) + len(episode.open)
     if reported.stalled_s is None or reported.stalled_upper_s is None:
         return []

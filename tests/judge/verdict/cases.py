@@ -1,4 +1,4 @@
-"""A false bound with its context: event, truth, and the actions, members' lines, records and commits around it."""
+"""Describes a false bound with its context: event, truth, actions, members' lines, records and commits around it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LINES_MAX, COMMITS_MAX = 40, 3
 
 
 def case(judgement, observer, group, processes, history, acts, log):
-    """The case as a dictionary; times are seconds relative to the record that ends the episode."""
+    """Return the case as a dictionary; times are seconds relative to the record that ends the episode."""
     episode, reported = judgement.episode, judgement.episode.reported
     span = episode.longest
     since = min(span.stop_first if span else reported.at_ms, reported.started_ms or reported.at_ms) - AROUND_MS
@@ -52,7 +52,7 @@ def case(judgement, observer, group, processes, history, acts, log):
 
 
 def cause_of_the_error(judgement):
-    """Which rule of bounds failed, as far as the truth shows it; reports are ordered by it."""
+    """Return the rule of bounds that failed, as far as the truth shows it; reports are ordered by it."""
     episode, wrong = judgement.episode, judgement.wrong
     span = episode.longest
     if RECORD in wrong:
@@ -64,14 +64,14 @@ def cause_of_the_error(judgement):
     if episode.kind == "brokers" and span.reason != "busy":
         return f"brokers were away ({span.reason})"
     reasons = {
-        "busy": "the member stood in a record for longer than its poll interval before it was taken out",
+        "busy": "the member processed a record for longer than its poll interval before it was expelled",
         "stopped": "the member was stopped (SIGSTOP) before it was expelled",
         "killed": "the member was killed",
         "closing": "the member closed",
         "new": "the partition is new",
         "empty": "the group had been Empty",
     }
-    return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the start that is reported")
+    return reasons.get(span.reason, f"the owner's callback ({span.reason}) was before the reported start")
 
 
 def _words(act):

@@ -16,7 +16,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def samples(text, name):
-    """Group -> value of a series with the label ``consumergroup``, summed over other labels."""
+    """Return the value of a series by its label ``consumergroup``, summed over other labels."""
     found = {}
     for metric, labels, value in SAMPLE.findall(text):
         if metric == name:
@@ -26,13 +26,13 @@ def samples(text, name):
 
 
 def partition_seconds(spans):
-    """What stood still in truth: least and most."""
+    """Return the real stalled partition-seconds: minimum and maximum."""
     ended = [span for span in spans if span.until is not FOREVER and not span.unsure]
     return sum(span.shortest_s for span in ended), sum(span.longest_s for span in ended)
 
 
 def compared(text, spans_by_group):
-    """Rows: group, reported (and upper, where there is one), real; the last row is their sum."""
+    """Return rows: group, reported (and upper, if there is one), real; the last row is their sum."""
     reported, upper = samples(text, STALLED), samples(text, STALLED_UPPER)
     rows = [
         {
@@ -51,7 +51,7 @@ def compared(text, spans_by_group):
 
 
 def too_high(rows):
-    """Groups whose counter, a lower bound, is above the real stalled partition-seconds."""
+    """Return the groups whose counter, a lower bound, is above the real stalled partition-seconds."""
     return [row["group"] for row in rows[:-1] if row["reported"] is not None and row["reported"] > row["real most"] + 1]
 
 

@@ -11,7 +11,7 @@ BROKER_FAULTS = ("coordinator killed", "leaders moved", "outage")
 DAY_MS = 86_400_000
 AFTER_FAULT_MS, AFTER_ROLLING_MS = 12_000, 8_000
 FIRST_COMMIT_MS = 6_000
-"""Within this time after the record all groups here commit first, unless brokers are away: only then bounds end."""
+"""Longest time from the record to all groups' first commits here, unless brokers are away. Bounds end only then."""
 
 REASONS = {"killed": "kill", "stopped": "zombie", "busy": "kick", "new": "new partitions", "empty": "group start"}
 CHANGES = {
@@ -29,10 +29,10 @@ CHANGES = {
 
 @dataclass
 class Episode:
-    """One event that closes an episode. ``open`` are spans that began before it and go on after it.
+    """One event that closes an episode. ``open``: spans that began before it and continue after it.
 
-    ``stale``: a member works on what the records gave to another, or never got what they gave to it: its lines do not
-    say how long that stood still.
+    ``stale``: a member processes partitions that the records gave to another, or never got those that they gave to it:
+    its lines do not show how long these were stalled.
     """
 
     reported: object
@@ -44,22 +44,22 @@ class Episode:
 
     @property
     def unsure(self):
-        """Whether members do not say what happened."""
+        """Whether the members' lines do not show what happened."""
         return any(span.unsure for span in self.spans)
 
     @property
     def longest(self):
-        """The span that stood still longest; None if nothing did."""
+        """The longest span; None without any."""
         return max(self.spans, key=lambda span: span.longest_s, default=None)
 
     @property
     def real_least_s(self):
-        """The longest stall of a partition, at least."""
+        """The lower bound of the longest stall of a partition."""
         return max((span.shortest_s for span in self.spans), default=0.0)
 
     @property
     def real_most_s(self):
-        """The same, at most."""
+        """The upper bound of the longest stall of a partition."""
         return max((span.longest_s for span in self.spans), default=0.0)
 
     @property
@@ -80,12 +80,12 @@ class Episode:
         return max([self.real_most_s, *(stall_s for stall_s in ended if stall_s <= upper_s)])
 
     def _end(self, span):
-        """The end of an open span; one that never ends lasts for a day here."""
+        """Return the end of an open span; one that never ends lasts for a day here."""
         return span.until if span.until is not FOREVER else self.reported.at_ms + DAY_MS
 
 
 def episodes(events, spans, acts, group, unreported=()):
-    """The episodes of one group, of the events that one observer published of it.
+    """Return the episodes of one group, from the events that one observer published about it.
 
     ``untold``: times of generations without an event. What these gave is no part of the next episode.
     """

@@ -1,4 +1,4 @@
-"""Compares facts of the records with events: missed, invented, or published under two ids."""
+"""Compares facts of the records with events: some may be missed, invented, or published under two ids."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ class Coverage:
 
 
 def unreported(found, group):
-    """Times (ms) of the records of a group's generations that have no event."""
+    """Return the times (ms) of the records of a group's generations that have no event."""
     return sorted(
         at for name, kind, _, at in (*found.missed, *found.compacted) if name == group and kind != "group_gone"
     )
 
 
 def coverage(history_by_group, events, late, unreadable=()):
-    """Compare. ``late``: (from, to, survivors) of times whose records the observer may have read too late.
+    """Compare facts with events.
 
-    Survivors None: not known. A hidden fact may be reported or not. ``unreadable``: those of them in which the judge's
+    ``late``: (from, to, survivors) of times whose records the observer may have read too late; survivors None: not
+    known. A hidden fact may be reported or not. ``unreadable``: those of them in which the judge's
     own reader, too, may have come after compaction.
     """
     found = Coverage()
@@ -64,7 +65,8 @@ def coverage(history_by_group, events, late, unreadable=()):
 
 
 def _events_of(facts, reported, group_type):
-    """The events of each fact. An event is of the nearest fact that it may be of, of equally near ones a free one."""
+    """Return the events of each fact. An event belongs to the nearest fact that fits; of two equally near ones to a
+    free one."""
     events_of = [[] for _ in facts]
     for event in reported:
         near = [index for index, fact in enumerate(facts) if _same(fact, event, group_type)]
@@ -95,7 +97,7 @@ def _compacted(fact, needed, late):
 
 
 def triggers(episodes_of_group, beginnings, cause_of):
-    """How often the trigger is the first cause by the broker's log, where causes are mixed; and the cases where not."""
+    """Count the events with mixed causes whose trigger is the first one in the broker's log; also return the others."""
     counts, cases = Counter(), []
     for episode in episodes_of_group:
         reported = episode.reported
@@ -118,7 +120,7 @@ def triggers(episodes_of_group, beginnings, cause_of):
 
 
 def disagreements(one, other):
-    """How many closing events two observers both published, with how many different triggers, and one ``unknown``."""
+    """Count the closing events of both observers, those with different triggers, and those that one calls unknown."""
     first = {each.id: each.trigger for each in one if each.closes}
     pairs = [(first[each.id], each.trigger) for each in other if each.id in first]
     different = [pair for pair in pairs if pair[0] != pair[1]]

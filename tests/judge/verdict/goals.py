@@ -1,28 +1,28 @@
-"""The goals of the bounds: how tight they have to be, by kind of change and by how often the group commits."""
+"""The goals for the tightness of bounds, by kind of change and by commit interval."""
 
 from __future__ import annotations
 
 KINDS = ("start", "clean leave", "kill", "kick", "rolling restart")
 COMMITS_S = (1.0, 5.0)
-"""Kinds of change and commit intervals (seconds) that have goals; of the others only false bounds count."""
+"""Kinds of change and commit intervals (seconds) that have goals; for the others only false bounds count."""
 
 LEAVES = ("clean leave", "rolling restart")
 BOTH_MIN = 95.0
 RATIO_MEDIAN_MAX, RATIO_P90_MAX = 1.5, 3.0
 HEARTBEAT_S, MORE_S = 1.0, 0.5
-"""The heartbeat interval of all members of the judge, by which they learn of a rebalance, and what is added to it."""
+"""The heartbeat interval of all members of the judge, at which they learn of a rebalance, with an allowance."""
 
 SESSION_SHARE = 0.5
 PASSED = "met"
 
 
 def goal_s(real_s, commit_s):
-    """The highest upper bound (seconds) that is tight, of a stall of up to ten seconds."""
+    """Return the highest upper bound (seconds) that counts as tight, for a stall of up to ten seconds."""
     return real_s + commit_s + MORE_S + HEARTBEAT_S
 
 
 def with_session(excess_s, session_s, commit_s):
-    """Whether an upper bound that is ``excess_s`` above the real stall has a session timeout in it.
+    """Whether an upper bound that is ``excess_s`` above the real stall includes a session timeout.
 
     Two commit intervals, one at each end of the stall, explain a part of the excess.
     """
@@ -30,7 +30,7 @@ def with_session(excess_s, session_s, commit_s):
 
 
 def met(row):
-    """Which goals a row of `tightness` misses, in words; `PASSED` if none, empty if its kind has no goals."""
+    """Return the goals that a row of `tightness` misses, in words; `PASSED` if none, empty if its kind has no goals."""
     goals = [("false", row["false"] == 0)]
     if row["kind"] in KINDS:
         goals += [

@@ -1,4 +1,4 @@
-"""Judges a folder of evidence: facts, bounds, tightness, triggers, counters; and gives the exit code."""
+"""Judges a folder of evidence: facts, bounds, tightness, triggers, counters; and returns the exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OBSERVERS = ("kept", "lone")
 
 
 class Truth:
-    """What really was, by group."""
+    """The truth by group."""
 
     def __init__(self, folder):
         self.groups = folder.run["groups"]
@@ -45,12 +45,12 @@ class Truth:
 
 
 def judge(path):
-    """Judge; print and write the report; 1 if a bound or fact is wrong, else 0."""
+    """Judge a folder; print and write the report; return 1 if a bound or fact is wrong, else 0."""
     return write(Path(path), judgement(path))
 
 
 def judgement(path):
-    """What a report says, as a dictionary."""
+    """Return the content of a report as a dictionary."""
     folder = Folder(path)
     truth = Truth(folder)
     found = {"seed": folder.run["seed"], "played": folder.text("played.json"), "observers": {}}

@@ -1,19 +1,19 @@
-"""The times whose records an observer may have read too late: compaction can have removed them before."""
+"""Finds the times whose records compaction may have removed before an observer read them."""
 
 from __future__ import annotations
 
 import json
 
 READ_AGAIN_MS = 60_000
-"""A snapshot is older than the observer's end by less than this: a restarted observer reads again what came since."""
+"""Longest age of a snapshot at the observer's end: a restarted observer reads later records again."""
 
 
 def read_late(name, folder, without_brokers):
-    """(from, to, survivors) of times whose records this observer may have read too late: it, or brokers, were away.
+    """Return (from, to, survivors) of times whose records this observer may have read too late.
 
-    ``without_brokers``: the times of `unreadable`. What a leader writes becomes readable when the other replicas have
-    it: where compaction is fast, it may be first. A restarted observer reads between two looks at what is left: it must
-    have read what both show.
+    In these times it, or brokers, were away. ``without_brokers``: the times of `unreadable`. A record becomes readable
+    when the other replicas have it; fast compaction may come first. A restarted observer reads between two lists of
+    survivors: it must have read the records that are in both.
     """
     found, since, left, last = list(without_brokers), None, None, None
     for act in folder.acts:
@@ -38,7 +38,7 @@ def _both(earlier, later):
 
 
 def unreadable(folder):
-    """(from, to, survivors) of the times without brokers that began while `play.brokers` had records compacted.
+    """Return (from, to, survivors) of times without brokers that began while `play.brokers` had records compacted.
 
     Survivors are those of the moment when the brokers were back.
     """

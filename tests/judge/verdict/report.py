@@ -22,11 +22,11 @@ COLUMNS = {
     "as failures": "with a session timeout",
     "goals": "goals",
 }
-"""Key of a row of `tightness` -> title of its column."""
+"""Titles of the columns, by the keys of the rows of `tightness`."""
 
 
 def write(path, found):
-    """Write both files, print the page; the exit code."""
+    """Write both files, print the page, and return the exit code."""
     text = "\n".join(_page(found)) + "\n"
     (path / "report.md").write_text(text)
     (path / "report.json").write_text(json.dumps(found, indent=1, default=str))
@@ -38,7 +38,7 @@ def write(path, found):
         if each["false"] or each["facts"]["missed"] or each["facts"]["invented"] or each["facts"]["twice"]
     ]
     if found["truth"]["contradicted"]:
-        wrong.append("the truth itself, which members' records contradict")
+        wrong.append("the truth itself, which records of members contradict")
     missed = [f"{row['kind']} ({row['commit_s']:g} s)" for row in next(iter(found["observers"].values()))["tightness"]
               if row["goals"].startswith("missed")]  # fmt: skip
     print(f"judge: goals of tightness: {'missed by ' + ', '.join(missed) if missed else 'met'}")
@@ -47,7 +47,7 @@ def write(path, found):
 
 
 def show(folder, name):
-    """Print the cases of ``GROUP:NUMBER`` in the report of a folder, with the lines around them."""
+    """Print the case ``GROUP:NUMBER`` of a folder's report, with the lines around it."""
     found = json.loads((folder / "report.json").read_text())
     for observer in found["observers"].values():
         for case in observer["cases"]:
@@ -85,7 +85,7 @@ def _page(found):
         yield from tightness_table(each["tightness"])
         yield ""
         rows = each["partition-seconds"]
-        yield "Partition-seconds that stood still, by the counters and in truth:"
+        yield "Stalled partition-seconds, by the counters and in truth:"
         yield ""
         yield from table(tuple(rows[0]), [list(row.values()) for row in rows])
         yield f"\nCounters above the truth: {', '.join(too_high(rows)) or 'none'}."
@@ -94,7 +94,7 @@ def _page(found):
     yield ""
     same = found["same id, another trigger"]
     yield f"Events of both observers: {same['both']}; with different triggers: {same['differ']}; "
-    yield f"with a trigger that one of them does not know: {same['unknown to one']}."
+    yield f"with a trigger that is unknown to one of them: {same['unknown to one']}."
 
 
 def _cases(cases):
@@ -120,12 +120,12 @@ def _case_line(case):
 
 
 def tightness_table(rows):
-    """Lines of the table of `tightness.rows`."""
+    """Return the lines of the table of `tightness.rows`."""
     return table(tuple(COLUMNS.values()), [[row[key] for key in COLUMNS] for row in rows])
 
 
 def table(titles, rows):
-    """Lines of a table in Markdown."""
+    """Return the lines of a table in Markdown."""
     if titles:
         yield "| " + " | ".join(titles) + " |"
         yield "| " + " | ".join("---" for _ in titles) + " |"

@@ -1,4 +1,4 @@
-"""Several runs together: how often each fault was played, membership changes, and tightness of all their stalls."""
+"""Summarises several runs: how often each fault was played, membership changes, and tightness of all stalls."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from judge.verdict import tightness
 from judge.verdict.report import table, tightness_table
 
 PLAYED_MIN, CHANGES_MIN = 20, 500
-"""How often each fault has to be played over all runs, and how many membership changes each run needs."""
+"""The least number of plays of each fault over all runs, and of membership changes in each run."""
 
 
 def summary(folders):
-    """Lines of the page on these folders, whose reports were written, and what is wrong in words."""
+    """Return the lines of the page on these folders, whose reports exist, and the problems in words."""
     reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
     seeds = [str(report["seed"]) for report in reports]
     counts = played(reports)
@@ -35,7 +35,7 @@ def summary(folders):
 
 
 def figures(folders):
-    """The numbers of these runs as a dictionary: for each run and observer, and tightness of the stalls of all."""
+    """Return the numbers of these runs as a dictionary: for each run and observer, and the tightness of all stalls."""
     reports = [json.loads((folder / "report.json").read_text()) for folder in folders]
     stalls = [stall for report in reports for each in report["observers"].values() for stall in each["stalls"]]
     return {
@@ -63,7 +63,7 @@ def _of_run(observer):
 
 
 def played(reports):
-    """Fault or change of members -> how often each run played it; what no run played counts as well."""
+    """Return how often each run played each fault or change of members, those included that no run played."""
     names = sorted({name for report in reports for name in report["wanted"]})
     runs = [json.loads(report["played"] or "{}") for report in reports]
     counts = [{**run.get("changes", {}), **run.get("faults", {})} for run in runs]

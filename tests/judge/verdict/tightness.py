@@ -1,4 +1,4 @@
-"""How tight bounds are, by kind of change and by how often the group commits.
+"""Computes how tight bounds are, by kind of change and by commit interval.
 
 Each judged stall becomes a row of plain values, so that those of several runs can be added up.
 """
@@ -14,7 +14,7 @@ LONG_S = 10.0
 
 
 def stalls(judgements, groups):
-    """The judged stalls of an observer as dictionaries; ``upper_s`` is None where a bound is missing."""
+    """Return the judged stalls of an observer as dictionaries; ``upper_s`` is None if a bound is missing."""
     for each in judgements:
         reported, real_s = each.episode.reported, each.episode.covered_s
         if each.unsure or not (real_s > 0 or reported.bounded):
@@ -35,7 +35,7 @@ def stalls(judgements, groups):
 
 
 def rows(found):
-    """Rows (dictionaries) of the stalls of one or several runs; each kind with goals has a row, also without stalls."""
+    """Return rows (dictionaries) of the stalls of one or several runs; each kind with goals has a row in any case."""
     by_row = defaultdict(list, {(kind, commit_s): [] for kind in KINDS for commit_s in COMMITS_S})
     for each in found:
         by_row[each["kind"], each["commit_s"]].append(each)
@@ -68,7 +68,7 @@ def _row(kind, commit_s, found):
 
 
 def percentile(values, share):
-    """The value below which ``share`` of sorted ``values`` lie."""
+    """Return the value below which ``share`` of sorted ``values`` lie."""
     return values[min(len(values) - 1, int(share * len(values)))]
 
 

@@ -99,7 +99,7 @@ def test_a_bound_that_contains_the_members_measurement_is_right(verdict):
 def test_a_bound_that_excludes_the_members_measurement_is_wrong(verdict, bounds):
     (first, more) = verdict(*bounds).wrong
     assert first.startswith("chaos-k 2: ")
-    assert first.endswith(f"reported {bounds[0]} to {bounds[1]} s, members say 2.0 to 2.0 s")
+    assert first.endswith(f"reported {bounds[0]} to {bounds[1]} s, members measured 2.0 to 2.0 s")
     assert "1 bounds are false" in more
 
 
@@ -118,7 +118,7 @@ def test_the_wrong_clock_of_a_sidecar_excuses_no_false_bound(verdict):
 
 
 def test_members_without_reports_are_an_error(verdict):
-    assert verdict(1.5, 2.5, kinds=()).wrong == ("no bound was judged: members say nothing",)
+    assert verdict(1.5, 2.5, kinds=()).wrong == ("no bound was judged: members reported nothing",)
 
 
 def test_the_account_contains_the_ends_of_members():

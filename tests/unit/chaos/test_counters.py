@@ -123,7 +123,7 @@ def test_observers_without_counters_are_not_enough_to_compare(life):
     others = [life(metrics(REPORTED), SECOND)] * 4
     assert compared([early, *others], AuditReport()).wrong == ()
     assert compared([late, *others], AuditReport()).wrong == (
-        f"observe-1 lived for {LASTING_S + 1} s, and nobody has its counters",
+        f"observe-1 lived for {LASTING_S + 1} s, and its counters were never scraped",
     )
 
 

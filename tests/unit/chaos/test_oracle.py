@@ -40,7 +40,7 @@ def test_records_may_be_read_by_any_member_and_more_than_once():
 
 def test_a_record_that_no_member_read_is_an_error():
     (verdict,) = read_at_least_once(all_groups(member((0, 0)), member((1, 0))), WRITTEN)
-    assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
+    assert verdict.wrong == ("orders: 1 records were never read, such as [(0, 1)]",)
 
 
 def test_a_run_without_records_is_an_error():
@@ -130,7 +130,7 @@ def test_each_group_may_be_unjudged_once_for_each_start_without_a_snapshot():
     [
         ({}, 0, ()),
         ({"groups": {"g", "other"}}, 0, ("there is no fact of h, which played",)),
-        ({"pending": 2}, 0, ("2 facts are too new to be published, long after everybody left",)),
+        ({"pending": 2}, 0, ("2 facts are too new to be published, long after all members left",)),
         ({}, 30, (f"30 {UNREADABLE}",)),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_rule_for_seats_is_explained():
     text = flat(explain(RULES, "orders", group(), seats=rules))
     assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
     assert "It is held for 60 s at most. If none waits for one that leaves, its seat is kept for 5 s." in text
-    assert "Every frame is forwarded as it is." in flat(explain(RULES, "slow", None, seats=rules))
+    assert "Every frame is forwarded unchanged." in flat(explain(RULES, "slow", None, seats=rules))
     assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
     assert "Nothing is done in a consumer group." in flat(
         explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules)

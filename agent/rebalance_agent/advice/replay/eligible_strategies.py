@@ -56,7 +56,7 @@ def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettin
         return (
             f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; take a shorter time"
         )
-    if (members_max := max(len(each.closing.members) for each in history.decided)) > MEMBERS_MAX:
+    if (members_max := max(len(rebalance.closing.members) for rebalance in history.decided)) > MEMBERS_MAX:
         return f"too large: {members_max} members, more than {MEMBERS_MAX}"
     return _unfit(history, strategy, settings or ReplaySettings())
 

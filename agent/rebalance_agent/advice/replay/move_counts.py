@@ -15,7 +15,7 @@ Assignment = Mapping[str, TopicPartitions]
 
 @dataclass(frozen=True, slots=True)
 class MoveCounts:
-    """Counts by previous owner: ``owned`` by members that stayed; ``moved``: how much of that other members have now.
+    """Numbers of partitions by previous owner: ``owned`` by members that stayed; ``moved``: those now at other members.
 
     ``gone``: partitions of members that left and that other members have now. ``assigned``: partitions with an owner
     now.

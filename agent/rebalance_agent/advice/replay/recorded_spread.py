@@ -1,4 +1,4 @@
-"""On how many hosts a recorded assignment put the partitions of each topic."""
+"""Counts the hosts on which a recorded assignment put the partitions of each topic."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ __all__ = ["topics_of_members"]
 def topics_of_members(roster: Roster) -> list[tuple[int, ...]]:
     """Return a tuple per member that is equal for two members if and only if they subscribe to the same known topics.
 
-    Of topics with equal subscribers, the tuples contain only the index of the first.
+    The tuples contain only the index of the first of several topics with equal subscribers.
     """
     subscribed: list[list[int]] = [[] for _ in roster.members]
     seen: set[int] = set()

@@ -43,7 +43,7 @@ class HostSpread:
 
     @property
     def clustered(self) -> int:
-        """How many topics are wholly on one host; 0 where a random distribution could explain it."""
+        """The number of topics that are wholly on one host; 0 if a random distribution could explain it."""
         return self.on_one_host if self.chance <= CHANCE_MAX else 0
 
     @property
@@ -84,7 +84,7 @@ def host_spread(
 
 
 class _LoadOfOthers:
-    """How many partitions members own of topics with other subscribers; subscribers are keyed by their tuple's id."""
+    """The partitions that members own of topics with other subscribers; subscribers are keyed by their tuple's id."""
 
     def __init__(
         self, roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], index_of: Mapping[str, int]
@@ -110,7 +110,7 @@ def _measured(on: Sequence[Mapping[str, int]], shares: Sequence[Mapping[str, flo
     topics = on_one_host = 0
     possible: set[str] = set()
     ratios = chances = 0.0
-    known: dict[tuple[int, int], float] = {}
+    chance_of: dict[tuple[int, int], float] = {}
     for owning, share in zip(on, shares, strict=True):
         count = sum(owning.values())
         if count < 2 or len(share) < 2:  # noqa: PLR2004 - it cannot be on several hosts
@@ -120,9 +120,9 @@ def _measured(on: Sequence[Mapping[str, int]], shares: Sequence[Mapping[str, flo
         possible |= share.keys()
         ratios += min(1.0, len(owning) / min(count, len(share)))
         key = id(share), count
-        if key not in known:
-            known[key] = sum(part**count for part in share.values())
-        chances += known[key]
+        if key not in chance_of:
+            chance_of[key] = sum(part**count for part in share.values())
+        chances += chance_of[key]
     if not topics:
         return None
     return HostSpread(
@@ -130,15 +130,15 @@ def _measured(on: Sequence[Mapping[str, int]], shares: Sequence[Mapping[str, flo
     )
 
 
-def _chance(topics: int, found: float, expected: float) -> float:
-    """Return an upper bound of the probability that the share of successes reaches ``found``.
+def _chance(topics: int, observed: float, expected: float) -> float:
+    """Return an upper bound of the probability that the share of successes reaches ``observed``.
 
     ``expected``: the mean of the probabilities of the trials, which may differ. The bound is theorem 1 of W. Hoeffding,
     Probability Inequalities for Sums of Bounded Random Variables (1963).
     """
-    if found <= expected:
+    if observed <= expected:
         return 1.0
-    divergence = found * math.log(found / max(expected, _PROBABILITY_MIN))
-    if found < 1:
-        divergence += (1 - found) * math.log((1 - found) / (1 - expected))
+    divergence = observed * math.log(observed / max(expected, _PROBABILITY_MIN))
+    if observed < 1:
+        divergence += (1 - observed) * math.log((1 - observed) / (1 - expected))
     return math.exp(-topics * divergence)

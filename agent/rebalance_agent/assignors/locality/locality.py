@@ -1,4 +1,4 @@
-"""Locality: which members miss the racks of a partition, or the labels that its topic prefers.
+"""Locality: finds the members that are not in the racks of a partition, or lack the labels that its topic prefers.
 
 A member misses the racks if its known rack has no replica while another subscriber's rack has one. It misses the labels
 if it lacks one that the topic prefers while another subscriber has all. Each miss counts 1, so a partition has up to

@@ -102,7 +102,7 @@ class Plugins:
                 declared.setdefault(entry.name, []).append(entry)
         except Exception as error:  # noqa: BLE001 - metadata of any package may be broken
             _logger.warning("strategies of other packages are not known: entry points: %s", error_text(error))
-        return {name: tuple(sorted(declared[name], key=lambda each: each.value)) for name in sorted(declared)}
+        return {name: tuple(sorted(declared[name], key=lambda point: point.value)) for name in sorted(declared)}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,14 +140,14 @@ class Plugins:
     def all_usable(self) -> dict[str, Strategy]:
         """Return name -> strategy, with cooperative forms, of all plugins that can be used."""
         names = [form for name in self.names for form in (name, COOPERATIVE_PREFIX + name)]
-        found = {name: self.usable(name) for name in names}
-        return {name: strategy for name, strategy in found.items() if strategy is not None}
+        strategies = {name: self.usable(name) for name in names}
+        return {name: strategy for name, strategy in strategies.items() if strategy is not None}
 
     def unusable(self) -> tuple[Plugin, ...]:
         """Return the plugins that cannot be used, sorted by name. The log does not repeat them."""
-        found = [plugin for name in self.names if (plugin := self.find(name)) is not None and plugin.strategy is None]
-        self._reported.update(plugin.name for plugin in found)
-        return tuple(found)
+        plugins = [plugin for name in self.names if (plugin := self.find(name)) is not None and plugin.strategy is None]
+        self._reported.update(plugin.name for plugin in plugins)
+        return tuple(plugins)
 
     def _conflict(self, name: str, entries: tuple[EntryPoint, ...]) -> Plugin | None:
         packages = [*([f"{OUR_PACKAGE} itself"] if name in self._ours else []), *map(_package, entries)]
@@ -167,29 +167,29 @@ def _load(entry: EntryPoint, ours: Mapping[str, Strategy]) -> Plugin:
         return Plugin(entry.name, package, problem=f"{entry.value}: {problem}")
 
     try:
-        found = entry.load()
+        loaded = entry.load()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code of another package
         return unusable(f"{error_text(error)}: repair or uninstall the package")
-    if not isinstance(found, Strategy):
-        return unusable(f"must be a rebalance_agent.assignors.Strategy, not {type(found).__name__}")
-    if problem := _breach(entry.name, found, ours):
+    if not isinstance(loaded, Strategy):
+        return unusable(f"must be a rebalance_agent.assignors.Strategy, not {type(loaded).__name__}")
+    if problem := _breach(entry.name, loaded, ours):
         return unusable(problem)
-    return Plugin(entry.name, package, guarded(found, f"strategy {entry.name!r} of {package}"))
+    return Plugin(entry.name, package, guarded(loaded, f"strategy {entry.name!r} of {package}"))
 
 
-def _breach(name: str, found: Strategy, ours: Mapping[str, Strategy]) -> str:
-    """Return why ``found`` cannot be used under that name; empty if it can."""
+def _breach(name: str, loaded: Strategy, ours: Mapping[str, Strategy]) -> str:
+    """Return why ``loaded`` cannot be used under that name; empty if it can."""
     if not _NAME.fullmatch(name) or name.startswith(COOPERATIVE_PREFIX):
         return (
             "a name has up to 100 letters, digits, dots, underscores and hyphens, and does not begin with "
             f"{COOPERATIVE_PREFIX}, which is for cooperative forms"
         )
-    if found.name != name:
-        return f"the strategy is named {found.name!r:.80}: its entry point needs the same name"
-    if found.protocol is not RebalanceProtocol.EAGER:
+    if loaded.name != name:
+        return f"the strategy is named {loaded.name!r:.80}: its entry point needs the same name"
+    if loaded.protocol is not RebalanceProtocol.EAGER:
         return "declare the eager form; cooperative_form=True adds the cooperative one"
-    taken = {setting.name: setting for each in ours.values() for setting in each.config}
-    for setting in found.config:
+    taken = {setting.name: setting for strategy in ours.values() for setting in strategy.config}
+    for setting in loaded.config:
         if not setting.name.startswith(f"{SETTING_PREFIX}{name}.") and taken.get(setting.name) != setting:
             return (
                 f"its setting {setting.name!r:.80} must begin with {SETTING_PREFIX}{name}. or be one of "

@@ -50,8 +50,10 @@ def check_plan(plan: object, roster: Roster, copies: int) -> None:
         if min(times) < 1:
             raise ValueError(f"partition {times.index(0)} of topic {topic!r} has no owner")
         if max(times) > copies:
-            most = max(times)
-            raise ValueError(f"partition {times.index(most)} of topic {topic!r} has {most} owners, more than {copies}")
+            highest = max(times)
+            raise ValueError(
+                f"partition {times.index(highest)} of topic {topic!r} has {highest} owners, more than {copies}"
+            )
 
 
 def check_shape(plan: object, roster: Roster) -> Plan:
@@ -75,8 +77,8 @@ def check_copies_plan(plan: object, roster: Roster) -> None:
     """
     if not isinstance(plan, CopiesPlan):
         raise ValueError(f"a plan of copies is a CopiesPlan, not {plan!r:.80}")  # noqa: TRY004 - see the module
-    for each in (plan.standbys, plan.warmups):
-        check_shape(each, roster)
+    for copies in (plan.standbys, plan.warmups):
+        check_shape(copies, roster)
     if type(plan.missing) is not int or plan.missing < 0:
         raise ValueError(f"missing copies are an int of 0 or more, not {plan.missing!r:.80}")
 

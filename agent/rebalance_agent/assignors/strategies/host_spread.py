@@ -111,8 +111,9 @@ class _HostSpread:
         name = self._roster.topics[topic]
         numbers = self._plan[giver].pop(name)
         held = self._roster.ownership_index.holdings[giver].get(name, ())
-        number = max(numbers, key=lambda each: (each not in held, each))  # one that moves already costs nothing
-        if rest := tuple(each for each in numbers if each != number):
+        # A partition that moves already costs nothing.
+        number = max(numbers, key=lambda candidate: (candidate not in held, candidate))
+        if rest := tuple(other for other in numbers if other != number):
             self._plan[giver][name] = rest
         self._plan[taker][name] = tuple(sorted((*self._plan[taker].get(name, ()), number)))
         for member, change in ((giver, -1), (taker, 1)):

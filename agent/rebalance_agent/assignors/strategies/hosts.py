@@ -11,7 +11,7 @@ from rebalance_agent.model.member_changes import HasIdentity, identity
 __all__ = ["host_of", "interleaved"]
 
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""What a coordinator appends to a member's client id, to get its member id."""
+"""The suffix that a coordinator appends to a member's client id to get the member id."""
 
 
 def host_of(member: HasIdentity) -> str:

@@ -65,12 +65,12 @@ def promise_weighted(roster: Roster) -> Promise:
     weights = roster.of(WEIGHT)
     if roster.shared_by_all(SCOPE) == ALL:
         return by_weight(roster, weights)
-    most = [0] * len(weights)
+    limits = [0] * len(weights)
     for count, sizes in zip(roster.partitions, _sizes(roster), strict=True):
         whole = sum(sizes.values())
         for member, weight in sizes.items():
-            most[member] += -(-count * weight // whole)
-    return Promise.at_most(most, standing=weights)
+            limits[member] += -(-count * weight // whole)
+    return Promise.at_most(limits, standing=weights)
 
 
 def _by_topic(roster: Roster) -> Plan:

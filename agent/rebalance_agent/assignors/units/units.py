@@ -113,7 +113,7 @@ def _names(kinds: Sequence[UnitKind]) -> list[_UnitName]:
 
 
 class _Held:
-    """How much of each unit members have; ``contents``: topic -> partitions, of which units of a kind consist."""
+    """The part of each unit that members have; ``contents``: topic -> partitions, of which units of a kind consist."""
 
     def __init__(self, contents: Sequence[Mapping[str, int]], by_topic: _ByTopic) -> None:
         self._counts: list[dict[int, dict[int, int]]] = []

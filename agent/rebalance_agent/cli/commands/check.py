@@ -18,7 +18,7 @@ from rebalance_agent.ui.terminal import is_live
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Checks one by one what the observer, a sidecar or a gateway needs, with the same settings: files, the address to listen
+Checks the requirements of the observer, a sidecar or a gateway, with the same settings: files, the address to listen
 on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway it also
 checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
 writes no record and joins no group.

@@ -77,7 +77,7 @@ def add_parser(subparsers: Commands) -> None:
     cluster.add_argument(
         "--since", type=moment_ms, metavar="TIME", help="only records from then on: ISO 8601, or epoch milliseconds"
     )
-    cluster.add_argument("--follow", action="store_true", help="go on with new records until Ctrl-C")
+    cluster.add_argument("--follow", action="store_true", help="continue with new records until Ctrl-C")
     cluster.add_argument(
         "--raw", action="store_true", help="the bytes in base64, the form that this command and `verify` read"
     )
@@ -105,7 +105,7 @@ def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
         try:
             record = decode_record(raw.key, raw.value)
         except DecodeError as error:
-            # Nobody knows of which group it is.
+            # The record's group is not known.
             yield raw_json(raw) if args.raw else {"error": f"partition {raw.partition}, offset {raw.offset}: {error}"}
             continue
         if args.group in (None, record.group):

@@ -132,16 +132,16 @@ def _present(group: GroupSummary) -> list[str]:
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
-    return [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
+    return [detail for detail in details if detail.rebalance.kind is RebalanceKind.COMPLETED]
 
 
 def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> int:
-    """How many of the last rebalances to explain."""
+    """The number of last rebalances to explain."""
     last: int | None = options.last
     since: int | None = options.since
     if since is None:
         return last or LAST_DEFAULT
-    later = sum(each.rebalance.timestamp_ms >= since for each in _completed(details))
+    later = sum(detail.rebalance.timestamp_ms >= since for detail in _completed(details))
     return min(last or LAST_MAX, later)
 
 
@@ -160,6 +160,6 @@ def _as_json(group: str, past: _GroupPast, texts: Sequence[str], last: int) -> d
         "group": group,
         "source": past.source,
         "text": list(texts),
-        "rebalances": [value_to_json(each) for each in _completed(past.details)[:last]],
-        "rollouts": [event_to_json(each) for each in past.rollouts],
+        "rebalances": [value_to_json(detail) for detail in _completed(past.details)[:last]],
+        "rollouts": [event_to_json(rollout) for rollout in past.rollouts],
     }

@@ -87,11 +87,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule) -> str:
-    """What the rule would have spared in the past that the cluster has of the group, in words."""
+    """Describe what the rule would have spared in the group's past, as far as the cluster still has it."""
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
-        return f"What it would have spared is not known: {error}"
+        return f"The rebalances that it would have spared are unknown: {error}"
     return past_text(past_seats(history_of(past.events), rule), past.source)
 
 

@@ -41,15 +41,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_text(chosen: Iterable[Strategy]) -> Iterator[str]:
-    for each in chosen:
-        package = package_of(each.name)
+    for assignor in chosen:
+        package = package_of(assignor.name)
         yield "\n".join(
             [
-                f"{each.name}  ({each.protocol})" + ("" if package == OUR_PACKAGE else f"  from {printable(package)}"),
-                *textwrap.wrap(each.summary, LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
+                f"{assignor.name}  ({assignor.protocol})"
+                + ("" if package == OUR_PACKAGE else f"  from {printable(package)}"),
+                *textwrap.wrap(assignor.summary, LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
                 *(
                     line
-                    for setting in each.config
+                    for setting in assignor.config
                     for line in textwrap.wrap(
                         setting.describe(), LINE_CHARACTERS, initial_indent="    ", subsequent_indent="      "
                     )
@@ -78,11 +79,11 @@ def _unusable_as_json(plugin: Plugin) -> dict[str, object]:
     }
 
 
-def _as_json(each: Strategy) -> dict[str, object]:
+def _as_json(assignor: Strategy) -> dict[str, object]:
     return {
-        "name": each.name,
-        "protocol": each.protocol,
-        "promise": each.summary,
+        "name": assignor.name,
+        "protocol": assignor.protocol,
+        "promise": assignor.summary,
         "settings": [
             {
                 "name": setting.name,
@@ -91,8 +92,8 @@ def _as_json(each: Strategy) -> dict[str, object]:
                 "shared": setting.shared,
                 "meaning": setting.meaning,
             }
-            for setting in each.config
+            for setting in assignor.config
         ],
-        "package": package_of(each.name),
+        "package": package_of(assignor.name),
         "problem": None,
     }

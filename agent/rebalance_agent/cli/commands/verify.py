@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(report: AuditReport, title: str) -> None:
-    for difference in sorted(report.differences, key=lambda each: (each.group, each.number))[:SHOWN_MAX]:
+    for difference in sorted(report.differences, key=lambda line: (line.group, line.number))[:SHOWN_MAX]:
         print(printable(str(difference)))
     if report.found > SHOWN_MAX:
         print(f"... and {report.found - SHOWN_MAX} more")
@@ -138,11 +138,11 @@ def _report_json(report: AuditReport) -> dict[str, object]:
         "found": report.found,
         "differences": [
             {
-                "group": each.group,
-                "generation": each.number,
-                "what": each.what,
-                "places": list(map(str, each.positions)),
+                "group": difference.group,
+                "generation": difference.number,
+                "what": difference.what,
+                "places": list(map(str, difference.positions)),
             }
-            for each in report.differences
+            for difference in report.differences
         ],
     }

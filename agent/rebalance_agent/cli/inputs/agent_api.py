@@ -31,7 +31,7 @@ _Value = TypeVar("_Value")
 
 
 class AgentError(RebalanceAgentError):
-    """The agent cannot be reached, or its answer is not that of an observer."""
+    """The agent cannot be reached, or is not an observer."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -63,7 +63,7 @@ def add_host_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def host_names(options: argparse.Namespace) -> HostNames:
-    """What counts as a member's host: the flag, or else the setting of the cluster to observe.
+    """The rules for the names of hosts: the flag, or else the setting of the cluster to observe.
 
     Raises:
         InvalidInputError: the flag is not valid, or a setting is wrong.

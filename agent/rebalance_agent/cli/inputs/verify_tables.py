@@ -105,11 +105,11 @@ def _cluster(tables: DeltaTables, cluster_id: str | None, folder: str) -> str:
         return str(present[0])
     if cluster_id in present:
         return str(cluster_id)
-    found = f"its events are of {', '.join(present)}" if present else "it has no events"
+    actual = f"its events are of {', '.join(present)}" if present else "it has no events"
     required = (
         "of only one cluster, or of the cluster of --bootstrap-servers" if cluster_id is None else f"of {cluster_id}"
     )
-    raise InvalidInputError("--tables", f"{folder} must have events {required}; {found}")
+    raise InvalidInputError("--tables", f"{folder} must have events {required}; {actual}")
 
 
 def _rows(tables: DeltaTables, name: str, cluster_id: str, columns: tuple[str, ...]) -> Iterator[_Row]:

@@ -95,10 +95,10 @@ def run(options: argparse.Namespace) -> int:
         kept, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
         print_gaps(missing, progress)
     summary = {
-        "records": sum(each.records for each in partitions),
+        "records": sum(partition.records for partition in partitions),
         "events": kept.events,
         "rejected": kept.rejected,
-        "missing_generations": sum(each.missing for each in missing),
+        "missing_generations": sum(gap.missing for gap in missing),
         "seconds": round(progress.seconds, 3),
     }
     print(json.dumps(summary))
@@ -107,22 +107,22 @@ def run(options: argparse.Namespace) -> int:
 
 def print_ranges(partitions: Sequence[PartitionRange], progress: ProgressLines) -> None:
     """Print the offsets and times that were read of each partition."""
-    for each in partitions[:PRINTED_MAX]:
-        offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
+    for extent in partitions[:PRINTED_MAX]:
+        offsets = "" if extent.first_offset is None else f"offsets {extent.first_offset} to {extent.last_offset}, "
         progress.print_line(
-            f"partition {each.partition}: {each.records:,} records, {offsets}"
-            f"{_time(each.first_ms)} to {_time(each.last_ms)}"
+            f"partition {extent.partition}: {extent.records:,} records, {offsets}"
+            f"{_time(extent.first_ms)} to {_time(extent.last_ms)}"
         )
     if len(partitions) > PRINTED_MAX:
-        rest = sum(each.records for each in partitions[PRINTED_MAX:])
+        rest = sum(partition.records for partition in partitions[PRINTED_MAX:])
         progress.print_line(f"and {len(partitions) - PRINTED_MAX} more partitions with {rest:,} records")
 
 
 def print_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
     """Print the groups that generations are missing of."""
-    for each in missing[:PRINTED_MAX]:
+    for gap in missing[:PRINTED_MAX]:
         progress.print_line(
-            f"group {printable(each.group)}: {each.missing:,} generations are missing between {each.present:,}"
+            f"group {printable(gap.group)}: {gap.missing:,} generations are missing between {gap.present:,}"
         )
     if len(missing) > PRINTED_MAX:
         progress.print_line(f"and {len(missing) - PRINTED_MAX} more groups with gaps")

@@ -110,7 +110,7 @@ class GroupsScreen(Screen[None]):
         self.query_one(DataTable).focus()
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
-        """Order by the column that was clicked; once more turns it around."""
+        """Order by the clicked column; a second click reverses the order."""
         column = COLUMNS[event.column_index].sort
         self._sort = f"-{column}" if self._sort == column else column
         self._draw()

@@ -22,8 +22,8 @@ class DetailPoll:
         """Read the group's present state. Raises what ``groups`` raises."""
         detail = self._groups.group(self._name)
         rebalances = self._groups.rebalances(self._name).rebalances
-        completed = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED][:2]
-        keys = [(each.id, each.revision) for each in completed]
+        completed = [rebalance for rebalance in rebalances if rebalance.kind is RebalanceKind.COMPLETED][:2]
+        keys = [(rebalance.id, rebalance.revision) for rebalance in completed]
         self._details = {key: self._details.get(key) or self._groups.rebalance(self._name, key[0]) for key in keys}
         last: list[RebalanceDetail | None] = [*self._details.values(), None, None]
         return GroupCloseUp(detail, rebalances, last[0], last[1])

@@ -50,13 +50,13 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
         "predicted": _figures(what_if.predicted),
         "clustered_anew": _clustered(what_if.spread_anew),
         "strategies": [
-            {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
+            {"strategy": outcome.strategy, "protocol": outcome.protocol.value, "refused": outcome.refused}
             | (
-                _figures(each.figures) | {"clustered_anew": _clustered(each.spread_anew)}
-                if each.refused is None
+                _figures(outcome.figures) | {"clustered_anew": _clustered(outcome.spread_anew)}
+                if outcome.refused is None
                 else {}
             )
-            for each in what_if.outcomes
+            for outcome in what_if.outcomes
         ],
         "fidelity": {
             "moves": fidelity.moves,
@@ -78,9 +78,9 @@ def _table(what_if: WhatIf) -> str:
         *row, stalled = _row(name, what_if.protocol.value, what_if.recorded, what_if.spread_anew)
         rows.append((*row, _recorded_stalls(what_if) if what_if.recorded.stalls else stalled))
     rows += [
-        _row(each.strategy, each.protocol.value, each.figures, each.spread_anew)
-        for each in what_if.outcomes
-        if each.refused is None
+        _row(outcome.strategy, outcome.protocol.value, outcome.figures, outcome.spread_anew)
+        for outcome in what_if.outcomes
+        if outcome.refused is None
     ]
     headings: tuple[str, ...] = _HEADINGS
     if all(row[_ONE_HOST] == UNKNOWN for row in rows):  # the members are on one host
@@ -114,9 +114,9 @@ def _row(name: str, protocol: str, figures: Figures, anew: HostSpread | None) ->
 
 def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
-    for each in outcomes:
-        if each.refused is not None:
-            reasons.setdefault(each.refused, []).append(each.strategy)
+    for outcome in outcomes:
+        if outcome.refused is not None:
+            reasons.setdefault(outcome.refused, []).append(outcome.strategy)
     for reason, names in reasons.items():
         # Both forms of a strategy are refused for one reason.
         kinds = dict.fromkeys(family(name) if family(name) in names else name for name in names)

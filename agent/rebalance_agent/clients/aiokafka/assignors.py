@@ -26,7 +26,7 @@ __all__ = ["Assignor", "JoinedMember", "PlainAssignor", "StrategyAssignor"]
 
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """A member as the leader sees it: the whole subscription, and ``metadata``, the part that aiokafka decodes."""
+    """A member in a leader's JoinGroup response: the whole subscription, and ``metadata``, which aiokafka decodes."""
 
     subscription: MemberSubscription
     metadata: Any
@@ -55,7 +55,7 @@ class StrategyAssignor:
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
         """Keep ``assignment`` for the next subscription."""
-        owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
+        owned = topic_partitions((partition.topic, partition.partition) for partition in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)
         if self._participant.takes_units():
             self._rejoin()
@@ -94,7 +94,7 @@ class PlainAssignor:
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
         """Pass the assignment on, and keep it for other strategies of the same consumer."""
         with quietly("read an assignment"):
-            owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
+            owned = topic_partitions((partition.topic, partition.partition) for partition in assignment.partitions())
             self._participant.received(owned, generation)
         self._assignor.on_assignment(assignment)
 

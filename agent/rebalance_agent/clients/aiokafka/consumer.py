@@ -199,7 +199,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         if subscription is None or subscription.assignment is None:
             return {}
         consumed = subscription.assignment.all_consumed_offsets()
-        return {each: consumed[each].offset for each in partitions if each in consumed}
+        return {partition: consumed[partition].offset for partition in partitions if partition in consumed}
 
     def _membership(self) -> Membership:
         # The coordinator of a consumer without a group has neither of these attributes.

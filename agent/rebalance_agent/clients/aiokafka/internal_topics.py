@@ -36,7 +36,7 @@ class TopicsBeforeAssign:
         self._cluster = None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                # Of all topics: a request by name would make brokers create a missing one.
+                # Request all topics: a request by name would make brokers create a missing one.
                 self._cluster = await client.fetch_all_metadata()
         except TimeoutError:
             self._problem = f"the cluster did not answer within {ANSWER_SECONDS:g} s"

@@ -262,7 +262,7 @@ class Consumer(GroupMethods, DataMethods):
     def _delivered(self, messages: list[Message]) -> list[Message]:
         """``messages`` without those of revoked partitions, which librdkafka had fetched before."""
         store = self._settings.auto_store
-        return [each for each in messages if self._offset_store.delivers(each, store=store)]
+        return [message for message in messages if self._offset_store.delivers(message, store=store)]
 
     def _serve(self) -> None:
         if self._handover.waiting:

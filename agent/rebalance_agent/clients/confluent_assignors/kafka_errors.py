@@ -22,7 +22,9 @@ def confluent_error(error: BaseException) -> KafkaError:
         return wrapped
     if isinstance(error, kafka.errors.CommitFailedError):
         # kafka-python wraps the broker's error, or has only a text if it knows that it is not in the group.
-        cause = next((each for each in error.args if isinstance(each, kafka.errors.BrokerResponseError)), None)
+        cause = next(
+            (argument for argument in error.args if isinstance(argument, kafka.errors.BrokerResponseError)), None
+        )
         return not_a_member() if cause is None else confluent_error(cause)
     if isinstance(error, kafka.errors.BrokerResponseError) and error.errno is not None:
         return KafkaError(error.errno, str(error), fatal=isinstance(error, kafka.errors.FencedInstanceIdError))

@@ -43,11 +43,13 @@ def _after(message: Message) -> OffsetAndMetadata:
 def by_partition(partitions: Iterable[TopicPartition]) -> Offsets:
     """Offsets of confluent-kafka's list. Partitions without one are left out, as in librdkafka."""
     return {
-        Partition(each.topic, each.partition): OffsetAndMetadata(
-            each.offset, each.metadata or "", _NO_EPOCH if each.leader_epoch is None else each.leader_epoch
+        Partition(partition.topic, partition.partition): OffsetAndMetadata(
+            partition.offset,
+            partition.metadata or "",
+            _NO_EPOCH if partition.leader_epoch is None else partition.leader_epoch,
         )
-        for each in partitions
-        if each.offset >= 0
+        for partition in partitions
+        if partition.offset >= 0
     }
 
 
@@ -95,22 +97,22 @@ class OffsetStore:
     def own(self, partitions: Iterable[tuple[str, int]]) -> None:
         """Add ``partitions`` without offsets; those owned already keep theirs."""
         with self._lock:
-            for each in partitions:
-                self._owned.setdefault(each, _Owned())
+            for partition in partitions:
+                self._owned.setdefault(partition, _Owned())
 
     def disown(self, partitions: Iterable[tuple[str, int]]) -> Offsets:
         """Remove ``partitions``; returns their offsets that are stored but not committed."""
         with self._lock:
-            removed = {each: self._owned.pop(each) for each in set(partitions) & self._owned.keys()}
+            removed = {partition: self._owned.pop(partition) for partition in set(partitions) & self._owned.keys()}
         return _due(removed)
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Partition -> stored offset, for those that have one."""
         with self._lock:
             return {
-                each: owned.stored.offset
-                for each in partitions
-                if (owned := self._owned.get(each)) is not None and owned.stored is not None
+                partition: owned.stored.offset
+                for partition in partitions
+                if (owned := self._owned.get(partition)) is not None and owned.stored is not None
             }
 
     @property
@@ -165,6 +167,6 @@ class OffsetStore:
 def _due(owned: dict[tuple[str, int], _Owned]) -> Offsets:
     return {
         Partition(*partition): stored
-        for partition, each in owned.items()
-        if (stored := each.stored) is not None and stored.offset != each.committed
+        for partition, offsets in owned.items()
+        if (stored := offsets.stored) is not None and stored.offset != offsets.committed
     }

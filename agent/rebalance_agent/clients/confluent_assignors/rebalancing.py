@@ -80,14 +80,14 @@ class Rebalancing:
         self._assigning = False
         self.data.assign(partitions)
         self.offset_store.disown(self.offset_store.owned)
-        self.offset_store.own((each.topic, each.partition) for each in partitions)
+        self.offset_store.own((partition.topic, partition.partition) for partition in partitions)
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.incremental_assign()`` in ``on_assign``."""
         self._inside(self._assigning, "incremental_assign() outside of on_assign")
         self._assigning = False
         self.data.incremental_assign(partitions)
-        self.offset_store.own((each.topic, each.partition) for each in partitions)
+        self.offset_store.own((partition.topic, partition.partition) for partition in partitions)
 
     def unassign(self) -> None:
         """``consumer.unassign()`` in ``on_revoke`` or ``on_lost``."""
@@ -99,7 +99,7 @@ class Rebalancing:
         """``consumer.incremental_unassign()`` in ``on_revoke`` or ``on_lost``."""
         self._inside(self._revoking, "incremental_unassign() outside of on_revoke and on_lost")
         self.data.incremental_unassign(partitions)
-        self._settle(self.offset_store.disown((each.topic, each.partition) for each in partitions))
+        self._settle(self.offset_store.disown((partition.topic, partition.partition) for partition in partitions))
 
     def _end(self, partitions: Iterable[tuple[str, int]], callback: Callback | None) -> None:
         going = frozenset((topic, number) for topic, number in partitions)

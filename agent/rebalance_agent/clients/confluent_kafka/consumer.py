@@ -70,7 +70,7 @@ class Consumer(confluent_kafka.Consumer):
 
         def positions(partitions: Collection[Partition]) -> Offsets:
             consumer = reference()
-            asked = [confluent_kafka.TopicPartition(*each) for each in partitions]
+            asked = [confluent_kafka.TopicPartition(*partition) for partition in partitions]
             return {} if consumer is None else _offsets(consumer.position(asked))
 
         self._instrumentation = Instrumentation(
@@ -202,7 +202,7 @@ def _report_reason(instrumentation: Instrumentation, cooperative: bool, reason: 
 
 
 def _both(ours: Callable[..., None], users: Any) -> Any:  # noqa: ANN401
-    """A callback that calls ``ours`` and then ``users``, if given; confluent-kafka refuses what is no function."""
+    """Return a callback that calls ``ours`` and then ``users``, if given; confluent-kafka accepts only functions."""
     if users is not None and not callable(users):
         return users
 
@@ -230,7 +230,11 @@ def _record_commit(progress: ConsumerProgress | None, partitions: Iterable[confl
 
 def _offsets(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
     """Partition -> offset, for those of ``partitions`` that have one."""
-    return {(each.topic, each.partition): each.offset for each in partitions if each.error is None and each.offset >= 0}
+    return {
+        (partition.topic, partition.partition): partition.offset
+        for partition in partitions
+        if partition.error is None and partition.offset >= 0
+    }
 
 
 def _ignore(*_arguments: object) -> None:

@@ -72,5 +72,5 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
         """Keep ``assignment`` for the next subscription."""
-        owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
+        owned = topic_partitions((partition.topic, partition.partition) for partition in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)

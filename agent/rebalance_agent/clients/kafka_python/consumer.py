@@ -119,7 +119,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         self._group = group
         self._offered = [assignor.name for assignor in made]
         self._cooperative = all_cooperative(made)
-        configs["partition_assignment_strategy"] = [self._instrumentation.assignor(each) for each in made]
+        configs["partition_assignment_strategy"] = [self._instrumentation.assignor(assignor) for assignor in made]
         super().__init__(**configs)
         read_tolerantly(self._coordinator)
         finish_joins(self._coordinator)
@@ -182,7 +182,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
 
     def _positions(self, partitions: Collection[Partition]) -> Offsets:
         consumed = self._subscription.all_consumed_offsets()
-        return {each: consumed[each].offset for each in partitions if each in consumed}
+        return {partition: consumed[partition].offset for partition in partitions if partition in consumed}
 
     def _held(self) -> TopicPartitions:
         # An eager member has given up everything before it joins; a member in no generation has lost everything.

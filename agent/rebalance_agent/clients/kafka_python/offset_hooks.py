@@ -27,12 +27,12 @@ def hook_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bo
     async def send_commit(offsets: Any) -> None:  # noqa: ANN401
         await send(offsets)
         with quietly("record a commit"):
-            progress.committed({partition: each.offset for partition, each in offsets.items()})
+            progress.committed({partition: offset.offset for partition, offset in offsets.items()})
 
     async def fetch_committed(partitions: Iterable[Any], timeout_ms: float | None = None) -> Any:  # noqa: ANN401
         fetched = await fetch(partitions, timeout_ms=timeout_ms)
         with quietly("record the group's offsets"):
-            offsets = {partition: each.offset for partition, each in fetched.items()}
+            offsets = {partition: offset.offset for partition, offset in fetched.items()}
             progress.fetched(partitions, offsets, from_start=from_start)
         return fetched
 

@@ -107,4 +107,4 @@ def _coordinator_view(logged: Logged, described: Any) -> CoordinatorView:  # noq
 
 
 def _partitions(assignment: Any) -> TopicPartitions:  # noqa: ANN401
-    return topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)
+    return topic_partitions((partition.topic, partition.partition) for partition in assignment.topic_partitions)

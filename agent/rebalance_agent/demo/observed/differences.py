@@ -108,12 +108,17 @@ def strategy_differences(assignor: str, coordinator: CoordinatorView) -> list[st
 
 
 def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    lines = [f"member {theirs[each]} ({each}) is missing in ours" for each in sorted(theirs.keys() - ours.keys())]
-    lines += [f"member {ours[each]} ({each}) is only in ours" for each in sorted(ours.keys() - theirs.keys())]
+    lines = [
+        f"member {theirs[member_id]} ({member_id}) is missing in ours"
+        for member_id in sorted(theirs.keys() - ours.keys())
+    ]
     lines += [
-        f"client id of {each}: ours is {ours[each]}, the coordinator's {theirs[each]}"
-        for each in sorted(ours.keys() & theirs.keys())
-        if ours[each] != theirs[each]
+        f"member {ours[member_id]} ({member_id}) is only in ours" for member_id in sorted(ours.keys() - theirs.keys())
+    ]
+    lines += [
+        f"client id of {member_id}: ours is {ours[member_id]}, the coordinator's {theirs[member_id]}"
+        for member_id in sorted(ours.keys() & theirs.keys())
+        if ours[member_id] != theirs[member_id]
     ]
     return lines
 
@@ -125,16 +130,17 @@ def _assignment_differences(
     gauges: Mapping[str, int],
 ) -> list[str]:
     lines = []
-    most: Counter[str] = Counter()
+    counts_max: Counter[str] = Counter()
     for member in sorted(assigned.keys() | described.keys()):
         name = clients.get(member, member)
         ours, theirs = pairs(assigned.get(member, {})), pairs(described.get(member, {}))
-        most[name] = max(most[name], len(theirs))  # the gauge is the maximum of the members with one client id
+        # The gauge is the maximum of the members with one client id.
+        counts_max[name] = max(counts_max[name], len(theirs))
         if ours - theirs:
             lines.append(f"partitions of {name} that only ours has: {_text(ours - theirs)}")
         if theirs - ours:
             lines.append(f"partitions of {name} that ours lacks: {_text(theirs - ours)}")
-    for name, count in sorted(most.items()):
+    for name, count in sorted(counts_max.items()):
         gauge = gauges.get(name, 0)
         if gauge != count:
             lines.append(f"partitions of {name} on /metrics: ours are {gauge}, the coordinator's {count}")
@@ -161,9 +167,9 @@ def step_differences(step: SeenStep) -> list[str]:
             lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
         elif expected.on_one_host is not None:
             spread = step.host_spread(expected.group)
-            found = spread.on_one_host if spread else None
-            if found != expected.on_one_host:
-                number = "unknown" if found is None else found
+            on_one_host = spread.on_one_host if spread else None
+            if on_one_host != expected.on_one_host:
+                number = "unknown" if on_one_host is None else on_one_host
                 lines.append(f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {number}")
         elif slow is not None and slow.group == expected.group:
             lines += _slow_differences(slow, seen[0])

@@ -103,8 +103,8 @@ class DemoObserver:
 
     def completed(self, group: str) -> list[Rebalance]:
         """The group's completed rebalances, newest first."""
-        known = self.history.rebalances(group)
-        return [line for line in known.rebalances if line.kind is RebalanceKind.COMPLETED] if known else []
+        rebalances = self.history.rebalances(group)
+        return [line for line in rebalances.rebalances if line.kind is RebalanceKind.COMPLETED] if rebalances else []
 
     def episodes(self, group: str) -> list[GenerationEvent]:
         """The closing events of the group's completed rebalances, oldest first."""

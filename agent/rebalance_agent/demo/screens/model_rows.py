@@ -46,18 +46,24 @@ def _rows(group: DemoGroup, joining: str, topics: Mapping[str, int]) -> list[tup
         return []
     pattern = group.topics if group.topics.startswith("^") else re.escape(group.topics)
     known = {topic: TopicMetadata(count) for topic, count in topics.items() if re.fullmatch(pattern, topic)}
-    total = sum(each.partitions for each in known.values())
+    total = sum(topic.partitions for topic in known.values())
     what = f"{joining} joins {group.name}"
     return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
 
 
-def _join(group: DemoGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+def _join(group: DemoGroup, joining: str, strategy: str, subscribed: Mapping[str, TopicMetadata]) -> Timeline:
     """Simulate the group: ``joining`` joins at `JOIN_MS`, all other members at the start."""
-    members = [SimulatedMember(each.name, tuple(known), (strategy,), config=each.config) for each in group.members]
-    return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)
+    members = [
+        SimulatedMember(member.name, tuple(subscribed), (strategy,), config=member.config) for member in group.members
+    ]
+    return simulate(
+        subscribed, [Join(JOIN_MS if member.name == joining else 0, member) for member in members], SETTINGS
+    )
 
 
 def _cost(timeline: Timeline, total: int) -> tuple[str, str]:
-    generations = sum(each.start_ms >= JOIN_MS for each in timeline.generations)
-    stopped = {each for stall in timeline.stalls if stall.stopped_ms >= JOIN_MS for each in pairs(stall.partitions)}
+    generations = sum(generation.start_ms >= JOIN_MS for generation in timeline.generations)
+    stopped = {
+        partition for stall in timeline.stalls if stall.stopped_ms >= JOIN_MS for partition in pairs(stall.partitions)
+    }
     return str(generations), f"all {total}" if len(stopped) == total else f"{len(stopped)} of {total}"

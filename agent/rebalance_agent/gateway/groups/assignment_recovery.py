@@ -25,7 +25,7 @@ DESCRIBE_VERSION = 4
 
 
 async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions | None, bool]:
-    """What a member of a stable group owns (None where unknown), and whether the group is not one of consumers.
+    """Return the partitions of a member of a stable group (None if unknown), and whether the group is not of consumers.
 
     Raises:
         ConnectionError: the connection was closed.

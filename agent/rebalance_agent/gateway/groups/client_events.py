@@ -1,4 +1,4 @@
-"""Builds the events of one consumer behind a gateway; `client_membership` finds out what happens and when."""
+"""Builds the events of one consumer behind a gateway, for `client_membership`, which decides when."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ClientEvents:
         )
 
     def commit_rejected(self, partitions: int) -> None:
-        """The coordinator refused the commits of this number of partitions: the next member event has the sum."""
+        """Add the number of partitions whose commits the coordinator refused; the next member event has the sum."""
         self._rejected += partitions
 
     def record_decision(

@@ -68,7 +68,7 @@ class ClientMembership:
         self._beaten: _Moment | None = None
 
     def beat(self, alive: Alive) -> None:
-        """The consumer sent a heartbeat: report that it is alive, at most once in `PERIOD_SECONDS`."""
+        """Report that the consumer is alive, since it sent a heartbeat; at most once in `PERIOD_SECONDS`."""
         now = self._now()
         if self._beaten is None or now.since(self._beaten) >= PERIOD_SECONDS:
             self._beaten = now
@@ -85,17 +85,17 @@ class ClientMembership:
         return self._joining is not None
 
     def record_rebalance(self) -> None:
-        """The coordinator returned that the group rebalances."""
+        """Note that the coordinator's answer says that the group rebalances."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
     def record_interruption(self) -> None:
-        """The coordinator returned that the group rebalances again, before the consumer got an assignment."""
+        """Note that the group rebalances again, before the consumer got an assignment."""
         self._joining = None
         self.record_rebalance()
 
     def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
-        """The consumer sent a JoinGroup: it gave up all but ``kept_partitions`` (None: an eager consumer, all).
+        """Note a JoinGroup: the consumer gave up all but ``kept_partitions`` (None: an eager consumer, all).
 
         ``reason``: the client's reason (KIP-800).
         """
@@ -117,7 +117,7 @@ class ClientMembership:
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
     def record_owned(self, partitions: TopicPartitions) -> None:
-        """The client reports what it owns, which may show the end of a revocation, or an assignment taken over."""
+        """Take the partitions that the client reports; they may show the end of a revocation, or a new assignment."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
             self.record_revoked()
@@ -125,24 +125,24 @@ class ClientMembership:
             self._begun()
 
     def record_revoked(self) -> None:
-        """The client reports that it has released the partitions to be revoked."""
+        """Note that the client reports the end of a revocation."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
             self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
 
     def record_join(self, member_id: str, generation: int) -> None:
-        """JoinGroup succeeded: the consumer is in ``generation``."""
+        """Note a successful JoinGroup: the consumer is in ``generation``."""
         self._joined = self._now()
         if self._joining is not None:
             self.events.waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
     def expect_assignment(self) -> None:
-        """The coordinator assigned partitions now; which ones will be known later, by `record_assigned`."""
+        """Note that the coordinator assigned partitions now; `record_assigned` names them later."""
         self._promised = self._now()
 
     def record_assigned(self, partitions: TopicPartitions) -> None:
-        """The consumer owns exactly ``partitions`` from now on, or since `expect_assignment`."""
+        """Set the consumer's partitions, as of now, or since `expect_assignment`."""
         self.settle()
         now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
@@ -164,14 +164,14 @@ class ClientMembership:
             self.emit(event)
 
     def record_epoch(self, epoch: int) -> None:
-        """The coordinator returned a new ``epoch`` without a change of the assignment."""
+        """Note a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
             self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
     def record_fetch(self, partitions: set[tuple[str | None, int]]) -> None:
-        """The client fetches from these partitions; a topic is None where the frame has only its id."""
+        """Note that the client fetches from these partitions; a topic is None if the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
         if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
             self._begun()
@@ -186,22 +186,22 @@ class ClientMembership:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """The consumer is no member any more: the coordinator does not know it, or another one replaced it."""
+        """Note that the consumer lost its membership: the coordinator does not know it, or another one replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
             self._emit(Callback.LOST, lost, now_ms, now_ms, reason)
 
     def record_leave_request(self, reason: str | None) -> None:
-        """The consumer asks to leave, with an optional ``reason`` (KIP-800)."""
+        """Note that the consumer asks to leave, with an optional ``reason`` (KIP-800)."""
         self._leaving = (self._now(), reason)
 
     def record_leave_refusal(self) -> None:
-        """The coordinator refused the request to leave."""
+        """Note that the coordinator refused the request to leave."""
         self._leaving = None
 
     def record_leave(self) -> None:
-        """The consumer left, or its request was never answered; does nothing if it did not ask to leave."""
+        """Report that the consumer left, also if its request was never answered; no effect if it did not ask to."""
         if self._leaving is None:
             return
         (asked, reason), self._leaving = self._leaving, None

@@ -1,4 +1,4 @@
-"""Reads ConsumerGroupHeartbeat (KIP-848): the members of groups whose coordinator assigns. Changes no frame."""
+"""Reads ConsumerGroupHeartbeat (KIP-848), for members of groups whose coordinator assigns. Changes no frame."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
-        """Note what the member reports to own."""
+        """Note the partitions that the member reports."""
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
@@ -119,7 +119,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """A member that asked to leave has left: clients close the connection without waiting long."""
+        """Report a member that asked to leave as left: clients close the connection without waiting long."""
         if memory.epoch < JOINING:
             memory.entry.membership.record_leave()
             self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)

@@ -80,7 +80,7 @@ class FrameHandler:
         raise NotImplementedError
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401, ARG002
-        """Group and rebalance timeout in seconds (0: unknown) of the member that sends a request; None: no member."""
+        """Return group and rebalance timeout (seconds, 0: unknown) of the sending member; None: it is no member."""
         return None
 
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
@@ -88,7 +88,7 @@ class FrameHandler:
         return False
 
     def unanswered(self, memory: Any) -> None:  # noqa: ANN401
-        """The connection was closed before the response to the request that left ``memory``."""
+        """Handle a connection that was closed before the response to the request that left ``memory``."""
 
 
 def _without_nulls(opened: OpenedFrame) -> OpenedFrame:

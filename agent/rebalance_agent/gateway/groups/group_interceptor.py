@@ -1,4 +1,4 @@
-"""Gives each frame of a connection that concerns groups to the handler of its API."""
+"""Passes each frame of a connection that concerns groups to the handler of its API."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class GroupInterceptor:
             self._seats = self._shared.seats.connection(connection, self._readiness.held)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
-        """The client named itself: its client id, and its library."""
+        """Take the client id and the library of the client."""
         if self._seats is not None:
             self._seats.greeted(name, software)
 
     async def client_ended(self) -> None:
-        """The client closed its connection; returns when the broker's side is needed no more."""
+        """Note that the client closed its connection; return when the broker's side is no longer needed."""
         if self._seats is not None:
             await self._seats.client_ended()
 
@@ -99,7 +99,7 @@ class GroupInterceptor:
         return head.api_key != FetchHandler.API_KEY or bool(self._shared.awaiting)
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether a request that is to be read is never changed."""
+        """Whether this request, if it is read, is never changed."""
         return not self._handlers[head.api_key].STRICT
 
     def wants_answer(self, head: RequestHead) -> bool:
@@ -200,7 +200,7 @@ class GroupInterceptor:
             return False
 
     def closed(self) -> None:
-        """The connection was closed; its members may come back by another one."""
+        """Note that the connection was closed; its members may come back on another one."""
         while self._waiting:
             _, handler, memory, _ = self._waiting.popleft()
             if memory is not None:

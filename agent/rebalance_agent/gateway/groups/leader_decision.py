@@ -1,4 +1,4 @@
-"""Assigns for a group leader: asks for its topics on the client's own connection, and runs our assignor in a thread.
+"""Assigns for a group leader: fetches topics on the client's own connection, and runs our assignor in a thread.
 
 The whole group waits meanwhile, and so do the frames that the client sends after its SyncGroup: so the assignment is
 done within a time budget, or not at all.

@@ -58,7 +58,7 @@ class HeartbeatHandler(FrameHandler):
     RESPONSE = HeartbeatResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
-        """Note that the member is alive; recover what an unknown one owns."""
+        """Note that the member is alive; recover the partitions of an unknown one."""
         names = message.group_id, message.member_id, message.group_instance_id
         entry = self._shared.entries.find(*names)
         vacant = self._shared.entries.vacant(*names)

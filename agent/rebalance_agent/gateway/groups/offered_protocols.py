@@ -1,4 +1,4 @@
-"""Reads what a JoinGroup offers, and puts our strategy before it; for kafka-python's messages."""
+"""Reads the assignors that a JoinGroup offers, and puts our strategy before them; for kafka-python's messages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-p
 
 
 def mismatch(strategy: Strategy, names: Collection[str]) -> str:
-    """Why ``strategy`` cannot serve a client that offers ``names``, and what to set; empty if it can."""
+    """Return why ``strategy`` cannot be used for a client that offers ``names``, and the fix; empty if it can."""
     offered = ", ".join(names)
     if strategy.protocol is _protocol(names):
         return ""

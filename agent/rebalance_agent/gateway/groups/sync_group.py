@@ -1,4 +1,4 @@
-"""Rewrites SyncGroup: our assignment instead of the leader's; and notes what a member is assigned."""
+"""Rewrites SyncGroup: our assignment instead of the leader's; and notes each member's assignment."""
 
 from __future__ import annotations
 

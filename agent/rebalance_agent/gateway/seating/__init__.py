@@ -1,4 +1,4 @@
-"""Carries out what `gateway.seats` decides, on the connections of clients, in classic groups.
+"""Carries out the decisions of `gateway.seats` in classic groups, on the connections of clients.
 
 A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
 `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.

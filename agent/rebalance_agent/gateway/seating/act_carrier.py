@@ -65,7 +65,7 @@ class ActCarrier:
         return now
 
     def run(self, acts: Iterable[SeatAct]) -> None:
-        """Carry out ``acts`` and what follows from them; none waits for an answer of the coordinator."""
+        """Carry out ``acts`` and the acts that follow from them, without waiting for the coordinator."""
         waiting = deque(acts)
         if waiting:
             while waiting:
@@ -73,12 +73,12 @@ class ActCarrier:
             self.share()
 
     def share(self) -> None:
-        """What other gateways are to know may have changed."""
+        """Send changes of shared facts to other gateways soon."""
         self.sharing.look()
         self._shared.changed()
 
     def stop(self) -> None:
-        """Give no seats any more, keep none, and share none."""
+        """Stop giving, keeping and sharing seats."""
         self._stopped = True
         self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
 
@@ -89,7 +89,7 @@ class ActCarrier:
         self.sharing.go_on()
 
     def kept_seat(self, instance_id: str, outcome: ActOutcome) -> None:
-        """It shows what became of a seat that was kept; nothing where it was not."""
+        """Report the outcome of a kept seat, if this seat was kept."""
         member_id = self._kept.pop(instance_id, None)
         if member_id is not None:
             self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
@@ -159,7 +159,7 @@ class ActCarrier:
         return []
 
     def withdraw_leave(self, member_id: str, decision: asyncio.Future[bool]) -> None:
-        """A LeaveGroup does not wait any more; those of the same member by other connections do."""
+        """Drop a LeaveGroup that waits; those of the same member by other connections stay."""
         waiting = self.leaves.get(member_id, [])
         if decision in waiting:
             waiting.remove(decision)
@@ -191,13 +191,13 @@ class ActCarrier:
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:
-        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
+        member_ids = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
         described = await self.connections.ask(lambda ask: describe(ask, self.group))
         if described is None:
             return  # the newcomer joins as it is
         if described.exists:
-            # Of a member that vanished, and that the coordinator removed, no frame tells that it is gone.
-            for member_id in [member_id for member_id in known if member_id not in described.members]:
+            # No frame shows that the coordinator removed a member that vanished.
+            for member_id in [member_id for member_id in member_ids if member_id not in described.members]:
                 self.run(self.seats.heartbeat_answered(member_id, UNKNOWN_MEMBER_ID, self.now())[0])
         free, waiting = await self.sharing.elsewhere(described.seats)
         roster = SeatsRoster(

@@ -1,4 +1,4 @@
-"""What the gateway did about seats: a log line and a metric for each act, and an event for most of them."""
+"""Reports the gateway's acts about seats: each is counted and logged, and most are published as an event."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class ActCounts(Protocol):
         ...
 
     def spared(self, rebalances: int, *, predicted: bool) -> None:
-        """Count rebalances that did not happen, or would not have; a lower bound."""
+        """Count spared rebalances, a lower bound; ``predicted``: seats would have spared them."""
         ...
 
     def kept(self, partition_seconds: float, *, predicted: bool) -> None:
-        """Count the time for which partitions of kept seats stood still: an upper bound of the cost."""
+        """Count partition-seconds for which kept seats were vacant: an upper bound of the cost."""
         ...
 
     def stall_spared(self, partition_seconds: float) -> None:
-        """Count for how long partitions of killed consumers did not stand still; a lower bound."""
+        """Count spared partition-seconds of stall after consumers were killed; a lower bound."""
         ...
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
@@ -77,7 +77,7 @@ class _Lines:
 
 
 class ActReport:
-    """Logs, counts and publishes the acts of all groups. Clients cause them at will, so not all are logged."""
+    """Logs, counts and publishes the acts of all groups. Clients can cause any number, so not all are logged."""
 
     def __init__(self, counts: ActCounts, clock: Clock, events: ActEvents) -> None:
         """Count with ``counts``, publish by ``events``."""
@@ -87,7 +87,7 @@ class ActReport:
         self._failed: set[str] = set()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, **facts: object) -> None:
-        """Count an act, and log it with ``facts``, but at most `LINES_MAX` of its kind in `LINES_SECONDS`."""
+        """Count and publish an act, and log it with ``facts``: at most `LINES_MAX` of its kind in `LINES_SECONDS`."""
         self.counts.act(act, outcome)
         self._events.report(act, outcome, group, facts)
         lines, now = self._lines[act], self._clock.monotonic()
@@ -103,18 +103,18 @@ class ActReport:
         self._log.info(f"seats_{act}", outcome=str(outcome), group=group[:TEXT_MAX], **shown)
 
     def stall_spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Count for how long partitions did not stand still because of an act about ``member_id``."""
+        """Count the partition-seconds of stall that an act about ``member_id`` spared."""
         self.counts.stall_spared(partition_seconds)
         self._events.spared(act, group, member_id, partition_seconds)
 
     def refused(self, group: str, problem: str) -> None:
-        """The cluster refuses the locks of a group: its seats are handed over behind this gateway alone."""
+        """Log that the cluster refuses the locks of a group: its seats are handed over behind this gateway only."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
         self._log.error("seats_claim", outcome="failed", group=group[:TEXT_MAX], problem=problem, help=text)
 
     def wrong(self, group: str) -> None:
-        """The handovers of a group were wrong too often: it has no seats any more."""
+        """Log that a group gets no seats from now on, since its handovers were wrong too often."""
         text = (
             "the group rebalanced after each of the last handovers; until this gateway restarts its seats are only "
             "observed, and its members keep those they have"
@@ -122,15 +122,15 @@ class ActReport:
         self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], help=text)
 
     def switched(self, reason: str) -> None:
-        """The seats of all groups are off, for this ``reason``; empty: they are not any more."""
+        """Log that the seats of all groups were switched off for ``reason``, or if it is empty, on again."""
         if reason:
-            text = "members keep their seats; nothing is held, kept or handed over until the file is gone or says on"
+            text = "members keep their seats; nothing is held, kept or handed over until the file is removed or says on"
             self._log.warning("seats_switched_off", reason=reason, help=text)
         else:
             self._log.info("seats_switched_on")
 
     def failed(self, act: Act, group: str, error: Exception) -> None:
-        """An error of the gateway: counted each time, and logged once for each kind."""
+        """Count an error of the gateway, and log the first of each kind."""
         self.counts.act(act, ActOutcome.FAILED)
         kind = f"{act} {type(error).__name__}"
         if kind not in self._failed:

@@ -1,4 +1,4 @@
-"""One group with mode ``on``: its frames wait for decisions, and its seats are kept and given up."""
+"""One group in mode ``on``: its frames wait for decisions, and its seats are kept and given up."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Names of groups that have no seats any more, for a reason that outlives them.
+"""Names of groups that get no seats, for a reason that outlives the group's state.
 
-A group that was idle for long has the same members later.
+A group whose state was forgotten because it was idle may have the same members later.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 __all__ = ["GROUP_NAMES_MAX", "GroupNames"]
 
 GROUP_NAMES_MAX = 10_000
-"""Names that are known, in 1 MiB."""
+"""Longest number of names, which take 1 MiB."""
 
 
 class GroupNames:
@@ -25,7 +25,7 @@ class GroupNames:
         return len(self._names)
 
     def add(self, group: str) -> None:
-        """Know a group."""
+        """Add a group."""
         if len(self._names) < GROUP_NAMES_MAX:
             self._names.add(short_hash(group))
 

@@ -1,4 +1,4 @@
-"""What a JoinGroup says of its consumer, and how long its client waits for the answer."""
+"""Reads the properties of a newcomer from its JoinGroup, and derives how long its client waits for the answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HeldBytes:
 
     @contextlib.contextmanager
     def room(self, size: int) -> Iterator[bool]:
-        """Whether a JoinGroup of ``size`` bytes may be held, for the time of the block."""
+        """Reserve ``size`` bytes for a JoinGroup in the block; yield whether there is room."""
         fits = self._held + size <= HELD_TOTAL_BYTES_MAX
         taken = size if fits else 0
         self._held += taken
@@ -50,7 +50,7 @@ class HeldBytes:
 
 
 def patience_seconds(software: str, rebalance_timeout_ms: int) -> float:
-    """For how long a JoinGroup of such a client may be held."""
+    """Return for how many seconds a JoinGroup of this client may be held."""
     rebalance_seconds = max(0, rebalance_timeout_ms) / 1000
     if software.startswith(_WAIT_FOR_REBALANCE_TIMEOUT):
         return rebalance_seconds * WAITING_SHARE
@@ -69,7 +69,7 @@ def newcomer(
     was_member: bool,
     client_id: str = "",
 ) -> Newcomer:
-    """The consumer of a JoinGroup as it is sent to the coordinator; ``size``: in bytes, as it came.
+    """Return the consumer of a JoinGroup that is sent to the coordinator; ``size``: bytes of the client's frame.
 
     A large one is not read: with an unknown profile it is not held, and a member with it has no successor.
     """

@@ -1,4 +1,4 @@
-"""One group with mode ``observe``: every frame is forwarded as it is, and what would have been done is counted."""
+"""One group in mode ``observe``: every frame is forwarded unchanged, and predicted acts are counted."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ObservedGroup:
         return member_id in self._partitions
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
-        """See `SeatedGroup`; nothing is asked for, so that the leave is not counted."""
+        """See `SeatedGroup`; always False, since the coordinator is not asked and the leave is not counted."""
         return False
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
@@ -152,7 +152,7 @@ class ObservedGroup:
         return min((time for time in times if time is not None), default=None)
 
     def stop(self) -> None:
-        """See `SeatedGroup`; nothing is held and nothing kept."""
+        """See `SeatedGroup`; no effect, since nothing is held or kept."""
 
     def go_on(self) -> None:
         """See `SeatedGroup`."""
@@ -175,15 +175,15 @@ class ObservedGroup:
     def _times(self) -> tuple[float, float]:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
 
-    def _keep(self, known: OrderedDict[str, Any], member_id: str, value: object) -> None:
+    def _keep(self, values: OrderedDict[str, Any], member_id: str, value: object) -> None:
         """Know ``value`` of a member; beyond `seats_max` of them forget the oldest."""
-        known.pop(member_id, None)
-        known[member_id] = value
-        if len(known) > self._seats.settings.seats_max:
-            known.popitem(last=False)
+        values.pop(member_id, None)
+        values[member_id] = value
+        if len(values) > self._seats.settings.seats_max:
+            values.popitem(last=False)
 
     def _count(self) -> None:
-        """Count what the tally has more than what was counted."""
+        """Count the increase of the tally since the last call."""
         now, before = self._predicted.tally, self._counted
         handed_over = now.rebalances_saved_min - before.rebalances_saved_min
         new = Counter(now.acts)

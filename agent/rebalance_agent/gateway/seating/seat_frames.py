@@ -1,4 +1,4 @@
-"""The frames of one connection, for groups with a rule for seats."""
+"""Handles the frames of one connection that belong to groups with a rule for seats."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _APIS = {
 
 @dataclass(frozen=True, slots=True)
 class SeatNote:
-    """What the answer to a request is for: takes it, and returns the error code that the client is shown."""
+    """A function that takes the answer to a request, and returns the error code that the client is shown."""
 
     answered: Callable[[Any], int]
 
 
 class SeatFrames:
-    """Handles the frames of one connection. An error of it must leave the client's own frame as it is.
+    """Handles the frames of one connection. An error of it must leave the client's own frame unchanged.
 
     It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
     """
@@ -76,12 +76,12 @@ class SeatFrames:
         self._member_of: dict[str, str] = {}
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
-        """The client named itself: its client id, and its library."""
+        """Take the client id and the library of the client."""
         self._software = software.name
         self._groups.opened(self._connection, name)
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
-        """Handle a request that is read; it is not sent to the broker if the result is an answer.
+        """Handle a request; it is not sent to the broker if the result is an answer.
 
         ``size``: bytes of the frame as it came.
 
@@ -118,17 +118,17 @@ class SeatFrames:
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-        """Handle the response to a request that left ``note``; whether the message was changed."""
+        """Handle the response to a request that left ``note``; return whether the message was changed."""
         before = message.error_code
         message.error_code = note.answered(message)
         return bool(message.error_code != before)
 
     async def client_ended(self) -> None:
-        """The client closed its connection; returns when the broker's side is needed no more."""
+        """Note that the client closed its connection; return when the broker's side is no longer needed."""
         await self._groups.linger(self._connection)
 
     def closed(self) -> None:
-        """The connection is closed on both sides."""
+        """Note that the connection is closed on both sides."""
         self._groups.closed(self._connection)
 
     async def _join(
@@ -192,7 +192,7 @@ class SeatFrames:
         return group.heartbeat_answered(member_id, response.error_code)
 
     def _note_member(self, group: str, member_id: str, error: int) -> None:
-        """Note of which groups this client is a member, and by which id, as the coordinator says."""
+        """Note the groups of which this client is a member by the coordinator's answers, and its member ids."""
         if error == NO_ERROR:
             self._note(group, short_hash(member_id))
 

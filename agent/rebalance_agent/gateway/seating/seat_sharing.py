@@ -1,4 +1,4 @@
-"""Carries out what `SeatLocks` decides for one group: sends requests for locks, and passes on what becomes of them."""
+"""Carries out the decisions of `SeatLocks` for one group: sends requests for locks, and passes changes of locks on."""
 
 from __future__ import annotations
 
@@ -61,40 +61,40 @@ class SeatSharing:
         return self._locks.fresh(now)
 
     def claim(self, instance_id: str) -> list[SeatAct]:
-        """A newcomer asks for the lock of a seat."""
+        """Claim the lock of a seat for a newcomer."""
         acts = self._locks.claim(instance_id, self._clock.monotonic())
         if any(isinstance(act, LockBeat) for act in acts):
             self._claimed.add(instance_id)
         return self._done(acts)
 
     def release(self, instance_id: str) -> list[SeatAct]:
-        """A newcomer does not take the seat, or its consumer has left it."""
+        """Release the lock of a seat that no newcomer takes, or whose consumer has left."""
         seat = self._seats.table.get(instance_id)
         vacant = seat is not None and seat.state is SeatState.VACANT
         note = offer_note(seat) if seat is not None and vacant else None
         return self._done(self._locks.release(instance_id, self._clock.monotonic(), note))
 
     def taken(self, instance_id: str) -> list[SeatAct]:
-        """A newcomer has the seat."""
+        """Note that a newcomer has the seat."""
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
     def look(self) -> None:
-        """Which newcomers wait may have changed: `due` sends it to other gateways, once for all changes until then."""
+        """Make `due` send the waiting newcomers to other gateways, once for all changes until then."""
         self._look = self._requests is not None
 
     def due(self) -> list[SeatAct]:
-        """Do what is due by now."""
+        """Carry out the acts that are due by now."""
         now, self._look = self._clock.monotonic(), False
         vacant = {seat.instance_id for seat in self._seats.table if seat.state is SeatState.VACANT}
         acts = self._locks.due(now, vacant)
         return self._done([*acts, *self._locks.waits(self._seats.held.waiting(now), now)])
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         return -math.inf if self._look else self._locks.next_due()
 
     def stop(self) -> list[SeatAct]:
-        """Share nothing any more."""
+        """Stop sharing seats."""
         return self._done(self._locks.stop(self._clock.monotonic()))
 
     def go_on(self) -> None:
@@ -102,15 +102,15 @@ class SeatSharing:
         self._locks.go_on()
 
     async def elsewhere(self, members: Mapping[str, str]) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
-        """The seats that other gateways offer, and the newcomers that wait there; nothing where that is unknown.
+        """Return the seats that other gateways offer, and the newcomers that wait there; empty if unknown.
 
         ``members``: instance id -> member id, of the group's members with a seat.
         """
         requests = self._requests
         if requests is None or not self._locks.usable(self._clock.monotonic()):
             return (), ()
-        known = await self._connections.by_connection(requests.describe)
-        return self._locks.described(known or (), members)
+        locks = await self._connections.by_connection(requests.describe)
+        return self._locks.described(locks or (), members)
 
     def _done(self, acts: Iterable[LockAct]) -> list[SeatAct]:
         follows: list[SeatAct] = []

@@ -1,4 +1,4 @@
-"""What happens in one group with a rule for seats, for the frames of all its connections."""
+"""The interface of one group with a rule for seats, which handles the frames of all its connections."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["SeatedGroup"]
 
 
 class SeatedGroup(Protocol):
-    """A group with mode ``on`` or ``observe``.
+    """A group in mode ``on`` or ``observe``.
 
     Messages are kafka-python's. Methods that return an error code return the one that the client is shown.
     """
 
     async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:
-        """Wait until a JoinGroup is to be sent; the instance id to send it with, None: as it is.
+        """Wait until a JoinGroup is to be sent; return the instance id to send it with, None: send it unchanged.
 
         Raises:
             ConnectionError: the client disconnected meanwhile.
@@ -27,27 +27,27 @@ class SeatedGroup(Protocol):
         ...
 
     def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
-        """A JoinGroup with an instance id was answered; whether the client is shown that answer."""
+        """Take the answer to a JoinGroup with an instance id; return whether the client is shown it."""
         ...
 
     def withdraw(self, newcomer: Newcomer) -> None:
-        """The client of a JoinGroup with an instance id disconnected before its answer."""
+        """Take a JoinGroup with an instance id whose client disconnected before the answer."""
         ...
 
     def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401
-        """A JoinGroup that was sent as it is was answered."""
+        """Take the answer to a JoinGroup that was sent unchanged."""
         ...
 
     def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
-        """A member's SyncGroup was answered."""
+        """Take the answer to a member's SyncGroup."""
         ...
 
     def heartbeat_answered(self, member_id: str, error: int) -> int:
-        """A member's heartbeat was answered."""
+        """Take the answer to a member's heartbeat."""
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
-        """A member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
+        """Note that a member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
         ...
 
     def has_seat(self, member_id: str) -> bool:
@@ -55,47 +55,47 @@ class SeatedGroup(Protocol):
         ...
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
-        """Whether the coordinator takes requests of this member from this connection: it is asked by one."""
+        """Ask the coordinator whether it accepts requests of this member from this connection."""
         ...
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
-        """A LeaveGroup came; whether the gateway is to answer it. Raises as `ClientConnection.answered`."""
+        """Decide whether the gateway answers a LeaveGroup itself. Raises as `ClientConnection.answered`."""
         ...
 
     def refuse_unfenced(self) -> None:
-        """A member commits in transactions that name no member: nobody gets another one's seat any more."""
+        """Stop handing seats over: a member commits in transactions without its member id."""
         ...
 
     def client_ended(self, connection: ClientConnection, process: int) -> None:
-        """The client of a connection has closed it."""
+        """Note that the client of a connection has closed it."""
         ...
 
     def crashed(self, process: int) -> None:
-        """The client of a connection has closed all its connections."""
+        """Note that a client has closed all its connections; ``process`` is the number of one."""
         ...
 
     def connections_opened(self, process: int) -> None:
-        """The client of a connection that closed all of them has opened one again."""
+        """Note that a client that had closed all its connections has opened one again."""
         ...
 
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
-        """Whether the broker's side of a connection is to stay open."""
+        """Whether the broker's side of a connection must stay open."""
         ...
 
     def forget(self, connection: ClientConnection) -> None:
-        """The connection is closed on both sides."""
+        """Forget a connection that is closed on both sides."""
         ...
 
     def due(self) -> None:
-        """Do what is due by now."""
+        """Carry out the acts that are due by now."""
         ...
 
     def next_due(self) -> float | None:
-        """When `due` is to be called, in seconds of the monotonic clock; None: not before something happens."""
+        """The time of the next call of `due` in monotonic seconds; None: not before another input."""
         ...
 
     def stop(self) -> None:
-        """Give no seats any more, hold nothing, keep nothing."""
+        """Stop giving seats, holding JoinGroups and keeping seats."""
         ...
 
     def go_on(self) -> None:
@@ -103,7 +103,7 @@ class SeatedGroup(Protocol):
         ...
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """The seats that are to outlive the gateway's process; none of a group that has no seats any more."""
+        """The seats that outlive the gateway's process; none if the group gets no seats from now on."""
         ...
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
@@ -112,7 +112,7 @@ class SeatedGroup(Protocol):
 
     @property
     def wrong(self) -> bool:
-        """Whether its handovers were wrong too often, so that it does not act any more."""
+        """Whether the group stopped acting because its handovers were wrong too often."""
         ...
 
     @property
@@ -127,5 +127,5 @@ class SeatedGroup(Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to remember."""
+        """Whether the group has no state to keep."""
         ...

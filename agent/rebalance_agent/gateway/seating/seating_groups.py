@@ -55,7 +55,7 @@ _Result = TypeVar("_Result")
 
 
 class SeatingGroups:
-    """All connections of the gateway share it; all its methods are for the event loop's thread."""
+    """The groups with seats; all connections of the gateway share it. Call its methods in the event loop's thread."""
 
     def __init__(
         self,
@@ -91,17 +91,17 @@ class SeatingGroups:
             self._look_at_switch()
 
     def connection(self, connection: ClientConnection, held: Held = contextlib.nullcontext) -> SeatFrames:
-        """The part for the frames of a new connection; ``held``: entered while a JoinGroup of it is kept."""
+        """Return the handler for the frames of a new connection; ``held``: entered while its JoinGroup is held."""
         self._processes[connection] = next(self._numbers)
         return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """The client of a connection has named itself: it is alive, or its successor is."""
+        """Note that the client of a connection has sent its client id: it is alive, or its successor is."""
         for process in self.clients.opened(connection, client_id, self.process(connection)):
             self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
     def process(self, connection: ClientConnection) -> int:
-        """The number of a connection, by which its client is known."""
+        """The number of a connection, which identifies its client."""
         return self._processes.get(connection, 0)
 
     def next_join(self) -> int:
@@ -109,7 +109,7 @@ class SeatingGroups:
         return next(self._numbers)
 
     def of(self, group: str) -> SeatedGroup | None:
-        """The group; None where all its frames are to be forwarded as they are."""
+        """Return the group; None if all its frames are to be forwarded unchanged."""
         known = self._groups.get(group)
         if known is not None:
             return known
@@ -128,7 +128,7 @@ class SeatingGroups:
         return made
 
     def refuse_unfenced(self, group: str) -> None:
-        """A member of the group commits without naming itself: from now on nobody takes the seat of another."""
+        """Stop handing over seats in a group with a member that commits without its member id."""
         if self._rules.of(group) is not None:
             self._unfenced.add(group)
         known = self._groups.get(group)
@@ -138,7 +138,7 @@ class SeatingGroups:
     # -- restart -----------------------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, tuple[SavedSeat, ...]]:
-        """Group -> its seats that are to outlive the gateway's process."""
+        """The seats that outlive the gateway's process, by group."""
         saved = self._each(lambda group: group.saved())
         return {name: seats for name, seats in saved.items() if seats}
 
@@ -160,7 +160,7 @@ class SeatingGroups:
     # -- connections -------------------------------------------------------------------------------------------
 
     async def linger(self, connection: ClientConnection) -> None:
-        """The client of a connection has closed it: return when the broker's side is needed no more."""
+        """Note that the client of a connection has closed it; return when the broker's side is no longer needed."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=True)
         process = self.process(connection)
         self._each(lambda group: group.client_ended(connection, process))
@@ -173,7 +173,7 @@ class SeatingGroups:
                 self._lingering.pop(connection, None)
 
     def closed(self, connection: ClientConnection) -> None:
-        """The connection is closed on both sides."""
+        """Note that a connection is closed on both sides."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=False)
         self._each(lambda group: group.forget(connection))
         self._processes.pop(connection, None)
@@ -181,7 +181,7 @@ class SeatingGroups:
     # -- time --------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Do what is due, until cancelled."""
+        """Carry out acts when they are due, until cancelled."""
         while True:
             self.step()
             self._wake.clear()
@@ -189,7 +189,7 @@ class SeatingGroups:
                 await asyncio.wait_for(self._wake.wait(), self._pause())
 
     def step(self) -> None:
-        """Do what is due by now. An error of one group does not affect the others."""
+        """Carry out the acts that are due by now. An error of one group does not affect the others."""
         now = self._clock.monotonic()
         if now >= self._switch_at:
             self._look_at_switch()
@@ -217,7 +217,7 @@ class SeatingGroups:
         )
 
     async def switch_off(self) -> None:
-        """Hold nothing and keep nothing any more; only a restart of the gateway undoes it. Members go on.
+        """Stop holding JoinGroups and keeping seats; only a restart of the gateway undoes it. Members continue.
 
         Returns when the coordinator has answered, at most `SWITCH_OFF_SECONDS` later.
         """
@@ -268,7 +268,7 @@ class SeatingGroups:
         self._observing.forget_idle()
 
     def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
-        """Group -> the result of ``call`` for it; that of a group is left out where it fails.
+        """Return the results of ``call`` by group, without groups for which it fails.
 
         Its members go on, and its held requests are bounded.
         """

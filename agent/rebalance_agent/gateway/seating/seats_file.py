@@ -1,4 +1,4 @@
-"""The file with the seats of one gateway, by which the next one on this machine knows them, also after a SIGKILL."""
+"""Saves the seats of one gateway in a file, from which the next process on this machine restores them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["SAVE_SECONDS", "SeatsFile"]
 
 SAVE_SECONDS = 1.0
-"""Seconds between two looks at whether seats changed: what a gateway that is killed may not have saved."""
+"""Seconds between two checks for changed seats. A gateway that is killed loses the changes since the last one."""
 
 
 class SeatsFile:
-    """Saves the seats of ``groups`` whenever they change. An error is counted, and the gateway goes on without it.
+    """Saves the seats of ``groups`` whenever they change. Errors are counted, and the gateway continues.
 
     The file is replaced as a whole, and only its owner may read it. There is no fsync: it outlives the process, not the
     machine. Two gateways must not have the same one.
@@ -33,7 +33,7 @@ class SeatsFile:
         self._saved = b""
 
     def restore(self) -> None:
-        """Restore the seats in the file, if it exists; to be called before any client connects."""
+        """Restore the seats in the file, if it exists; call it before any client connects."""
         try:
             with regular_file(str(self._path)) as file:
                 seats = decode_seats(file.read(LIST_BYTES_MAX + 1))
@@ -45,7 +45,7 @@ class SeatsFile:
         self._groups.restore(seats.groups, (self._clock.now_ms() - seats.saved_ms) / 1000)
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Save changes until ``ended`` is set, and once more then."""
+        """Save changes until ``ended`` is set, and then once more."""
         last = False
         while not last:
             with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""What all groups with seats of one gateway share."""
+"""The objects that all groups with seats of one gateway share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["SharedParts"]
 
 @dataclass(eq=False)
 class SharedParts:
-    """``watch`` notices clients that are gone; ``changed`` is called when something else is due next.
+    """The shared objects. ``watch`` notices clients that are gone; ``changed`` is called when a new act is due.
 
     ``token``: random, and new at each start of the gateway.
     """

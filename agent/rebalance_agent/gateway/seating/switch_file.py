@@ -13,7 +13,7 @@ BYTES_MAX = 64
 
 
 class Switch(NamedTuple):
-    """What the file says. ``reason``: why seats are off, in words; empty: they are not.
+    """The content of the file. ``reason``: why seats are off, in words; empty: they are on.
 
     ``understood``: False if it can be neither read nor understood.
     """
@@ -23,7 +23,7 @@ class Switch(NamedTuple):
 
 
 def read_switch(path: str) -> Switch:
-    """Whether the file ``path`` switches seats off.
+    """Read whether the file ``path`` switches seats off.
 
     It does not if it does not exist, or says ``on`` (in any case, with or without white space around). Everything else
     switches off, ``off`` above all: a switch that cannot be read or understood must not leave seats on, since the group

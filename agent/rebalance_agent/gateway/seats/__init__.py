@@ -1,14 +1,14 @@
-"""Decides which consumers take the seats of others in groups of the classic protocol; it decides, and does nothing.
+"""Decides which consumers take the seats of others in classic groups; ``gateway.seating`` carries the decisions out.
 
 A *seat* is a static membership (KIP-345) that the gateway gives to a consumer which has no instance id of its own: its
 JoinGroup is sent with one. When the consumer is restarted, its successor's JoinGroup is sent with the same instance id,
 and in a stable group it gets the assignment of its predecessor at once, and the group does not rebalance.
 
 Everything here is pure: no socket, no thread, no clock (times are arguments), no message of ``kafka``. `GroupSeats`
-takes what happens in one group and returns acts as values; the caller carries them out, as the gateway's package
+takes the events of one group and returns acts as values; the caller carries them out, as the gateway's package
 ``seating`` does.
 
-What happens, and what is decided:
+The inputs, and the decision about each:
 
 | input | decision |
 | --- | --- |
@@ -55,10 +55,10 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
   sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
-- ``outcomes``: whether acts did what they promise, and what they spared.
+- ``outcomes``: checks whether acts kept their promise, and counts what they spared.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
 - ``seat``: a seat's state; ``saved_seats``: the seats that outlive a restart; ``seat_list``: all of them as JSON.
-- ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: what is to be done.
+- ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: the acts.
 """
 
 from __future__ import annotations

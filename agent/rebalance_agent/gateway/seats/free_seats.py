@@ -1,4 +1,4 @@
-"""The free seats at one moment, by their last members' profiles: each newcomer finds an equal one without a search."""
+"""An index of the free seats at one moment, by their last members' profiles: newcomers look up equal ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["FreeSeats"]
 
 
 class FreeSeats:
-    """A look at the seats without a claim, for one pass over the held JoinGroups.
+    """The free seats that no newcomer has claimed, for one pass over the held JoinGroups.
 
     ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: the same of other gateways.
     ``vacant``: vacant seats of this gateway; ``seated``: the fingerprints of all seats of this gateway.
@@ -36,6 +36,6 @@ class FreeSeats:
                 self.elsewhere.setdefault(free.fingerprint, {})[free.instance_id] = free
 
     def claim(self, fingerprint: str, instance_id: str) -> None:
-        """A newcomer asks for this seat: no other one will."""
+        """Remove a seat that a newcomer claims, so that no other newcomer gets it."""
         self.own.get(fingerprint, {}).pop(instance_id, None)
         self.elsewhere.get(fingerprint, {}).pop(instance_id, None)

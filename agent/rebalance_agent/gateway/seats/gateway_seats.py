@@ -14,7 +14,7 @@ __all__ = ["GatewaySeats", "new_seat_names"]
 
 
 def new_seat_names(gateway_token: str) -> Iterator[str]:
-    """Instance ids of new seats.
+    """Yield instance ids of new seats.
 
     ``gateway_token`` is random and new at each start of a gateway: a name that was used before would make the newcomer
     take the place of a member that may still be there.
@@ -32,9 +32,9 @@ class GatewaySeats:
         self._groups: dict[str, GroupSeats] = {}
 
     def of(self, group: str, settings: SeatSettings | None = None) -> GroupSeats | None:
-        """The group's seats; None where every frame of the group is to be forwarded as it is.
+        """The group's seats; None if every frame of the group is to be forwarded unchanged.
 
-        That is with ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
+        It is None in mode ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
         ``settings``: those of a group that is seen for the first time, where they are not those of the gateway.
         """
         seats = self._groups.get(group)
@@ -43,16 +43,16 @@ class GatewaySeats:
         return seats
 
     def switch_off(self, now: float) -> dict[str, list[SeatAct]]:
-        """Stop giving and keeping seats: group -> what is left to do. Only a restart of the gateway undoes it."""
+        """Stop giving and keeping seats; return the last acts by group. Only a restart of the gateway undoes it."""
         self.mode = SeatMode.OFF
         return {group: acts for group, seats in self._groups.items() if (acts := seats.stop(now))}
 
     def due(self, now: float) -> dict[str, list[SeatAct]]:
-        """Group -> what is to be done by ``now``."""
+        """Return the acts that are due by ``now``, by group."""
         return {group: acts for group, seats in self._groups.items() if (acts := seats.due(now))}
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         times = (seats.next_due() for seats in self._groups.values())
         return min((time for time in times if time is not None), default=None)
 

@@ -1,4 +1,4 @@
-"""What is known of a group beside the seats of this gateway: its phase, other gateways' seats, the locks."""
+"""Facts about a group besides the seats of this gateway: its phase, other gateways' seats, the locks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 __all__ = ["FreeSeat", "GroupFacts", "GroupPhase", "SeatsRoster", "WaitingElsewhere", "successor_waits"]
 
 ROSTER_SECONDS_MAX = 3.0
-"""Seconds after which a description is not believed any more: two in a row may fail or come late."""
+"""Seconds after which a description is too old to be used: two in a row may fail or come late."""
 
 
 class GroupPhase(StrEnum):
@@ -75,15 +75,15 @@ class GroupFacts:
     _lock_at: float = float("-inf")
 
     def described(self, roster: SeatsRoster, now: float) -> None:
-        """The group was described."""
+        """Take a description of the group."""
         self.roster, self._roster_at, self.phase = roster, now, roster.phase
 
     def lock_answered(self, now: float) -> None:
-        """The keeper of the locks answered, whatever it was."""
+        """Take any answer of the coordinator of the locks."""
         self._lock_at = now
 
     def lock_confirmed(self, now: float) -> bool:
-        """Whether the locks of this gateway were confirmed lately."""
+        """Whether the locks of this gateway were confirmed within ``lock_fresh_seconds``."""
         return now - self._lock_at <= self.settings.lock_fresh_seconds
 
     def known_roster(self, now: float) -> SeatsRoster | None:
@@ -91,23 +91,23 @@ class GroupFacts:
         return self.roster if now - self._roster_at <= ROSTER_SECONDS_MAX else None
 
     def mixed(self, now: float) -> bool:
-        """Whether the last description, unless it is too old, is one of a group that has no seats."""
+        """Whether the last description, unless it is too old, shows a group of mixed protocols, which gets no seats."""
         roster = self.known_roster(now)
         return roster is not None and roster.mixed
 
     def classic(self, now: float) -> bool:
-        """Whether it is one of a group of the classic protocol, with members."""
+        """Whether the last description, unless it is too old, shows a group of the classic protocol with members."""
         roster = self.known_roster(now)
         return roster is not None and roster.members > 0 and not roster.mixed
 
     @property
     def joinable(self) -> bool:
-        """Whether a return to a seat causes no rebalance of its own now."""
+        """Whether a newcomer that takes a seat now causes no rebalance by that."""
         return self.phase in (GroupPhase.STABLE, GroupPhase.PREPARING)
 
 
 def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
-    """Whether more equal newcomers wait at other gateways than equal seats are vacant already, of any gateway."""
+    """Whether more equal newcomers wait at other gateways than equal seats are vacant, at any gateway."""
     if roster is None or seat.profile is None:
         return False
     fingerprint = seat.profile.fingerprint

@@ -1,7 +1,7 @@
-"""The seats of one group as one gateway sees them: takes what happens, returns what is to be done.
+"""The state machine of one group's seats at one gateway: it takes events of the group and returns acts.
 
 It has no clock, no socket and no thread. ``now`` is in seconds of the caller's monotonic clock, ``epoch_seconds`` in
-seconds since the epoch. Acts are values (`seat_acts`), in the order in which they are to be done.
+seconds since the epoch. Acts are values (`seat_acts`), in the order in which they are to be carried out.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class GroupSeats:
     # -- newcomers ---------------------------------------------------------------------------------------------
 
     def join(self, newcomer: Newcomer, now: float, epoch_seconds: float) -> list[SeatAct]:
-        """A JoinGroup arrived."""
+        """Handle a JoinGroup that arrived."""
         refusal = seat_refusal(newcomer, mixed_group=self.facts.mixed(now))
         if refusal is None and self._stopped:
             return [ForwardJoin(newcomer.join, PlainReason.OFF)]
@@ -82,7 +82,7 @@ class GroupSeats:
     def join_answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """A JoinGroup with an instance id of ours was answered; and whether the client is shown the response."""
+        """Take the response to a JoinGroup with our instance id; also return whether the client is shown it."""
         acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
         comes_back = error in COORDINATOR_MOVED and not self._stopped  # it joins again at the new coordinator
         return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
@@ -90,9 +90,9 @@ class GroupSeats:
     def rejoin_answered(
         self, newcomer: Newcomer, error: int, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], int]:
-        """A member's own JoinGroup was answered; and the error that the client is shown.
+        """Take the response to a member's own JoinGroup; also return the error code for the client.
 
-        What it said counts only now: any client may name any member.
+        The content of the JoinGroup counts only now: any client may name any member.
         """
         seat, acts = self._answered(newcomer.member_id, error, now)
         if seat is None:
@@ -104,7 +104,7 @@ class GroupSeats:
         return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def sync_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
-        """A member's SyncGroup was answered; and the error that the client is shown."""
+        """Take the response to a member's SyncGroup; also return the error code for the client."""
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
             return acts, shown_error(error)
@@ -114,7 +114,7 @@ class GroupSeats:
         return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
-        """The connection of a JoinGroup was closed before its answer."""
+        """Drop a JoinGroup whose connection was closed before the response."""
         if self.held.undecided(join):
             self.held.withdraw(join)
             return []  # it asked for no seat: nothing is free for others now that was not before
@@ -122,23 +122,23 @@ class GroupSeats:
         return [*acts, *self._unwanted(now)]
 
     def abandoned(self, member_id: str, now: float) -> list[SeatAct]:
-        """The client of a JoinGroup with an instance id was gone before it was answered, and has the seat."""
+        """Handle a seat that was given to a newcomer whose client disconnected before the response."""
         seat = self.table.of_member(member_id)
         return [] if seat is None else self._leaves.abandoned(seat, now)
 
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """A member's own request was accepted, by any connection: its process lives; ``process``: which one it is now.
+        """Note that the coordinator accepted a member's own request, so that its process lives, as ``process``.
 
-        To be called for requests of clients that are still connected when they are answered.
+        Call it for requests of clients that are still connected when they are answered.
         """
         seat = self.table.of_member(member_id)
         if seat is not None:
             self.keeper.seen(seat, process)
 
     def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
-        """A member's own heartbeat was answered; and the error that the client is shown.
+        """Take the response to a member's own heartbeat; also return the error code for the client.
 
         A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
         so leads a rebalance.
@@ -154,7 +154,7 @@ class GroupSeats:
     def leave(
         self, member_id: str, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
     ) -> list[SeatAct]:
-        """A LeaveGroup by member id alone arrived, and all earlier requests of that connection were answered.
+        """Handle a LeaveGroup by member id alone, after all earlier requests of that connection were answered.
 
         Commits before it were answered, too: a successor reads from where this consumer stopped.
         """
@@ -166,25 +166,25 @@ class GroupSeats:
         return self._leaves.leave(seat, reason, forecast, now, epoch_seconds)
 
     def leave_undecided(self, member_id: str) -> list[SeatAct]:
-        """A LeaveGroup is sent that waited for too long: its member has no seat any more."""
+        """Forward a LeaveGroup that waited for too long: its member has no seat from now on."""
         seat = self.table.of_member(member_id)
         return [] if seat is None else self._leaves.stop(seat)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
-        """A process closed all its connections itself; those that a broker or the gateway closed are no evidence."""
+        """Note that a process itself closed all its connections; a broker or the gateway may not have closed them."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
     def connections_opened(self, process: int) -> None:
-        """A process that had closed all its connections opened one."""
+        """Note that a process that had closed all its connections opened one again."""
         self.keeper.connections_opened(process)
 
     def ended(self, process: int) -> None:
-        """The process of members that left has ended, as they said."""
+        """Note that the process of members that left has ended."""
         self.keeper.ended(process)
 
     def topics_changed(self) -> None:
-        """The partitions of the group's topics changed: leaders that returned below v9 have to join again."""
+        """Take a change of the topics' partitions: leaders that returned below v9 have to join again."""
         for seat in self.table:
             blind = seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION
             seat.rejoin_due |= blind and seat.state is SeatState.OCCUPIED
@@ -192,7 +192,7 @@ class GroupSeats:
     # -- the gateway's own requests ----------------------------------------------------------------------------
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
-        """The keeper of the locks answered a claim, or confirmed or ended (``granted`` is False) a lock."""
+        """Take an answer about a lock: granted or confirmed, or refused or ended (``granted`` is False)."""
         self.facts.lock_answered(now)
         seat = self.table.get(instance_id)
         if seat is not None and (not granted or seat.state not in (SeatState.VACANT, SeatState.GIVEN_UP)):
@@ -200,9 +200,9 @@ class GroupSeats:
         return self.held.lock_answered(instance_id, granted=granted, now=now)
 
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
-        """The group and its locks were described.
+        """Take a description of the group and its locks.
 
-        A group with members that is described as none has another protocol.
+        A group with members that is described as not existing has another protocol.
         """
         acts = [] if roster.exists else self.keeper.forget_expired(now)
         if not roster.exists and any(seat.member_id for seat in self.table):
@@ -214,7 +214,7 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """A `KeepSeat` was answered with ``error``; None: it was not answered."""
+        """Take the answer to a `KeepSeat`; ``error`` None: it was not answered."""
         self._heard(self.table.of_member(member_id), error, now)
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
@@ -222,42 +222,42 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)] if acts else []
 
     def given_up(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """A `GiveUpSeat` was answered with ``error``; None: it was not answered."""
+        """Take the answer to a `GiveUpSeat`; ``error`` None: it was not answered."""
         return [*self.keeper.given_up(instance_id, member_id, error), *self.held.advance(now)]
 
     # -- time and restart --------------------------------------------------------------------------------------
 
     def due(self, now: float) -> list[SeatAct]:
-        """What is to be done by ``now``; to be called at `next_due`, late calls are harmless."""
+        """Return the acts that are due by ``now``; call it at `next_due`, late calls are harmless."""
         self._restored.due(now)
         return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         times = (part.next_due() for part in (self._leaves, self.keeper, self.held, self._restored))
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
-        """The seats that a restart of the gateway has to know."""
+        """The seats that the gateway has to know after a restart."""
         return (*save(self.table, now), *self._restored.saved())
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
-        """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns what to do."""
+        """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns acts for them."""
         self._restored.add(seats, elapsed_seconds, now)
 
     def stop(self, now: float) -> list[SeatAct]:
-        """Give no seats and keep none any more. Members that have one keep it, and go on as they are."""
+        """Stop giving and keeping seats. Members that have a seat keep it, and continue."""
         self._stopped = True
         return [*self.held.stop(), *self._leaves.stop_all(), *self._unwanted(now)]
 
     def go_on(self) -> None:
-        """Give and keep seats again after `stop`; members that have one are still known."""
+        """Give and keep seats again after `stop`; members that have a seat are still known."""
         self._stopped = False
 
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _unwanted(self, now: float) -> list[SeatAct]:
-        """Give up vacant seats that nobody takes any more."""
+        """Give up vacant seats that no newcomer waits for any more."""
         if not self._stopped:
             return self._leaves.unwanted(now)
         vacant = [seat for seat in self.table if seat.state is SeatState.VACANT]
@@ -274,7 +274,7 @@ class GroupSeats:
 
     @staticmethod
     def _heard(seat: Seat | None, error: int | None, now: float) -> None:
-        """A request for the member of a seat was answered: if it was accepted, the member's session begins anew."""
+        """Take the answer to a request for the member of a seat; if it was accepted, the member's session restarts."""
         if seat is not None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
             seat.heard_at = now
 

@@ -1,4 +1,4 @@
-"""The newcomers of one group whose JoinGroups are held, and which seat each of them gets."""
+"""Holds the JoinGroups of one group's newcomers, and decides which seat each of them gets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class HeldJoin:
 
     @property
     def fingerprint(self) -> str:
-        """Its profile's; a newcomer without a profile gets no seat, and is not held."""
+        """The fingerprint of the newcomer's profile; a newcomer without a profile gets no seat, and is not held."""
         return "" if self.newcomer.profile is None else self.newcomer.profile.fingerprint
 
 
@@ -84,7 +84,7 @@ class HeldJoins:
         return len(self._held)
 
     def add(self, newcomer: Newcomer, wait: JoinWait, now: float) -> list[SeatAct]:
-        """Hold a JoinGroup, if there is nothing to do with it at once."""
+        """Hold a JoinGroup, unless it can be decided at once."""
         if len(self._held) >= self._settings.held_max or self._table.full:
             return [ForwardJoin(newcomer.join, PlainReason.FULL)]
         self._held[newcomer.join] = held = HeldJoin(newcomer, wait, now)
@@ -96,23 +96,23 @@ class HeldJoins:
         return acts
 
     def stop(self) -> list[SeatAct]:
-        """Hold nothing any more."""
+        """Forward all held JoinGroups."""
         return [act for held in tuple(self._held.values()) for act in self._forward(held, PlainReason.OFF)]
 
     def undecided(self, join: int) -> bool:
-        """Whether a JoinGroup is held that asked for no seat yet."""
+        """Whether this JoinGroup is held and has claimed no seat yet."""
         held = self._held.get(join)
         return held is not None and held.instance_id is None
 
     def withdraw(self, join: int) -> list[SeatAct]:
-        """The connection of a held JoinGroup was closed."""
+        """Drop a held JoinGroup whose connection was closed."""
         held = self._held.pop(join, None)
         if not self._held:
             self._describe_at = None
         return [] if held is None else self._unclaim(held)
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
-        """A claim was answered, or the lock was lost later (``granted`` is False)."""
+        """Take the answer to a claim, or the later loss of the lock (``granted`` is False)."""
         held = self._claims.get(instance_id)
         if held is None:
             seat = self._table.get(instance_id)
@@ -135,22 +135,22 @@ class HeldJoins:
         return acts
 
     def next_due(self) -> float | None:
-        """When `advance` has something to do next without a new fact; None if nothing is held."""
+        """The time of the next call of `advance` without a new fact; None if nothing is held."""
         times = [held.due_at for held in self._held.values()]
         if self._describe_at is not None and times:
             times.append(self._describe_at)
         return min(times, default=None)
 
     def matching(self, seat: Seat) -> bool:
-        """Whether a held newcomer without a seat may take this one."""
+        """Whether a held newcomer without a seat may take this seat."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
     def wants(self, seat: Seat) -> bool:
-        """Whether a held newcomer may take this seat, or has asked for it."""
+        """Whether a held newcomer may take this seat, or has claimed it."""
         return seat.instance_id in self._claims or self.matching(seat)
 
     def waiting(self, now: float) -> Counter[WaitingElsewhere]:
-        """The newcomers that wait for a seat of any gateway, as others are to know them; none unless it is stable."""
+        """The newcomers that wait for a seat of any gateway, for other gateways; none unless the group is stable."""
         if self._facts.phase is not GroupPhase.STABLE or self._facts.known_roster(now) is None:
             return Counter()
         undecided = (held for held in self._held.values() if held.instance_id is None)
@@ -165,7 +165,7 @@ class HeldJoins:
         return acts
 
     def _due_at(self, held: HeldJoin, now: float) -> float:
-        """When there is something to decide, if nothing becomes known until then."""
+        """Return the time of the next decision if no new fact arrives before."""
         deadline, answer_seconds = held.wait.deadline, self._settings.answer_seconds
         if held.instance_id is not None:
             return deadline if held.granted else min(deadline, held.asked_at + answer_seconds)

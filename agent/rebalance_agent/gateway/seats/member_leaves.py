@@ -1,4 +1,4 @@
-"""The LeaveGroups of the seated members of one group: which are answered by the gateway, and which sent."""
+"""Decides which LeaveGroups of one group's seated members the gateway answers itself, and which it forwards."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class MemberLeaves:
     def leave(
         self, seat: Seat, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
     ) -> list[SeatAct]:
-        """A LeaveGroup arrived, and all earlier requests of that connection were answered.
+        """Handle a LeaveGroup, after all earlier requests of that connection were answered.
 
-        The group is described first if that was not done lately: it may have another protocol by now. Also if only a
-        newcomer at another gateway could be the successor: what was known before may have got a seat meanwhile.
+        The group is described first if the last description is too old: it may have another protocol by now. It is also
+        described if only a newcomer at another gateway could be the successor: a known one may have got a seat by now.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
@@ -65,27 +65,27 @@ class MemberLeaves:
         return [HoldLeave(seat.member_id, asked.until), DescribeSeats()]
 
     def described(self, now: float) -> list[SeatAct]:
-        """The group was described: decide about all that wait."""
+        """Decide about all LeaveGroups that wait, after a description of the group."""
         return [act for member_id in tuple(self._asked) for act in self._decide(member_id, now)]
 
     def due(self, now: float) -> list[SeatAct]:
-        """Decide about those that have waited long enough."""
+        """Decide about the LeaveGroups whose wait is over by ``now``."""
         late = [member_id for member_id, asked in self._asked.items() if asked.until <= now]
         return [act for member_id in late for act in self._decide(member_id, now)]
 
     def next_due(self) -> float | None:
-        """When `due` has something to do; None if no LeaveGroup waits."""
+        """The time of the next call of `due`; None if no LeaveGroup waits."""
         return min((asked.until for asked in self._asked.values()), default=None)
 
     def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
-        """The consumer in this seat was gone before it knew of it: another newcomer takes it, or nobody."""
+        """Pass the seat of a consumer that disconnected before it knew of it to another newcomer, or give it up."""
         seat.process, seat.for_newcomer = None, True
         if self._stable(seat) and self._held.matching(seat):
             return self._vacate(seat, now, now)
         return [*self._keeper.give_up(seat, GiveUpReason.CRASHED, now), *self._held.advance(now)]
 
     def unwanted(self, now: float) -> list[SeatAct]:
-        """Give up seats that are kept for a newcomer that is gone, where none waits instead of it at any gateway."""
+        """Give up the seats that are kept for a newcomer that is gone, unless another one waits at any gateway."""
         roster = self._facts.known_roster(now)
         elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
         acts: list[SeatAct] = []
@@ -96,12 +96,12 @@ class MemberLeaves:
         return acts
 
     def stop(self, seat: Seat) -> list[SeatAct]:
-        """Seats are off: every member leaves for real."""
+        """Forward the member's LeaveGroup, since seats are off."""
         self._asked.pop(seat.member_id, None)
         return [ForwardLeave(seat.member_id, None), *self._keeper.lost(seat)]
 
     def stop_all(self) -> list[SeatAct]:
-        """Seats are off: no LeaveGroup waits any more."""
+        """Forward all LeaveGroups that wait, since seats are off."""
         seats = [self._table.of_member(member_id) for member_id in self._asked]
         return [act for seat in seats if seat is not None for act in self.stop(seat)]
 

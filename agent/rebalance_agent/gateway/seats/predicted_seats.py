@@ -1,4 +1,4 @@
-"""Mode ``observe``: the decisions of `GroupSeats` for frames that are all forwarded as they are, counted.
+"""Mode ``observe``: counts the decisions of `GroupSeats`, while all frames are forwarded unchanged.
 
 The same state machine decides; its acts are counted instead of carried out, and it takes the usual outcome
 of each for granted. So it goes on from a group in which seats are on, while the real one rebalances.
@@ -33,7 +33,7 @@ __all__ = ["PredictedSeats", "SeatTally"]
 
 @dataclass(slots=True)
 class SeatTally:
-    """What the acts would have saved and lost so far.
+    """The savings and losses of the acts so far, if they had been carried out.
 
     ``rebalances_saved_min``: one for each handover. Without seats the member's leave alone begins a rebalance; its
     successor's join may fall into the same one, so that it is not counted. ``partition_seconds_lost_max``: for every
@@ -67,7 +67,7 @@ class PredictedSeats:
         self._now = 0.0
 
     def joined(self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float) -> None:
-        """A newcomer's JoinGroup was forwarded, and it is the member ``member_id`` now."""
+        """Take the forwarded JoinGroup of a newcomer that is the member ``member_id`` now."""
         self._seats.facts.lock_answered(now)
         while len(self._join_of) >= self._seats.settings.seats_max:
             self._forget_oldest(now)
@@ -85,7 +85,7 @@ class PredictedSeats:
         partitions: int,
         stable: bool,
     ) -> None:
-        """A member's LeaveGroup was forwarded; it had this number of partitions. ``stable``: the group was."""
+        """Take the forwarded LeaveGroup of a member with this number of partitions. ``stable``: the group was."""
         join = self._join_of.pop(member_id, None)
         if join is None:
             return
@@ -97,12 +97,12 @@ class PredictedSeats:
         self._seats.facts.phase = GroupPhase.STABLE
 
     def due(self, now: float) -> None:
-        """Time has passed; to be called at `next_due`."""
+        """Count the decisions that are due by ``now``; call it at `next_due`."""
         self._seats.facts.lock_answered(now)
         self._count(self._seats.due(now), now)
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         return self._seats.next_due()
 
     def _forget_oldest(self, now: float) -> None:
@@ -128,8 +128,8 @@ class PredictedSeats:
 
     @_outcome.register
     def _(self, act: DescribeSeats) -> list[SeatAct]:  # noqa: ARG002
-        known = len(self._seats.table)
-        return self._seats.described(SeatsRoster(phase=GroupPhase.STABLE, members=known, seated=known), self._now)
+        seats = len(self._seats.table)
+        return self._seats.described(SeatsRoster(phase=GroupPhase.STABLE, members=seats, seated=seats), self._now)
 
     @_outcome.register
     def _(self, act: ForwardSeated) -> list[SeatAct]:
@@ -156,7 +156,7 @@ class PredictedSeats:
         return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
 
     def _end(self, instance_id: str, saved: int) -> None:
-        """A seat is not vacant any more."""
+        """End the vacancy of a seat."""
         vacancy = self._vacant.pop(instance_id, None)
         if vacancy is not None:
             self.tally.rebalances_saved_min += saved

@@ -1,4 +1,4 @@
-"""The seats of one group that outlive the gateway's process, and what is known of them after its restart.
+"""The seats of one group that outlive the gateway's process, and their state after its restart.
 
 Without them nothing is unsafe: members stay static and are known by their ids, and a vacant one is removed when its
 session ends. What was saved may be old, so a seat counts again only once the coordinator has accepted a request of its
@@ -37,7 +37,7 @@ class SavedSeat:
 
 
 def save(table: SeatTable, now: float) -> tuple[SavedSeat, ...]:
-    """The seats with a member. Who gets a seat whose JoinGroup is not answered is not known: it is not saved."""
+    """Return the seats with a member. A seat whose JoinGroup is not answered is not saved: its member is unknown."""
     seats = ((seat, seat.profile) for seat in table if seat.state is not SeatState.JOINING)
     return tuple(_saved(seat, profile, now) for seat, profile in seats if profile is not None)
 
@@ -77,7 +77,7 @@ class RestoredSeats:
             self._table.add(seat)
 
     def confirmed(self, member_id: str) -> Seat | None:
-        """The seat of a member of which the coordinator accepted a request, which counts from now on."""
+        """Confirm a member's seat, since the coordinator accepted its request; return the seat, None if it has none."""
         self._until.pop(member_id, None)
         one = self._seats.pop(member_id, None)
         if one is None or self._table.full or self._table.get(one.instance_id) is not None:
@@ -87,16 +87,16 @@ class RestoredSeats:
         return seat
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """Those that are not confirmed, for the next restart."""
+        """The seats that are not confirmed, for the next restart."""
         return tuple(self._seats.values())
 
     def due(self, now: float) -> None:
-        """Forget those whose members' sessions have ended."""
+        """Forget the seats whose members' sessions have ended."""
         for member_id in [member_id for member_id, until in self._until.items() if until <= now]:
             del self._until[member_id], self._seats[member_id]
 
     def next_due(self) -> float | None:
-        """When `due` has something to do; None if nothing was restored."""
+        """The time of the next call of `due`; None if no seat waits to be confirmed."""
         return min(self._until.values(), default=None)
 
 

@@ -1,4 +1,4 @@
-"""One seat as its gateway knows it, and the seats of one group."""
+"""The state of one seat at its gateway, and the seats of one group."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class Seat:
 
     @property
     def last_member(self) -> LastMember:
-        """What a successor is compared with."""
+        """The properties of the last member, with which a successor is compared."""
         return LastMember(self.profile, self.leads)
 
     @property
     def free(self) -> bool:
-        """Whether a newcomer behind this gateway may take it."""
+        """Whether a newcomer behind this gateway may take the seat."""
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
 
     def expired(self, now: float) -> bool:
@@ -96,7 +96,7 @@ class SeatTable:
         self._by_member: dict[str, Seat] = {}
 
     def __iter__(self) -> Iterator[Seat]:
-        """All seats, which may be removed meanwhile."""
+        """Iterate over a copy of the seats, so that seats may be removed meanwhile."""
         return iter(tuple(self._seats.values()))
 
     def __len__(self) -> int:
@@ -117,24 +117,24 @@ class SeatTable:
         return self._by_member.get(member_id) if member_id else None
 
     def of_process(self, process: int | None) -> list[Seat]:
-        """The seats of a process; of an unknown one none."""
+        """The seats of a process; none if ``process`` is None."""
         return [] if process is None else [seat for seat in self if seat.process == process]
 
     def add(self, seat: Seat) -> None:
-        """Know a seat. One that is known by this instance id is replaced."""
+        """Add a seat; it replaces one with the same instance id."""
         self.remove(seat.instance_id)
         self._seats[seat.instance_id] = seat
         if seat.member_id:
             self._by_member[seat.member_id] = seat
 
     def rename(self, seat: Seat, member_id: str) -> None:
-        """The seat has another member."""
+        """Set the seat's last member."""
         self._by_member.pop(seat.member_id, None)
         seat.member_id = member_id
         self._by_member[member_id] = seat
 
     def remove(self, instance_id: str) -> None:
-        """Forget a seat."""
+        """Remove a seat, if there is one with this instance id."""
         seat = self._seats.pop(instance_id, None)
         if seat is not None:
             self._by_member.pop(seat.member_id, None)

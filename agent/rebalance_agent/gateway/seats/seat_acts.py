@@ -1,4 +1,4 @@
-"""What the gateway is to do for the seats of one group, as values; the state machine decides, and others act.
+"""Acts of the gateway for the seats of one group, as values: `GroupSeats` returns them, its caller carries them out.
 
 ``join`` identifies a JoinGroup (`Newcomer.join`). Every act on the coordinator that ends a membership names the member
 id: a LeaveGroup with the instance id alone would remove any member that has the seat.
@@ -96,7 +96,7 @@ class KeepSeat:
 
 @dataclass(frozen=True, slots=True)
 class ContinueSeat:
-    """Nothing is to be sent: the coordinator confirmed a member that had this seat before the gateway restarted."""
+    """Send nothing: the coordinator confirmed a member that had this seat before the gateway restarted."""
 
     instance_id: str
 

@@ -1,4 +1,4 @@
-"""Keeps the seats whose consumer is gone, and gives them up.
+"""Keeps the seats of consumers that are gone, and gives them up.
 
 In a rebalance the group waits for a vacant member until its session ends, and each heartbeat for it makes that later.
 So at the first sign of a rebalance the seat is given up, and nothing is ever sent for it again but its LeaveGroup.
@@ -27,7 +27,7 @@ class SeatKeeper:
         self._table, self._settings = table, settings
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
+        """Keep the seat of a consumer whose LeaveGroup was answered, ``until`` then, for a newcomer of any gateway."""
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
         seat.next_at = min(until, now + self._settings.keeper_seconds)
         return self._release(seat)
@@ -39,7 +39,7 @@ class SeatKeeper:
         return [GiveUpSeat(seat.instance_id, seat.member_id, reason)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """A heartbeat for a vacant seat was answered with ``error``; None: it was not answered."""
+        """Take the answer to a heartbeat for a vacant seat; ``error`` None: it was not answered."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.VACANT:
             return []
@@ -54,19 +54,19 @@ class SeatKeeper:
         return self.give_up(seat, reason, now)
 
     def given_up(self, instance_id: str, member_id: str, error: int | None) -> list[SeatAct]:
-        """The LeaveGroup for a seat was answered; done unless the coordinator is to be asked again."""
+        """Take the answer to the LeaveGroup for a seat; the seat is forgotten unless the request must be repeated."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.GIVEN_UP:
             return []
         return self.forget(seat) if error == NO_ERROR or error in FENCED else []
 
     def rebalancing(self, now: float) -> list[SeatAct]:
-        """The group rebalances: give up all vacant seats. Disconnected consumers may be alive, and will join."""
+        """Give up all vacant seats, since the group rebalances. Disconnected consumers may be alive, and will join."""
         vacant = [seat for seat in self._table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.give_up(seat, GiveUpReason.REBALANCE, now)]
 
     def connections_closed(self, process: int, now: float) -> None:
-        """A process has closed all its connections."""
+        """Note that a process has closed all its connections."""
         for seat in self._table.of_process(process):
             if seat.state is SeatState.OCCUPIED:
                 seat.state, seat.vacant_since = SeatState.DISCONNECTED, now
@@ -75,42 +75,42 @@ class SeatKeeper:
         self.ended(process)
 
     def succeeded(self, process: int, now: float) -> None:
-        """A newcomer of the same client came: the members of this process are gone, and nothing else is waited for."""
+        """Note that a newcomer of the same client came: this process's members are gone, and their seats are free."""
         self.connections_closed(process, now)
         for seat in self._table.of_process(process):
             if seat.state is SeatState.DISCONNECTED:
                 seat.free_at = now
 
     def ended(self, process: int) -> None:
-        """The process of members that left has ended, as they said."""
+        """Note that the process of members that left has ended."""
         for seat in self._table.of_process(process):
             if seat.state is SeatState.VACANT:
                 seat.process = None
 
     def connections_opened(self, process: int) -> None:
-        """A process is connected again: it was alive all the time."""
+        """Note that a process is connected again: it was alive all the time."""
         for seat in self._table.of_process(process):
             self.seen(seat)
 
     def seen(self, seat: Seat, process: int | None = None) -> None:
-        """The consumer in this seat sends requests; ``process``: which one it is now, None where that is unknown."""
+        """Note that the consumer in this seat sends requests; ``process``: its process now, None if unknown."""
         if seat.state is SeatState.DISCONNECTED:
             seat.state = SeatState.OCCUPIED
         if process is not None and seat.state is SeatState.OCCUPIED:
             seat.process = process
 
     def due(self, now: float) -> list[SeatAct]:
-        """What is to be done by ``now``."""
+        """Return the acts that are due by ``now``."""
         return [act for seat in self._table if seat.next_at <= now for act in self._due(seat, now)]
 
     def next_due(self) -> float | None:
-        """When `due` has something to do next; None if nothing is planned."""
+        """The time of the next call of `due`; None if nothing is planned."""
         return min(
             (seat.next_at for seat in self._table if seat.free or seat.state is SeatState.GIVEN_UP), default=None
         )
 
     def forget(self, seat: Seat) -> list[SeatAct]:
-        """The seat does not exist any more, or is another gateway's."""
+        """Remove a seat that does not exist any more, or belongs to another gateway."""
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
@@ -119,7 +119,7 @@ class SeatKeeper:
         return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
 
     def lost(self, seat: Seat) -> list[SeatAct]:
-        """The seat's last member is none any more: it does not exist, unless a successor joins with it just now."""
+        """Remove a seat whose last member left the group, unless a successor joins with it just now."""
         return [] if seat.state is SeatState.JOINING else self.forget(seat)
 
     def _due(self, seat: Seat, now: float) -> list[SeatAct]:

@@ -1,4 +1,4 @@
-"""The list of all saved seats as JSON. It has names, ids and hashes of settings, and nothing that logs anybody in."""
+"""The list of all saved seats as JSON. It has names, ids and hashes of settings, and no credentials."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rebalance_agent.gateway.seats.saved_seats import SavedSeat
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
 LIST_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a list: of some 9,000 seats. Groups that do not fit are left out."""
+"""Bytes of a list, enough for some 9,000 seats. Groups that do not fit are left out."""
 
 FORMAT = 1
-"""A list with another one is not read."""
+"""The version of the format; a list with another version is not read."""
 
 _SEAT = {
     "instance_id": str,
@@ -40,7 +40,7 @@ class SeatList:
 
 
 def encode_seats(seats: SeatList) -> bytes:
-    """The list as JSON, of at most `LIST_BYTES_MAX`; the first groups if not all fit."""
+    """Return the list as JSON of at most `LIST_BYTES_MAX`; the first groups if not all fit."""
     size, entries = 100, []
     for group, saved in seats.groups.items():
         entry = f"{json.dumps(group)}: {json.dumps([_entry(one, seats.saved_ms) for one in saved])}"
@@ -53,10 +53,10 @@ def encode_seats(seats: SeatList) -> bytes:
 
 
 def decode_seats(data: bytes) -> SeatList:
-    """The list that `encode_seats` made.
+    """Read the list that `encode_seats` wrote.
 
     Raises:
-        DecodeError: it is none, or larger than `LIST_BYTES_MAX`.
+        DecodeError: ``data`` is no such list, or larger than `LIST_BYTES_MAX`.
     """
     if len(data) > LIST_BYTES_MAX:
         raise DecodeError(f"the list has more than {LIST_BYTES_MAX} bytes")
@@ -69,7 +69,7 @@ def decode_seats(data: bytes) -> SeatList:
             group: tuple(_seat(entry, saved_ms) for entry in entries) for group, entries in read["groups"].items()
         }
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DecodeError(f"it is no list of seats: {error!r:.200}") from None
+        raise DecodeError(f"it is not a list of seats: {error!r:.200}") from None
     return SeatList(saved_ms, groups)
 
 

@@ -1,4 +1,4 @@
-"""The JoinGroups that were sent with an instance id: who sits in the seat afterwards."""
+"""Follows JoinGroups that were sent with an instance id: their answers show which consumer has the seat."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Sent:
 
 
 class SeatedJoins:
-    """The unanswered ones of one group; each client has one at a time, so they are as many as seats at most."""
+    """The unanswered JoinGroups of one group; each client has one at a time, so there are at most as many as seats."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, facts: GroupFacts) -> None:
         """Nothing is sent."""
@@ -52,7 +52,7 @@ class SeatedJoins:
     def answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """The coordinator answered; ``leads``: it names the new member as leader.
+        """Take the coordinator's answer; ``leads``: it names the new member as leader.
 
         A leader that returns by a JoinGroup below v9 gets the response that its predecessor leads, so what was known
         of the seat counts, too.
@@ -75,9 +75,10 @@ class SeatedJoins:
         return [], verdict
 
     def withdraw(self, join: int) -> list[SeatAct]:
-        """The connection was closed before the answer: whether the newcomer has the seat is not known.
+        """Restore the seat's state before a JoinGroup whose connection was closed before the answer.
 
-        If it has, the heartbeat for its predecessor is refused, and it is removed like a consumer that crashed.
+        The newcomer may have the seat. Then the heartbeat for its predecessor is refused, and the newcomer is removed
+        like a consumer that crashed.
         """
         sent = self._sent.pop(join, None)
         return [] if sent is None else self._restore(sent)

@@ -1,4 +1,4 @@
-"""Which clients are asked for telemetry, and for which metrics."""
+"""Decides which clients are asked for telemetry, and for which metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ prefix is that of consumers and of producers."""
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client is asked for. ``metrics``: prefixes of names.
+    """The subscription that a client gets. ``metrics``: prefixes of names.
 
     ``subscription_id``: a hash of it; after a restart of the gateway with the same settings clients go on pushing.
     """
@@ -39,7 +39,7 @@ class Subscription:
 
 
 def subscription_of(software: ClientSoftware, push_interval_ms: int) -> Subscription | None:
-    """What such a client is asked for; None: nothing, since it would push nothing, or would fail."""
+    """Return the subscription of such a client; None if it would push nothing, or fail."""
     if software.name == _JAVA:
         return _subscription(JAVA_NAMES, push_interval_ms)
     releases = _RELEASE.findall(software.version)

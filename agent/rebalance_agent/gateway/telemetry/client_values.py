@@ -1,4 +1,4 @@
-"""A client's own metrics -> our series. Source of the names: KIP-714, KIP-1076, and what the clients push."""
+"""Maps clients' own metrics to our series. Source of the names: KIP-714, KIP-1076, and what the clients push."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ CLIENT_VALUES: Mapping[str, ClientValue] = {
 """Name of a client's metric -> its series."""
 
 JAVA_NAMES = tuple(CLIENT_VALUES)
-"""What Java's clients are asked for: they push every metric that a prefix matches, hundreds of them."""
+"""The subscription of Java's clients: they push every metric that a prefix matches, hundreds of them."""

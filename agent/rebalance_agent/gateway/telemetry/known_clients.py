@@ -1,4 +1,4 @@
-"""What is known of each member behind one gateway while it is connected: its client library, and its poll limit.
+"""The client library and the poll limit of each connected member behind one gateway.
 
 Thread-safe: another thread scrapes.
 """
@@ -39,12 +39,12 @@ class KnownClients:
         self._open: Counter[KnownClient] = Counter()
 
     def opened(self, client: KnownClient) -> None:
-        """A connection is this member's."""
+        """Note that a connection belongs to this member."""
         with self._lock:
             self._open[client] += 1
 
     def closed(self, client: KnownClient) -> None:
-        """A connection of this member was closed."""
+        """Note that a connection of this member was closed."""
         with self._lock:
             self._open[client] -= 1
             if not self._open[client]:
@@ -58,9 +58,11 @@ class KnownClients:
             (*each.labels, each.software.name, each.software.version): 1.0 for each in clients if each.software.name
         }
         limits: dict[tuple[str, ...], float] = {}
-        for each in clients:
-            if each.poll_limit_seconds:
-                limits[each.labels] = min(each.poll_limit_seconds, limits.get(each.labels, each.poll_limit_seconds))
+        for client in clients:
+            if client.poll_limit_seconds:
+                limits[client.labels] = min(
+                    client.poll_limit_seconds, limits.get(client.labels, client.poll_limit_seconds)
+                )
         return b"".join(
             self._format.header(row, dialect) + self._format.samples(row, sorted(samples.items()))
             for row, samples in ((CLIENT_INFO, software), (CLIENT_POLL_LIMIT, limits))

@@ -60,17 +60,17 @@ def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[s
     Raises:
         PushError: the bytes are not one, or have too many fields.
     """
-    found = PushedMetrics()
-    reader = _MetricsReader(data, {name.encode(): name for name in metrics}, attributes, found)
+    pushed = PushedMetrics()
+    reader = _MetricsReader(data, {name.encode(): name for name in metrics}, attributes, pushed)
     reader.read()
-    return found
+    return pushed
 
 
 class _MetricsReader:
     def __init__(
-        self, data: bytes, metrics: dict[bytes, str], attributes: Collection[str], found: PushedMetrics
+        self, data: bytes, metrics: dict[bytes, str], attributes: Collection[str], pushed: PushedMetrics
     ) -> None:
-        self._data, self._metrics, self._attributes, self._found = data, metrics, attributes, found
+        self._data, self._metrics, self._attributes, self._found = data, metrics, attributes, pushed
         self._left = FIELDS_MAX
         self._resource_read = b""
 
@@ -109,8 +109,8 @@ class _MetricsReader:
             elif key in (_GAUGE, _SUM):
                 points.append((start, stop))
         if name is not None:
-            for each in points:
-                self._points(name, *each)
+            for point in points:
+                self._points(name, *point)
 
     def _points(self, name: str, at: int, end: int) -> None:
         for point in self._parts(at, end, _POINT):
@@ -120,9 +120,9 @@ class _MetricsReader:
                     if math.isfinite(value):
                         self._found.values[name] = value
 
-    def _parts(self, at: int, end: int, wanted: int) -> Iterator[tuple[int, int]]:
+    def _parts(self, at: int, end: int, field_number: int) -> Iterator[tuple[int, int]]:
         """Start and end of each field with this key."""
-        return ((start, stop) for key, start, stop in self._fields(at, end) if key == wanted)
+        return ((start, stop) for key, start, stop in self._fields(at, end) if key == field_number)
 
     def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
         """Key, start and end of the value of each field of a message; a key is the field's number and its encoding."""

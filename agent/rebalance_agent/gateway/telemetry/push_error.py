@@ -1,4 +1,4 @@
-"""Why the gateway does not take what a client pushed: error codes of the protocol, and label values."""
+"""The reasons for which the gateway refuses a push: error codes of the protocol, and label values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PushOutcome(StrEnum):
 
     ACCEPTED = "accepted"
     INVALID = "invalid"
-    """It is no OTLP. The client pushes no more, until it is restarted."""
+    """It is not OTLP. The client stops pushing until it is restarted."""
     THROTTLED = "throttled"
     """It came long before it was due, or too many clients push. The client pushes again at its next interval."""
     TOO_LARGE = "too_large"
@@ -48,7 +48,7 @@ _CODES = {
 
 
 class PushError(RebalanceAgentError):
-    """The gateway does not take a push; the connection and the client go on."""
+    """The gateway refuses a push; the connection and the client continue."""
 
     def __init__(self, outcome: PushOutcome, text: str) -> None:
         """``text`` says what was wrong, without payload."""

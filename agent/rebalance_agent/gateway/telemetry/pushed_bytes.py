@@ -1,4 +1,4 @@
-"""Unpacks what a client pushes; its size is bounded before memory is spent."""
+"""Decompresses pushed metrics; their size is bounded before memory is used."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ def unpacked(content: bytes, compression_type: int) -> bytes:
     if decompressor.unconsumed_tail:
         raise PushError(PushOutcome.TOO_LARGE, f"it has more than {UNPACKED_BYTES_MAX} bytes without compression")
     if not decompressor.eof or decompressor.unused_data:
-        raise PushError(PushOutcome.INVALID, "its compression has no end, or ends before")
+        raise PushError(PushOutcome.INVALID, "the compressed data is incomplete, or more bytes follow it")
     return plain

@@ -21,7 +21,7 @@ CLIENTS_MAX = 1_000
 """Clients that push: as many as a gateway accepts connections."""
 
 SILENT_INTERVALS = 3
-"""Push intervals after which a client that pushes no more is gone."""
+"""Push intervals without a push after which a client counts as gone."""
 
 EARLY_SHARE = 0.5
 """Share of the push interval before which another push of a client is refused: clients vary their first interval by a
@@ -56,7 +56,7 @@ class TelemetryClients:
         self._clients: dict[str, _Pushed] = {}  # the longest silent first
 
     def admit(self, instance_id: str) -> None:
-        """Check whether a push of this client is to be read, and note that it came: also one that is refused is work.
+        """Check whether a push of this client is to be read, and count it: a refused push costs time, too.
 
         Raises:
             PushError: it comes too early, or there are too many clients.
@@ -81,14 +81,14 @@ class TelemetryClients:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """The client pushed for the last time: it ends in an orderly way."""
+        """Note that the client pushed for the last time: it closes in an orderly way."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers, of the clients of now."""
-        found: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
+        """Metric families with their headers, of the present clients."""
+        values_by_row: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
         merges = {value.row: value.merge for value in CLIENT_VALUES.values()}
         with self._lock:
             self._expire()
@@ -96,11 +96,11 @@ class TelemetryClients:
                 for name, number in client.values.items():
                     value = CLIENT_VALUES[name]
                     labels = (*client.labels, *value.labels)
-                    found[value.row].setdefault(labels, []).append(number * value.factor)
+                    values_by_row[value.row].setdefault(labels, []).append(number * value.factor)
         return self.known.text(dialect) + b"".join(
             self._format.header(row, dialect)
-            + self._format.samples(row, [(labels, merges[row](each)) for labels, each in sorted(samples.items())])
-            for row, samples in found.items()
+            + self._format.samples(row, [(labels, merges[row](values)) for labels, values in sorted(samples.items())])
+            for row, samples in values_by_row.items()
             if samples
         )
 

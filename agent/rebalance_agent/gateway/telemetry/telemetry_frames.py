@@ -49,15 +49,15 @@ class TelemetryFrames:
         self._subscription: Subscription | None = None
 
     def connected(self, host: str) -> None:
-        """The client is at this address."""
+        """Take the address of the client."""
         self._host = host
 
     def greeted(self, software: ClientSoftware) -> None:
-        """The client named itself."""
+        """Take the library of the client."""
         self._software = software
 
     def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
-        """The client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
+        """Note that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
         labels = self._labels(group, name)
         before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
         member = KnownClient(labels, self._software, rebalance_seconds or before)
@@ -67,7 +67,7 @@ class TelemetryFrames:
             self._member = member
 
     def closed(self) -> None:
-        """The connection was closed."""
+        """Note that the connection was closed."""
         if self._member is not None:
             self._clients.known.closed(self._member)
             self._member = None
@@ -131,9 +131,9 @@ class TelemetryFrames:
             raise PushError(PushOutcome.UNKNOWN_SUBSCRIPTION, "the client pushes by another subscription")
         self._clients.admit(instance_id)
         content = unpacked(push["metrics"], push["compression_type"])
-        found = read_metrics(content, CLIENT_VALUES, (_GROUP,))
-        group = found.attributes.get(_GROUP, "")
-        measured = {name: number for name, number in found.values.items() if number >= 0}  # -1: nothing was measured
+        pushed = read_metrics(content, CLIENT_VALUES, (_GROUP,))
+        group = pushed.attributes.get(_GROUP, "")
+        measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
 
     def _labels(self, group: str, name: str) -> Labels:

@@ -150,7 +150,7 @@ class BrokerListeners:
         self._report()
 
     def close(self) -> None:
-        """Close all ports, and open no more; open connections go on, and still get brokers' addresses."""
+        """Close all ports, and open no others; open connections continue, and still get brokers' addresses."""
         self._closed = True
         if self._refusing_socket:
             self._refusing_socket.close()

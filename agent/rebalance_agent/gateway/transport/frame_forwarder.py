@@ -24,7 +24,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class FrameForwarder:
-    """Forwards frames from ``source`` to ``target``, with no more writes than there were reads.
+    """Forwards frames from ``source`` to ``target``, with at most one write for each read.
 
     `put` may be called by any task, and writes between two frames; all other methods are for one task.
     """
@@ -105,7 +105,7 @@ class FrameForwarder:
             await self._write(_LENGTH.pack(len(frame)) + frame)
 
     async def flush(self) -> None:
-        """Write the frames that pass and are not written yet."""
+        """Write the forwarded frames that are not written yet."""
         if self._run < self._at:
             async with self._writing:
                 await self._flush()

@@ -28,7 +28,7 @@ DecodeError where the response cannot be read."""
 _API_VERSIONS = 18
 _NO_SUCH_VERSION = (35).to_bytes(2, "big")
 _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
-"""What kafka-python raises for bytes that do not follow their schema, text that is not UTF-8 included."""
+"""The exceptions of kafka-python for bytes that do not follow their schema, including text that is not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ class Reader:
         """Read the number of items that follow, each of at least ``item_size`` bytes; ``prefix`` as in `sized`.
 
         Raises:
-            WireError: so many items do not fit into the bytes left, or null is not allowed here.
+            WireError: that many items do not fit into the remaining bytes, or null is not allowed here.
         """
         start = self.at
         count = self.uvarint() - 1 if prefix is None else self.number(prefix)

@@ -1,4 +1,4 @@
-"""Compiles the reader of a schema to one function: its source is generated from the fields, as dataclasses do it.
+"""Compiles a schema to one reader function, whose source is generated from the fields, as dataclasses do.
 
 It reads messages that are whole and have no tagged field, nearly all of them, several times as fast as the readers of
 ``schema``. For other bytes it raises one of `FALLBACK_ERRORS`, and the caller reads them again with ``schema``, which

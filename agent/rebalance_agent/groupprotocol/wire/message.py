@@ -64,12 +64,14 @@ class Message:
 
     def _decode_compiled(self, data: bytes) -> Decoded:
         (version,) = _VERSION.unpack_from(data)
-        known = min(version, self.versions[-1]) if self._append_only else version
-        read = self._compiled.get(known)
+        schema_version = min(version, self.versions[-1]) if self._append_only else version
+        read = self._compiled.get(schema_version)
         if read is None:
-            if known not in self._codecs:
+            if schema_version not in self._codecs:
                 return self._decode_by_table(data)
-            read = self._compiled[known] = compile_reader(self.fields, known, flexible=self._flexible(known))
+            read = self._compiled[schema_version] = compile_reader(
+                self.fields, schema_version, flexible=self._flexible(schema_version)
+            )
         return Decoded(version, read(data, _VERSION.size))
 
     def _decode_by_table(self, data: bytes) -> Decoded:
@@ -96,8 +98,8 @@ class Message:
         """
         codec = self._codecs.get(version)
         if codec is None:
-            known = f"{self.versions[0]} to {self.versions[-1]}"
-            raise InvalidInputError("version", f"{self.name} has versions {known}, not {version}")
+            supported = f"{self.versions[0]} to {self.versions[-1]}"
+            raise InvalidInputError("version", f"{self.name} has versions {supported}, not {version}")
         out = bytearray(_VERSION.pack(version))
         codec.write(out, fields)
         return bytes(out)

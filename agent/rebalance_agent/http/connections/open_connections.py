@@ -30,7 +30,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class OpenConnections:
-    """Accepts connections, waits for them, and lets `ConnectionSteps` move each one on when it is ready or late.
+    """Accepts connections, waits for them, and calls `ConnectionSteps` for each one that is ready or late.
 
     ``ready``: connections whose request is complete, urgent ones first; `answered` returns one after its answer.
     """
@@ -63,7 +63,7 @@ class OpenConnections:
     # From any thread.
 
     def answered(self, connection: Connection) -> None:
-        """Take a connection back, with what is left of its answer in ``outgoing``."""
+        """Take a connection back, with the unsent rest of its answer in ``outgoing``."""
         self._done.append(connection)
 
     def wake(self) -> None:
@@ -87,7 +87,7 @@ class OpenConnections:
             self.poll(end - self._clock.monotonic())
 
     def close(self) -> None:
-        """Close what is left."""
+        """Close all connections and the listener."""
         self._listener.close()
         self._selector.close()
         for connection in tuple(self._open):
@@ -99,7 +99,7 @@ class OpenConnections:
     # What follows is for the thread that waits. Nothing blocks it but the selector.
 
     def poll(self, seconds_max: float = IDLE_TICK_S) -> None:
-        """Wait until something happens or is due, ``seconds_max`` at most, and deal with it."""
+        """Wait for events of connections or their deadlines, ``seconds_max`` at most, and handle them."""
         for key, _ in self._selector.select(max(0.0, min(self._patience_s(), seconds_max))):
             if key.data is not None:
                 if key.data in self._open:  # it may have been put out in this round

@@ -1,4 +1,4 @@
-"""The bytes of an answer on their way to a client, sent without ever waiting."""
+"""Sends the bytes of an answer to a client without blocking."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outgoing:
 
 
 def not_taken(client: socket.socket) -> int:
-    """Bytes that the kernel has of what was sent and the client has not acknowledged; 0 where the kernel cannot say."""
+    """Return how many sent bytes the client has not acknowledged; 0 if the kernel cannot tell."""
     with contextlib.suppress(OSError):
         (number,) = struct.unpack("i", fcntl.ioctl(client.fileno(), termios.TIOCOUTQ, bytes(4)))
         return int(number)

@@ -1,4 +1,4 @@
-"""Which connection has to go when there is no place or no memory for all of them."""
+"""Chooses the connection to close when there are too many, or too little memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOMENT_S = 0.001
 
 
 def longest_of_most(connections: Collection[Connection]) -> Connection | None:
-    """Of the address with most connections the one that has waited longest for its client; None where none does.
+    """Return the connection that has waited longest for its client, at the address with most; None if none waits.
 
     A client beside others can thus take the places of its own connections only. Requests that are complete stay.
     """
@@ -23,23 +23,25 @@ def longest_of_most(connections: Collection[Connection]) -> Connection | None:
 
 
 def slowest_reader(connections: Iterable[Connection], now: float) -> Connection | None:
-    """The connection whose client has taken the fewest bytes of its answer a second; None where none is being sent.
+    """Return the connection whose client reads its answer slowest (bytes a second); None if none is being sent.
 
     A client that only fills the kernel's buffer is slower each second. ``now``: in monotonic seconds.
     """
     sending = (connection for connection in connections if connection.phase is Phase.ANSWER)
-    return min(sending, key=lambda each: each.outgoing.sent / max(now - each.since, _MOMENT_S), default=None)
+    return min(
+        sending, key=lambda connection: connection.outgoing.sent / max(now - connection.since, _MOMENT_S), default=None
+    )
 
 
 def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
-    """The connection whose body has not grown for longest; None where no body is in memory unfinished.
+    """Return the connection whose body has not grown for longest; None if no incomplete body is in memory.
 
     A body that comes right now stays, however little of it is there. ``Connection.since`` says when it last grew much.
     """
-    reading = (each for each in connections if each.phase is Phase.BODY and each.body_bytes)
-    return min(reading, key=lambda each: each.since, default=None)
+    reading = (connection for connection in connections if connection.phase is Phase.BODY and connection.body_bytes)
+    return min(reading, key=lambda connection: connection.since, default=None)
 
 
 def requests_held(connections: Iterable[Connection]) -> int:
-    """How many connections hold a complete request or its answer."""
+    """Return how many connections hold a complete request or its answer."""
     return sum(connection.phase.holds_request for connection in connections)

@@ -1,4 +1,4 @@
-"""What happens to one connection after the other, step by step: handshake, head, body, answer, end. Nothing blocks.
+"""Moves connections through their phases: handshake, head, body, answer, end. Nothing blocks.
 
 A request is complete with its body, and answers are sent as clients take them: no worker ever waits for a client.
 """
@@ -70,7 +70,7 @@ class ConnectionSteps:
         self.ready: deque[Connection] = deque()
 
     def take_in(self, accepted: socket.socket, address: tuple[str, int]) -> None:
-        """Take in a new connection; another one may have to go for it, or it is refused."""
+        """Add a new connection; if there are too many, close another one for it, or refuse it."""
         accepted.setblocking(False)
         with contextlib.suppress(OSError):
             # Head and body are sent separately; Nagle's algorithm would delay the body until the head is acknowledged.
@@ -87,7 +87,7 @@ class ConnectionSteps:
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
 
     def make_room(self) -> bool:
-        """End a connection that waits for its client; False where there is none."""
+        """End a connection that waits for its client; False if there is none."""
         longest = longest_of_most(self.open)
         if longest is None:
             return False
@@ -95,7 +95,7 @@ class ConnectionSteps:
         return True
 
     def resume(self, connection: Connection) -> None:
-        """Go on with a connection whose request has been answered; what is left of the answer is still to be sent."""
+        """Continue with a connection whose request was answered; the rest of the answer is still to be sent."""
         self._selector.register(connection.fd, selectors.EVENT_READ, connection)
         self._await(connection, Phase.ANSWER, self._limits.answer_seconds)
         self._bound_answers()
@@ -120,7 +120,7 @@ class ConnectionSteps:
                 self.end(connection)
 
     def end(self, connection: Connection) -> None:
-        """Close a connection that no worker has. What the client has not taken by now is discarded."""
+        """Close a connection that no worker has. Bytes that the client has not read yet are discarded."""
         del self.open[connection]
         if not_taken(connection.socket):
             # The kernel would keep these bytes for minutes, of any number of connections that are closed already.
@@ -232,8 +232,10 @@ class ConnectionSteps:
 
     def _bound_answers(self) -> None:
         """Put out slow readers where the answers in memory have too many bytes; one answer of any size may stay."""
-        sending = [each for each in self.open if each.phase is Phase.ANSWER and each.outgoing.held]
-        held = sum(each.outgoing.held for each in sending)
+        sending = [
+            connection for connection in self.open if connection.phase is Phase.ANSWER and connection.outgoing.held
+        ]
+        held = sum(connection.outgoing.held for connection in sending)
         now = self._clock.monotonic()
         while held > self._limits.answers_bytes and len(sending) > 1 and (slowest := slowest_reader(sending, now)):
             sending.remove(slowest)
@@ -242,7 +244,7 @@ class ConnectionSteps:
             self.end(slowest)
 
     def _send(self, connection: Connection) -> None:
-        """Send on, and go on to the next request after the last byte."""
+        """Send more bytes of the answer; after the last byte continue with the next request."""
         if not connection.outgoing.send(connection.socket, SENT_MAX):
             self._watch(connection, selectors.EVENT_WRITE)
             return

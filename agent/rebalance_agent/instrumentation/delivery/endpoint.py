@@ -56,7 +56,7 @@ _SERVER_ERROR = 500
 
 
 class PostStatus(Enum):
-    """Outcome of a POST: accepted, refused for good, or worth a retry."""
+    """Outcome of a POST: accepted, refused finally, or worth a retry."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -155,7 +155,7 @@ class Endpoint:
 
 
 def _cut(connection: http.client.HTTPConnection) -> None:
-    """End every wait on the connection's socket; `close` in another thread would not, nor is it safe."""
+    """End every wait on the connection's socket; `close` in another thread would not, and is not safe."""
     with contextlib.suppress(OSError, AttributeError):  # not connected yet, which has a timeout, or closed already
         # Its close then resets the connection: a peer that is still sending would wait for minutes.
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -1,4 +1,4 @@
-"""A periodic sign of life of a process: the sidecar distinguishes an idle consumer from a dead one by it.
+"""A periodic heartbeat of a process, by which the sidecar distinguishes an idle consumer from a dead one.
 
 One daemon thread per process beats for every reporter, from its first event until its consumer has left. The thread
 never ends: to stop and restart it with the reporters would take a lock, which a fork may leave held.

@@ -80,7 +80,7 @@ class Outbox:
         self._dropped += events
 
     def reported(self, dropped: int) -> None:
-        """Subtract ``dropped`` events, which the sidecar has been sent the number of."""
+        """Subtract ``dropped`` events, whose number the sidecar has received."""
         self._dropped -= dropped
 
     @property

@@ -98,9 +98,9 @@ class AgentMetrics:
 
     def decode_error(self, key_version: int | None) -> None:
         """Count a record that breaks its schema; ``key_version`` is None if the key is too short to have one."""
-        known = rows.DECODE_ERRORS.values["key_version"]
+        versions = rows.DECODE_ERRORS.values["key_version"]
         label = str(key_version)
-        self._instruments.counter(rows.DECODE_ERRORS).labels(label if label in known else rows.OTHER).inc()
+        self._instruments.counter(rows.DECODE_ERRORS).labels(label if label in versions else rows.OTHER).inc()
 
     def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:
         """Count records that were skipped because their key's or value's version is unknown."""
@@ -115,7 +115,7 @@ class AgentMetrics:
         self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
 
     def groups_over_budget(self, groups: Sequence[str]) -> None:
-        """Set the names of the groups that caused more work than their share lately."""
+        """Set the names of the groups that recently caused more work than their share."""
         with self._lock:
             if list(groups) != self._over_budget:
                 gauge = self._instruments.gauge(rows.GROUP_OVER_BUDGET)

@@ -62,7 +62,7 @@ def _ranges(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
         name, *rest = (piece.strip() for piece in part.lower().split(";"))
         parameters = {
             key.strip(): value.strip().strip('"')
-            for key, equals, value in (each.partition("=") for each in rest)
+            for key, equals, value in (parameter.partition("=") for parameter in rest)
             if equals
         }
         quality = parameters.pop("q", "1")

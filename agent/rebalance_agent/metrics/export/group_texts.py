@@ -44,7 +44,7 @@ class GroupTexts(NamedTuple):
 class KeptTexts:
     """Texts by group, of at most ``bytes_max`` bytes. Thread-safe.
 
-    Beyond it, the largest are left out: what is made to fill the page fills it most. Of a group that is left out, only
+    Beyond it, the largest are left out: what is made to fill the page fills it most. For a group that is left out, only
     the numbers are kept, until it fits again.
     """
 
@@ -98,7 +98,7 @@ class KeptTexts:
                 self._left_out.add(each)
 
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
-        """Take the texts that a scrape has; return whether they have series that are 0 only in this scrape.
+        """Note the texts of a scrape; return whether they have series that are 0 only in this scrape.
 
         Then they have to be written again.
         """
@@ -116,7 +116,7 @@ class KeptTexts:
                 self._drop(group)
 
     def readmit(self) -> bool:
-        """Drop what was left out and fits again, so that it is written anew; whether there was any."""
+        """Drop left-out groups that fit again, so that they are written again; return whether there was one."""
         if not self._left_out:
             return False
         with self._lock:

@@ -139,7 +139,7 @@ class GroupsPage:
 
     def _compare(self, views: tuple[GroupView, ...]) -> None:
         """Find the views that have no text yet. A group that changes again while it waits keeps its place."""
-        # Of thousands of views a few are new, nearly always in the places of the old ones.
+        # A few of thousands of views are new, nearly always in the places of the old ones.
         new = [*compress(views, map(is_not, views, self._compared)), *views[len(self._compared) :]]
         self._unwritten |= {view.group: view for view in new if not self._current(view)}
         if len(views) != len(self._kept) + sum(self._kept.get(group) is None for group in self._unwritten):

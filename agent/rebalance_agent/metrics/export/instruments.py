@@ -71,7 +71,7 @@ class Instruments:
             if instrument and (samples := _samples(instrument)):
                 if self._zero_first and row.kind in (MetricType.COUNTER, MetricType.HISTOGRAM):
                     series = {sample[:2] for sample in samples}
-                    samples = [(*each[:2], each[2] if each[:2] in before else 0.0) for each in samples]
+                    samples = [(*sample[:2], sample[2] if sample[:2] in before else 0.0) for sample in samples]
                     shown |= series
                 parts += (self._format.header(row, dialect), self._format.lines(samples))
         self._shown[dialect] = frozenset(shown)  # a series that was removed begins anew

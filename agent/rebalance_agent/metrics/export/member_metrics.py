@@ -182,13 +182,13 @@ class MemberMetrics:
                 skews[labels] = max(skews.get(labels, 0.0), client.skew)
             if client.missing_standbys is not None:
                 missing[labels] = max(missing.get(labels, 0), client.missing_standbys)
-        found: Mapping[Metric, Mapping[tuple[str, str], float]] = {
+        values_by_row: Mapping[Metric, Mapping[tuple[str, str], float]] = {
             rows.GENERATION: generations,
             rows.PARTITIONS: partitions,
             rows.SKEW: skews,
             rows.MISSING_STANDBYS: missing,
         }
-        for row, values in found.items():
+        for row, values in values_by_row.items():
             gauge = self._instruments.gauge(row)
             gauge.clear()
             for labels, value in values.items():

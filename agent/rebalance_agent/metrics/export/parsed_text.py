@@ -1,4 +1,4 @@
-"""Parses the text of /metrics into samples, for what scrapes agents and for what pushes the same by OTLP. Pure."""
+"""Parses the text of /metrics into samples: to read agents, and to push the same metrics by OTLP. Pure."""
 
 from __future__ import annotations
 

@@ -85,7 +85,10 @@ def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect:
     if metric.buckets:
         exemplars = dialect is Dialect.OPENMETRICS
         histograms = cast("Iterable[tuple[tuple[str, ...], StallHistogram]]", samples)
-        lines = [_histogram(metric, first + _pairs(names, labels, led), each, exemplars) for labels, each in histograms]
+        lines = [
+            _histogram(metric, first + _pairs(names, labels, led), histogram, exemplars)
+            for labels, histogram in histograms
+        ]
         return "".join(lines).encode()
     numbers = cast("Iterable[tuple[tuple[str, ...], float]]", samples)
     begin, end = (f"{metric.name}{{{first}", "}") if first or names else (metric.name, "")

@@ -1,4 +1,4 @@
-"""What sidecars and gateways report about members.
+"""Reports of sidecars and gateways about members.
 
 - ``workload``: where a member runs.
 - ``seat_event``: what a gateway did about seats, and which consumer a member is served for since then.

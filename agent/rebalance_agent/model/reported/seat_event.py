@@ -1,4 +1,4 @@
-"""What a gateway did about the seats of a group, and the consumer that a member is served for since then."""
+"""Acts of a gateway about the seats of a group, and the consumer that a member stands for since then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEAT_PREFIX = "rebalance-agent-seat-"
 
 
 class Act(StrEnum):
-    """What was done, or would have been done. A closed set, for a counter's label."""
+    """The act that was carried out, or would have been. A closed set, for a counter's label."""
 
     HOLD = "hold"
     """A newcomer's JoinGroup was held for a predecessor."""
@@ -41,7 +41,7 @@ class Act(StrEnum):
 
 
 class ActOutcome(StrEnum):
-    """How it ended. A closed set, for a counter's label."""
+    """The outcome of an act. A closed set, for a counter's label."""
 
     DONE = "done"
     FAILED = "failed"
@@ -106,7 +106,7 @@ class SeatEvent:
 
 @dataclass(frozen=True, slots=True)
 class SeatOccupant:
-    """The consumer that a member is served for, though the coordinator names another one.
+    """The consumer that has a member's seat, though the coordinator names another one.
 
     ``client_id``, ``host``: as its gateway saw them, empty where unknown; ``since_ms``: epoch milliseconds by the
     gateway's clock.

@@ -1,4 +1,4 @@
-"""Where a member runs."""
+"""The place where a member runs: pod, node, workload."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WHERE_MAX = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Where a member runs, from Kubernetes' downward API. Users know pods better than member ids."""
+    """The place where a member runs, from Kubernetes' downward API. Users know pods better than member ids."""
 
     pod: str | None = None
     node: str | None = None

@@ -243,7 +243,7 @@ class SnapshotAssembly:
         self._unmarked[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
-        # A malformed record counts as deleted, so the digest differs from the marker's; its key is kept all the same.
+        # A malformed record counts as deleted, so the digest differs from the marker's; its key is kept nevertheless.
         kept, written = self._kept[partition], self._unmarked[partition]
         if key not in kept and key not in written:
             self.size_bytes += len(key)

@@ -21,7 +21,7 @@ RECORD_BYTES = 200
 
 @dataclass(slots=True)
 class SnapshotPartition:
-    """What one partition's snapshot covers and has still to write.
+    """The records that one partition's snapshot covers, and those that it has yet to write.
 
     ``seen``: records that the tail read and no snapshot covers; ``due``: covered records that are still to be written.
     Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
@@ -49,7 +49,7 @@ class SnapshotPartition:
     def begin(
         self, base: Iterable[TopicRecord], snapshot: Snapshot | None, series: int, kept: frozenset[bytes]
     ) -> None:
-        """All old records are known: by ``snapshot``, or else ``base`` begins a new ``series``.
+        """Begin with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
 
         ``kept``: keys of all records that the snapshots' topic has of this partition.
         """

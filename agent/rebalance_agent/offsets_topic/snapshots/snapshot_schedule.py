@@ -18,7 +18,7 @@ EVERY_S = 5.0
 
 
 class PublishProgress(Protocol):
-    """How far the publisher of events has come (see `Publisher`)."""
+    """The progress of the publisher of events (see `Publisher`)."""
 
     @property
     def queued(self) -> int:

@@ -132,7 +132,7 @@ class SnapshotStore:
         return bool(existing)
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
-        """All old records of a partition are known: by ``snapshot``, else ``base`` is the last one of each key."""
+        """Begin a partition with all old records: those of ``snapshot``, else the last one of each key in ``base``."""
         with self._lock:
             state = self._state(partition)
             if not state.missed:
@@ -151,7 +151,7 @@ class SnapshotStore:
                 self._too_large(largest, "events are not yet published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
-        """The tail has read these partitions (partition -> next offset), whose old records are all known."""
+        """Note how far the tail has read partitions whose old records are all known (partition -> next offset)."""
         with self._lock:
             for partition, position in positions.items():
                 self._state(partition).reached = position
@@ -223,7 +223,7 @@ class SnapshotStore:
                         self._too_large(state, "tombstones are not yet written")
 
     def serve(self) -> None:
-        """Process what Kafka has acknowledged."""
+        """Process Kafka's acknowledgements."""
         self._producer.serve()
 
     def close(self, timeout: float) -> None:

@@ -98,7 +98,7 @@ class FairShare:
         self._in_due.add(group)
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions of the offsets topic are no longer read."""
+        """Drop the waiting records of these partitions of the offsets topic, which are no longer read."""
         self._waiting.drop(partitions)
 
     def held_back(self, positions: Mapping[int, int]) -> Mapping[int, int]:
@@ -106,7 +106,7 @@ class FairShare:
         return self._waiting.held_back(positions) if self._waiting else positions
 
     def named(self) -> list[str]:
-        """Return the groups that had to wait lately, sorted."""
+        """Return the groups that recently had to wait, sorted."""
         since = self._context.clock.monotonic() - NAMED_S
         self._named = {group: named for group, named in self._named.items() if named[1] >= since}
         return sorted(name for name, _ in self._named.values())
@@ -126,8 +126,8 @@ class FairShare:
         return record
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
-        if known := self._named.pop(group, None):
-            self._named[group] = known[0], now
+        if entry := self._named.pop(group, None):
+            self._named[group] = entry[0], now
             return
         try:
             self._named[group] = decode_record(key, None).group, now

@@ -43,7 +43,7 @@ class WaitingRecord(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of key and value, and what it takes to keep them."""
+        """The bytes of key and value, and of the objects that hold them."""
         return RECORD_BYTES + len(self.message) + len(self.key)
 
     @property

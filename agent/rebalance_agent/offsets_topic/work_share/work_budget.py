@@ -1,4 +1,4 @@
-"""How much work the records of one group may cause, so that no group takes the time of all others. Pure.
+"""Bounds the work that the records of one group may cause, so that no group takes the time of all others. Pure.
 
 All groups are processed by one thread. The work that a record causes is estimated from what it contains; each group may
 cause a quarter of a processor's time. A group that has used its share has to wait, and the others do not wait for it.
@@ -98,7 +98,7 @@ class WorkBudget:
         return at
 
     def spend(self, group: bytes, size_bytes: int, seconds: float, now: float) -> None:
-        """Take the work of a record that is processed now; more than is left is owed."""
+        """Subtract the work of a record that is processed now; the budget may become negative."""
         bucket = self._groups.pop(group, None) or _Bucket(BURST_S, now)
         bucket.refill(GROUP_RATE, now)
         bucket.left -= seconds

@@ -1,4 +1,4 @@
-"""Reads lines of local files inside Spark's Python workers, and of each line no more than an event may have.
+"""Reads lines of local files inside Spark's Python workers, each up to the maximum size of an event.
 
 Spark's own reader of text keeps each line whole in Java, so a single compressed line can end that process. If it has a
 maximum length, it drops longer lines and does not report them.

@@ -1,4 +1,4 @@
-"""Bounds for what is in an event, so that every later stage can store, add and compare it. Pure, without Spark.
+"""Bounds for the numbers of an event, so that every later stage can store, add and compare them. Pure, without Spark.
 
 The codec accepts any 64-bit number and any finite one. The tables' columns are narrower, Spark checks sums for
 overflow, and the expectations compare columns with each other: so one event out of bounds, or one that contradicts

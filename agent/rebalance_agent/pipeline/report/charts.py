@@ -100,15 +100,15 @@ def bars(rows: Sequence[Bar], words: tuple[str, str], *, width: float = NARROW, 
     height, top = 38.0, 6.0
     canvas = Canvas(width, top + len(rows) * height + 4)
     along = Scale(0, max([*(each.value for each in rows), reference or 0], default=1) or 1, 0, width - 4)
-    for index, each in enumerate(rows):
+    for index, bar in enumerate(rows):
         y = top + index * height
-        characters_max = int((width - 8) / _LABEL_PIXELS) - len(each.words) - 2
-        canvas.text(0, y + 12, each.label, "label", limit=characters_max)
-        canvas.text(width - 4, y + 12, each.words, "value", anchor="end")
+        characters_max = int((width - 8) / _LABEL_PIXELS) - len(bar.words) - 2
+        canvas.text(0, y + 12, bar.label, "label", limit=characters_max)
+        canvas.text(width - 4, y + 12, bar.words, "value", anchor="end")
         canvas.rect(0, y + 18, width - 4, 12, "track")
-        canvas.rect(0, y + 18, max(along(each.value), 1.5 if each.value else 0), 12, each.kind, each.tip)
-        if each.note:
-            canvas.text(6, y + 28, each.note, "note")
+        canvas.rect(0, y + 18, max(along(bar.value), 1.5 if bar.value else 0), 12, bar.kind, bar.tip)
+        if bar.note:
+            canvas.text(6, y + 28, bar.note, "note")
     if reference:
         x = along(reference)
         canvas.line(x, top + 10, x, top + len(rows) * height, "reference")

@@ -32,9 +32,9 @@ def tiles(report: ReportData) -> str:
     """Render the key figures at the top of the page."""
     groups = report.groups
     cost = sum(group.stalled_partition_seconds for group in groups)
-    known = [group for group in groups if group.partition_seconds]
-    busy = sum(group.partition_seconds or 0.0 for group in known)
-    lost = sum(group.stalled_partition_seconds for group in known)
+    measured = [group for group in groups if group.partition_seconds]
+    busy = sum(group.partition_seconds or 0.0 for group in measured)
+    lost = sum(group.stalled_partition_seconds for group in measured)
     deploys = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
     saved = sum(max(0.0, group.saved_partition_seconds or 0.0) for group in groups)
     rebalances, days = sum(group.rebalances for group in groups), max(1.0, _seconds(report) / _DAY_S)
@@ -43,7 +43,11 @@ def tiles(report: ReportData) -> str:
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
         ("rebalances", count(rebalances), f"{rebalances / days:,.1f} a day"),
         ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer (lower bound)"),
-        ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
+        (
+            "partition availability",
+            percent(1 - share(lost, busy) if busy else None, 2),
+            f"over {len(measured):,} groups",
+        ),
         ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
         ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),

@@ -206,23 +206,23 @@ def _dates(generations: Sequence[OwnersRow] | Sequence[EpisodeRow]) -> list[str]
 def _skew(detail: ReportGroup) -> str:
     words = "Skew"
     episodes = detail.episodes[-EPISODES_MAX:]
-    known = [(episode, episode.skew_ratio) for episode in episodes if episode.skew_ratio is not None]
-    if not known:
+    skews = [(episode, episode.skew_ratio) for episode in episodes if episode.skew_ratio is not None]
+    if not skews:
         return figure(words, '<p class="none">This group has no skew.</p>')
     canvas = Canvas(NARROW, 200.0)
-    skew_max = max(skew or 1.0 for _, skew in known)
+    skew_max = max(skew or 1.0 for _, skew in skews)
     ticks = [1 + tick for tick in nice_ticks(max(skew_max - 1, 0.2), 3)]
     up = Scale(1, ticks[-1], canvas.height - 26, 14)
     for tick in ticks:
         canvas.line(MARGIN_LEFT, up(tick), NARROW - 6, up(tick), "zero" if tick == 1 else "grid")
         canvas.text(MARGIN_LEFT - 7, up(tick) + 4, f"{tick:.2g}", "tick", anchor="end")
-    along = Scale(0, max(1, len(known) - 1), MARGIN_LEFT + 6, NARROW - 12)
-    canvas.path([(along(index), up(skew or 1.0)) for index, (_, skew) in enumerate(known)], "skew", steps=True)
-    for index, (episode, skew) in enumerate(known):
+    along = Scale(0, max(1, len(skews) - 1), MARGIN_LEFT + 6, NARROW - 12)
+    canvas.path([(along(index), up(skew or 1.0)) for index, (_, skew) in enumerate(skews)], "skew", steps=True)
+    for index, (episode, skew) in enumerate(skews):
         canvas.dot(along(index), up(skew or 1.0), 2.6, "skew-dot", f"{_head(episode)}: skew {skew:.2f}")
-    dates = _dates([episode for episode, _ in known])
+    dates = _dates([episode for episode, _ in skews])
     canvas.x_labels(((along(index), label) for index, label in enumerate(dates) if label), canvas.height - 8)
-    data = [(minute(episode.completed_at), count(episode.generation), f"{skew:.2f}") for episode, skew in known]
+    data = [(minute(episode.completed_at), count(episode.generation), f"{skew:.2f}") for episode, skew in skews]
     return figure(
         words,
         canvas.svg(words, "skew ratio after each rebalance"),

@@ -42,8 +42,8 @@ def owned_by_name(generations: Sequence[Sequence[MemberRow]]) -> list[Mapping[st
     named: list[Mapping[str, int]] = []
     for members in generations:
         counts: Counter[str] = Counter()
-        for each in members:
-            name = f"{each.name} …{each.member_id[-_TAIL:]}" if each.name in twins else each.name
-            counts[name] += each.partitions
+        for member in members:
+            name = f"{member.name} …{member.member_id[-_TAIL:]}" if member.name in twins else member.name
+            counts[name] += member.partitions
         named.append(dict(counts))
     return named

@@ -22,7 +22,7 @@ def periods(first: dt.datetime, last: dt.datetime) -> tuple[dt.datetime, dt.date
     span_s = max(0.0, (last - first).total_seconds())
     length_min_s = -(-int(span_s) // PERIODS_MAX)
     whole_days_s = -(-length_min_s // _DAY_S) * _DAY_S
-    length_s = next((each for each in _LENGTHS_S if each >= length_min_s), whole_days_s)
+    length_s = next((length for length in _LENGTHS_S if length >= length_min_s), whole_days_s)
     begin_s = _MONDAY_S + (int(first.timestamp()) - _MONDAY_S) // length_s * length_s
     number = int(last.timestamp() - begin_s) // length_s + 1
     since = dt.datetime.fromtimestamp(begin_s, dt.UTC)

@@ -31,7 +31,7 @@ _DAY_HOURS = 24
 
 @dataclass(frozen=True, slots=True)
 class BaselineSettings:
-    """How much history a baseline needs.
+    """The amount of history that a baseline needs.
 
     ``weeks``: age limit of the rebalances that count. ``samples``: minimum number of rebalances. ``days``: minimum
     number of days on which they happened.

@@ -83,7 +83,8 @@ _LENGTHS = (
     "slowest_seconds",
 )
 _IN_ORDER = " AND ".join(
-    f"coalesce({each}, true)" for each in ("started_at <= completed_at", *(f"{name} >= 0" for name in _LENGTHS))
+    f"coalesce({condition}, true)"
+    for condition in ("started_at <= completed_at", *(f"{name} >= 0" for name in _LENGTHS))
 )
 _ALL_TRIGGERS = "aggregate(map_values(by_trigger), 0L, (total, count) -> total + count)"
 

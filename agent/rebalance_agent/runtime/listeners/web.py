@@ -95,7 +95,7 @@ class WebApp:
         return Response(response.status, response.content_type, pieces, headers)
 
     def _handler_of(self, request: Request) -> Application | Response:
-        """What answers the request; the refusal where it is not allowed, or nothing does."""
+        """The handler of the request; a refusal if the request is not allowed, or no path matches."""
         path = request.path
         if self._bearer and path not in self._open and not self._bearer.allows(request):
             page = path in self._site.paths and "text/html" in request.headers.get("accept", "")

@@ -1,4 +1,4 @@
-"""OTLP over HTTP, by the SDK of ``opentelemetry``, which is imported only where the environment turns OTLP on.
+"""Exports by OTLP over HTTP, with the SDK of ``opentelemetry``, imported only if the environment turns OTLP on.
 
 - ``otlp_environment``: what the standard variables turn on.
 - ``configured_push``: the push of metrics that follows from it; ``metrics_push``: its thread; ``otlp_points``: samples

@@ -21,16 +21,16 @@ class Push(Protocol):
     """Pushes metrics from `start` to `stop`."""
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start to push; returns at once."""
         ...
 
     def stop(self) -> None:
-        """End, with a last export; waits for a bounded time."""
+        """Stop after a last export; waits for a bounded time."""
         ...
 
 
 class _NoPush:
-    """What a process without OTLP has."""
+    """The push of a process without OTLP: it does nothing."""
 
     def start(self) -> None:
         """Do nothing."""

@@ -1,4 +1,4 @@
-"""Takes what an exporter of the SDK logs, for a line of ours: it logs each attempt, also while a collector is away."""
+"""Captures the log messages of an SDK exporter, which logs each failed attempt, for one log line of ours."""
 
 from __future__ import annotations
 

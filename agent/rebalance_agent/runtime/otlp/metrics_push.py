@@ -1,4 +1,4 @@
-"""Pushes all metrics by OTLP from a thread of its own, which nothing else waits for."""
+"""Pushes all metrics by OTLP from a thread of its own, for which no other thread waits."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class MetricsPush:
         self._thread.start()
 
     def stop(self) -> None:
-        """Export once more, unless the collector did not answer lately; waits at most `STOP_S`."""
+        """Export once more, unless the last export failed; waits at most `STOP_S`."""
         self._stop.set()
         self._thread.join(STOP_S)
 

@@ -1,4 +1,4 @@
-"""What the standard ``OTEL_*`` variables turn on. The exporters of the SDK read the others themselves.
+"""Reads which signals the standard ``OTEL_*`` variables turn on. The exporters of the SDK read the others themselves.
 
 https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ and .../protocol/exporter/
 """
@@ -36,7 +36,7 @@ class OtlpSignals:
 
 
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
-    """What the environment turns on: each signal for which there is an endpoint, its own or that of all signals.
+    """The signals that the environment turns on: those with an endpoint, their own or that of all signals.
 
     A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification demands: these
     variables are often set for all containers of a cluster, and must not keep a process from starting.

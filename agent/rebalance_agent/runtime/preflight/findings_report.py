@@ -30,7 +30,7 @@ _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
 def row(finding: Finding) -> str:
-    """A line with status and name, and below it purpose, loss, mode and fix of what is missing or failed."""
+    """A line with status and name; below it purpose, loss, mode and fix, if the check failed."""
     lines = [f"{finding.status:<8} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
     if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):

@@ -75,7 +75,7 @@ def _switch(path: str) -> Finding:
     """Whether the file that switches seats off does so now; not an error, unless it cannot be understood."""
     name, switch = f"file {path}", read_switch(path)
     if not switch.understood:
-        return failed(name, f"{switch.reason}: that switches seats off", "let it say on or off, or remove it")
+        return failed(name, f"{switch.reason}, so it switches seats off", "write on or off to it, or remove it")
     if switch.reason:
         return passed(name, "switches the seats of all groups off now")
     return passed(name, "does not exist, or says on: it does not switch seats off")
@@ -158,7 +158,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """Why the gateway cannot connect a client to this address; empty if it can."""
+    """The reason why the gateway cannot connect a client to this address; empty if it can."""
     if problem := address_problem(address):
         return problem
     try:

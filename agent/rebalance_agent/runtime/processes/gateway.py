@@ -181,7 +181,7 @@ class GatewayRole:
 
 
 async def _watch(stop: threading.Event, stopped: asyncio.Event, seats: SeatingGroups | None) -> None:
-    """Set ``stopped`` when ``stop`` is set, after vacant seats were given up: nobody keeps them from then on."""
+    """Set ``stopped`` when ``stop`` is set, after vacant seats were given up: no gateway keeps them from then on."""
     while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it in another thread
         await asyncio.sleep(STOP_CHECK_SECONDS)
     try:

@@ -53,12 +53,12 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_seats_file: Text = Field(
         "",
-        description="file of this gateway alone in which it saves the seats of its consumers, to know them after a "
-        "restart; its folder has to exist, and to outlive the process; empty: none",
+        description="file in which this gateway saves the seats of its consumers, to continue with them after a "
+        "restart; no other gateway may use it, and its folder must exist and outlive the process; empty: none",
     )
     gateway_seats_switch_file: Text = Field(
         "",
-        description="file that switches the seats of all groups off as long as it exists and says off, or anything "
+        description="file that switches the seats of all groups off while it exists and contains off, or anything "
         "else but on; empty: none",
     )
     gateway_assign_seconds: float = Field(

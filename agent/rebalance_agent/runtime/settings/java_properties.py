@@ -51,17 +51,17 @@ def client_file_properties(path: str, given: Mapping[str, object]) -> dict[str, 
     Raises:
         InvalidInputError: the file cannot be read, or has what librdkafka cannot use. The text has no secret in it.
     """
-    found = librdkafka_properties(parsed_properties(read_text(FIELD, path, FILE_BYTES_MAX)), frozenset(given))
-    return {name: value for name, value in found.items() if name not in given and f"{name}.file" not in given}
+    translated = librdkafka_properties(parsed_properties(read_text(FIELD, path, FILE_BYTES_MAX)), frozenset(given))
+    return {name: value for name, value in translated.items() if name not in given and f"{name}.file" not in given}
 
 
 def parsed_properties(text: str) -> dict[str, str]:
     """Names and values of Java's properties format: comments, escapes and continued lines as `Properties.load`."""
-    found = {}
+    properties = {}
     for line in _logical_lines(text):
         if matched := _SEPARATOR.fullmatch(line):
-            found[_unescaped(matched["name"])] = _unescaped(matched["value"])
-    return found
+            properties[_unescaped(matched["name"])] = _unescaped(matched["value"])
+    return properties
 
 
 def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = frozenset()) -> dict[str, str]:
@@ -74,12 +74,12 @@ def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = froze
     """
     if variable := next((name for name, value in java.items() if value.startswith("${")), None):
         raise InvalidInputError(FIELD, f"{variable}: the agent has no config providers; write the value itself")
-    found = {name: value for name, value in java.items() if name in _SAME and value}
+    translated = {name: value for name, value in java.items() if name in _SAME and value}
     if "request.timeout.ms" in java:
-        found["socket.timeout.ms"] = java["request.timeout.ms"]
+        translated["socket.timeout.ms"] = java["request.timeout.ms"]
     if "ssl.endpoint.identification.algorithm" in java:
-        found["ssl.endpoint.identification.algorithm"] = java["ssl.endpoint.identification.algorithm"] or "none"
-    return found | dict(_trusted(java, given)) | dict(_own_certificate(java)) | dict(_login(java))
+        translated["ssl.endpoint.identification.algorithm"] = java["ssl.endpoint.identification.algorithm"] or "none"
+    return translated | dict(_trusted(java, given)) | dict(_own_certificate(java)) | dict(_login(java))
 
 
 def _logical_lines(text: str) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _WHITE.get(found[2], found[2]), text)
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else _WHITE.get(match[2], match[2]), text)
 
 
 def _trusted(java: Mapping[str, str], given: frozenset[str]) -> Iterator[tuple[str, str]]:
@@ -154,5 +154,5 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if "scope" in options:
             yield "sasl.oauthbearer.scope", options["scope"]
     else:
-        known = "PlainLoginModule, ScramLoginModule, and OAuthBearerLoginModule with clientId"
-        raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; {known} are")
+        supported = "PlainLoginModule, ScramLoginModule, and OAuthBearerLoginModule with clientId"
+        raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; {supported} are")

@@ -177,8 +177,8 @@ class ObserverSettings(ListeningSettings):
     )
     empty_groups_allow: Pattern = Field(
         "",
-        description="regular expression of the groups that have no members on purpose at times (whole name): scaled to "
-        "zero, or run by a schedule; empty: none",
+        description="regular expression of the groups that may have no members on purpose (whole name), because they "
+        "are scaled to zero or run by a schedule; empty: none",
     )
     topics_allow: Pattern = Field(".*", description="regular expression of the topics that may become labels")
     topics_deny: Pattern = Field("", description="regular expression of the topics that may not; empty denies none")

@@ -79,14 +79,14 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
     Others with the prefix are left alone: Kubernetes sets some for its services, tests and consumers have their own.
     """
     fields = {name.upper() for model in (ObserverSettings, GatewaySettings) for name in model.model_fields}
-    known = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
+    variables = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
     names = {name: name.partition("__")[0] for name in environment if name.startswith(ENV_PREFIX)}
     return {
         name: close[0]
         for name, plain in sorted(names.items())
-        if plain not in known
+        if plain not in variables
         and not _OF_A_SERVICE.match(environment[name])
-        and (close := difflib.get_close_matches(plain, known, 1, SIMILAR))
+        and (close := difflib.get_close_matches(plain, variables, 1, SIMILAR))
     }
 
 

@@ -58,7 +58,7 @@ class PendingEvents:
             self._release()
 
     def close(self) -> None:
-        """Take no more events. Those still held are lost to Kafka, which is counted and logged."""
+        """Drop held and later events. The held ones are lost to Kafka, which is counted and logged."""
         with self._lock:
             lost = len(self._held)
             self._held.clear()

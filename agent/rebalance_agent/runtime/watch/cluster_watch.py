@@ -159,7 +159,7 @@ class ClusterWatch:
         return self._core.views()
 
     def lags(self) -> Mapping[str, GroupLag]:
-        """The lag of each group that ``lag_groups`` names; another mapping after each measurement. From any thread."""
+        """The lag of each group that ``lag_groups`` names; a new mapping after each measurement. From any thread."""
         return self._loads.lags if self._loads else NO_LAGS
 
     def denied(self) -> Mapping[str, str]:
@@ -175,7 +175,7 @@ class ClusterWatch:
         return not self._context.shows(event.group) or self._context.inbox.offer(reported)
 
     def start(self, stack: ExitStack) -> None:
-        """Start; ``stack`` stops it: first what puts observations into the inbox, then what works them off."""
+        """Start; ``stack`` stops it: first the collectors that fill the inbox, then the core that empties it."""
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._context.inbox.close)

@@ -1,4 +1,4 @@
-"""How far the tracker is behind what was read; an observer whose figures are old is not ready."""
+"""Measures how far the tracker is behind the collectors; an observer with old figures is not ready."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ class InboxAge:
         if age < BEHIND_S:
             health.ready(TRACKER_PART)
         else:
-            health.unready(TRACKER_PART, f"what was read {age:.0f} s ago is not processed yet")
+            health.unready(TRACKER_PART, f"records read {age:.0f} s ago are not processed yet")

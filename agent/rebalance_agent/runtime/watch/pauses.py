@@ -13,7 +13,7 @@ FREE_S = 0.005
 
 
 class Pauses:
-    """Until when groups pause. Used by one thread."""
+    """The groups that pause, each until a time. Used by one thread."""
 
     def __init__(self, clock: Clock, share: float) -> None:
         """``share``: the part of a processor that the work for one group may take."""

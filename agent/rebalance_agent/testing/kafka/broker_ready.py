@@ -64,7 +64,7 @@ def coordinator_ready(host: str, port: int, group: str) -> bool:
 def _ask(
     host: str, port: int, fields: tuple[tuple[Field, ...], tuple[Field, ...]], values: dict[str, Any]
 ) -> dict[str, Any]:
-    request, answer = (struct_codec(each, values["version"], flexible=False) for each in fields)
+    request, answer = (struct_codec(schema, values["version"], flexible=False) for schema in fields)
     body = bytearray()
     request.write(body, {"correlation_id": 1, "client_id": _CLIENT, **values})
     with socket.create_connection((host, port), timeout=TIMEOUT_S) as connection, connection.makefile("rb") as received:

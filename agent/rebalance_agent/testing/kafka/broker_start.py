@@ -18,7 +18,7 @@ _CLASS_LIST = "classes.lst"
 
 @dataclass(frozen=True, slots=True)
 class BrokerStart:
-    """How the brokers of one cluster are started.
+    """The way in which the brokers of one cluster are started.
 
     ``flags``: Java flags. ``temporary``: whether a broker's files are removed if this process ends without a stop.
     ``offsets_topic``: whether a start waits for ``__consumer_offsets``. ``timeout_s``: longest wait.

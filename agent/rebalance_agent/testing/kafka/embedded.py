@@ -181,7 +181,7 @@ class EmbeddedKafka:
         names = self._layout.listeners
         if listener not in names:
             raise BrokerError(f"there is no listener {listener}, only {', '.join(names) or 'the plain one'}")
-        ports = ({**each.node.ports, **({} if behind else each.node.fronts)}[listener] for each in brokers)
+        ports = ({**broker.node.ports, **({} if behind else broker.node.fronts)}[listener] for broker in brokers)
         return ",".join(f"{HOST}:{port}" for port in ports)
 
     @property

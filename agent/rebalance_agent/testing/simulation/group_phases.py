@@ -108,7 +108,7 @@ class GroupPhases:
     def _complete_join(self) -> None:
         """End the join phase. Members that have not joined are removed, unless they are static."""
         cancel(self._join_end)
-        for member in [each for each in self.registry.members.values() if each.joined_ms is None]:
+        for member in [registered for registered in self.registry.members.values() if registered.joined_ms is None]:
             self._missed.append(member.receiver.name)
             if not member.static:
                 self.registry.remove(member)
@@ -143,7 +143,9 @@ class GroupPhases:
         """Store the leader's assignment; the group is stable then."""
         for member in self.registry.members.values():
             member.assignment = plan.members.get(member.member_id, {})
-        self._recorder.synced({each.member_id: each.assignment for each in self.registry.members.values()}, plan)
+        self._recorder.synced(
+            {registered.member_id: registered.assignment for registered in self.registry.members.values()}, plan
+        )
         self.enter(GroupState.STABLE)
         for member in self.registry.members.values():
             if member.syncing:

@@ -34,7 +34,7 @@ class MemberTopics:
 
     @property
     def reason(self) -> Trigger:
-        """Why the member joins again, as far as its topics show it."""
+        """The reason why the member joins again, as far as its topics show it."""
         if self.wanted != self.joined:
             return Trigger.SUBSCRIPTION_CHANGED
         if self._counts is None or not self._counts_changed:

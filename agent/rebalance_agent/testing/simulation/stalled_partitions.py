@@ -23,7 +23,7 @@ class StalledPartitions:
         self._idle: dict[str, dict[int, _Stop]] = {}
 
     def stopped(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """``member`` has stopped processing ``partitions``."""
+        """Note that ``member`` has stopped processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=False, partitions=partitions))
@@ -35,7 +35,7 @@ class StalledPartitions:
                     idle[number] = (now_ms, member)
 
     def resumed(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """``member`` starts processing ``partitions``."""
+        """Note that ``member`` starts processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=True, partitions=partitions))
@@ -49,7 +49,7 @@ class StalledPartitions:
         self._end(now_ms, ended, member)
 
     def planned(self, now_ms: int, since_ms: int, plans: Iterable[TopicPartitions]) -> None:
-        """A generation assigns the partitions of ``plans`` and no others; new ones stall since ``since_ms``."""
+        """Note that a generation assigns the partitions of ``plans``, no others; new ones stall since ``since_ms``."""
         assigned: dict[str, set[int]] = {}
         for plan in plans:
             for topic, numbers in plan.items():
@@ -63,7 +63,7 @@ class StalledPartitions:
         self._drop(now_ms, assigned)
 
     def emptied(self, now_ms: int) -> None:
-        """The group is empty: open stalls end here, since no rebalance causes them any more."""
+        """End open stalls, since the group is empty and no rebalance causes them."""
         self._drop(now_ms, {})
         self._owners.clear()
 

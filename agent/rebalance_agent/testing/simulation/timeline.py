@@ -62,7 +62,7 @@ class SimulatedGeneration:
 
     def of(self, name: str) -> TopicPartitions:
         """The assignment of the latest member with ``name``; empty if there is none."""
-        return self.assignment.get(max((key for key, each in self.members.items() if each == name), default=""), {})
+        return self.assignment.get(max((key for key, member in self.members.items() if member == name), default=""), {})
 
 
 @dataclass(frozen=True, slots=True)

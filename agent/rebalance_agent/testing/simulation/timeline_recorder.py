@@ -43,17 +43,17 @@ class TimelineRecorder:
         self._started_ms: int | None = None
 
     def entered(self, state: GroupState) -> None:
-        """The group has changed to ``state``."""
+        """Record that the group changed to ``state``."""
         self._states.append(StateChange(self._actions.now_ms, state))
 
     def began(self, trigger: Trigger, cause: str) -> None:
-        """A join phase begins because of ``trigger``; ``cause`` names a member, or is empty."""
+        """Record that a join phase begins because of ``trigger``; ``cause`` names a member, or is empty."""
         self._beginning = (trigger, cause, self._actions.now_ms)
         if trigger is Trigger.GROUP_STARTED:
             self._started_ms = self._actions.now_ms
 
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
-        """The join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
+        """Record that the join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
         now_ms, members = self._actions.now_ms, registry.members
         generation = SimulatedGeneration(
             number,
@@ -73,7 +73,7 @@ class TimelineRecorder:
             self._stalled.emptied(now_ms)
 
     def synced(self, assignment: Mapping[str, TopicPartitions], plan: GroupAssignment) -> None:
-        """The leader's ``plan`` arrived, and was stored as ``assignment``."""
+        """Record that the leader's ``plan`` arrived, and was stored as ``assignment``."""
         now_ms = self._actions.now_ms
         if self._running is not None:
             self._generations.append(replace(self._running, synced_ms=now_ms, assignment=assignment))
@@ -82,19 +82,19 @@ class TimelineRecorder:
         self._started_ms = None
 
     def aborted(self) -> None:
-        """A new join phase begins before the leader's assignment has arrived."""
+        """Record that a new join phase begins before the leader's assignment has arrived."""
         if self._running is not None:
             self._aborted.append(self._running)
         self._running = None
 
     def replaced(self, member: str, generation: int, old_member_id: str, member_id: str) -> None:
-        """A static member returned under a new id without a rebalance."""
+        """Record that a static member returned under a new id without a rebalance."""
         self._replacements.append(
             SimulatedReplacement(self._actions.now_ms, member, generation, old_member_id, member_id)
         )
 
     def refused(self, member: str, explanation: str) -> None:
-        """The coordinator refused ``member``, whose process ends."""
+        """Record that the coordinator refused ``member``, whose process ends."""
         self._refusals.append(Refusal(self._actions.now_ms, member, explanation))
 
     def take(self, *, settled: bool) -> Timeline:

@@ -61,7 +61,7 @@ class CalendarMembers:
     def at(self, at_ms: int, name: str) -> PlannedMember:
         """The process with ``name`` at ``at_ms``. The calendar may be ahead of the observations that are made of it."""
         processes = self._known[name]
-        return next((each for each in reversed(processes) if each.born_ms <= at_ms), processes[0])
+        return next((process for process in reversed(processes) if process.born_ms <= at_ms), processes[0])
 
     def choose(self) -> PlannedMember:
         """A random one of the present members."""
@@ -70,10 +70,12 @@ class CalendarMembers:
     def start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> PlannedMember:
         """Start a new member, or a new process of the member ``name``."""
         plan = self._plan
-        number = next(each for each in range(len(self._present) + 1) if self._ordinal(each) not in self._present)
+        number = next(
+            ordinal for ordinal in range(len(self._present) + 1) if self._ordinal(ordinal) not in self._present
+        )
         if name is None:
             name = self._ordinal(number) if plan.static else self._new_name(number)
-        slow = plan.slow_ms and all(each.spec.processing_ms < plan.slow_ms for each in self)
+        slow = plan.slow_ms and all(member.spec.processing_ms < plan.slow_ms for member in self)
         work_ms = round(plan.processing_ms * load_at(at_ms) * self._rng.uniform(0.7, 1.6))
         spec = SimulatedMember(
             name=name,

@@ -73,15 +73,15 @@ class ClassicPlay:
     def _records(self, timeline: Timeline) -> Iterator[GroupRecord]:
         """The records of generations and of returning static members."""
         entries: list[SimulatedGeneration | SimulatedReplacement] = [*timeline.generations, *timeline.replacements]
-        for each in sorted(entries, key=_at_ms):
-            if isinstance(each, SimulatedGeneration):
-                if each.number == 1 and self._last is None:
-                    yield self._record(each.start_ms, self._nobody())
-                self._last = self._value(each)
+        for entry in sorted(entries, key=_at_ms):
+            if isinstance(entry, SimulatedGeneration):
+                if entry.number == 1 and self._last is None:
+                    yield self._record(entry.start_ms, self._nobody())
+                self._last = self._value(entry)
             elif self._last is not None:
-                self._last = self._returned(self._last, each)
+                self._last = self._returned(self._last, entry)
             if self._last is not None:
-                yield self._record(_at_ms(each), self._last)
+                yield self._record(_at_ms(entry), self._last)
 
     def _record(self, at_ms: int, value: GroupSnapshot) -> GroupRecord:
         return GroupRecord(self._plan.name, self._since_ms + at_ms, self._seen_ms(at_ms), value)
@@ -90,15 +90,15 @@ class ClassicPlay:
         """The record that the coordinator writes when the first member of a new group joins."""
         return GroupSnapshot(self._plan.name, "consumer", 0, None, None, -1, ())
 
-    def _value(self, each: SimulatedGeneration) -> GroupSnapshot:
+    def _value(self, generation: SimulatedGeneration) -> GroupSnapshot:
         return GroupSnapshot(
             group=self._plan.name,
             protocol_type="consumer",
-            generation=each.number,
-            protocol=each.strategy,
-            leader=each.leader,
-            current_state_timestamp_ms=self._since_ms + each.joined_ms,
-            members=tuple(self._member(each, member_id, name) for member_id, name in each.members.items()),
+            generation=generation.number,
+            protocol=generation.strategy,
+            leader=generation.leader,
+            current_state_timestamp_ms=self._since_ms + generation.joined_ms,
+            members=tuple(self._member(generation, member_id, name) for member_id, name in generation.members.items()),
         )
 
     def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> Member:
@@ -126,10 +126,10 @@ class ClassicPlay:
         """The record of the same generation with a static member's new id (KIP-345)."""
         planned = self._calendar_members.at(back.at_ms, back.member)
         members = tuple(
-            replace(each, member_id=back.member_id, client_host=planned.host)
-            if each.member_id == back.old_member_id
-            else each
-            for each in last.members
+            replace(member, member_id=back.member_id, client_host=planned.host)
+            if member.member_id == back.old_member_id
+            else member
+            for member in last.members
         )
         leader = back.member_id if last.leader == back.old_member_id else last.leader
         return replace(last, members=members, leader=leader)
@@ -172,36 +172,38 @@ class ClassicPlay:
     def _reports(self, reporter: MemberReporter, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
         crashed = {(step.at_ms, step.name) for step in steps if isinstance(step, Crash)}
         left = {(step.at_ms, step.name) for step in steps if isinstance(step, Leave)}
-        expelled = {(each.joined_ms, name) for each in timeline.generations for name in each.expelled}
+        expelled = {(generation.joined_ms, name) for generation in timeline.generations for name in generation.expelled}
         entries: list[SimulatedGeneration | SimulatedHandover] = [*timeline.generations, *timeline.handovers]
-        for each in sorted(entries, key=_at_ms):
-            if isinstance(each, SimulatedGeneration):
-                self._generation = each.number
-                self._ids = {name: member_id for member_id, name in each.members.items()} | self._ids_of_gone(each)
-                if each.leader is not None:
-                    leader = self._calendar_members.at(each.joined_ms, each.members[each.leader])
-                    yield reporter.report_assign(leader, each, sum(map(count_partitions, each.assignment.values())))
-            elif (each.at_ms, each.member) not in crashed | expelled and each.member in self._ids:
-                yield from self._callbacks(reporter, each, leaving=(each.at_ms, each.member) in left)
+        for entry in sorted(entries, key=_at_ms):
+            if isinstance(entry, SimulatedGeneration):
+                self._generation = entry.number
+                self._ids = {name: member_id for member_id, name in entry.members.items()} | self._ids_of_gone(entry)
+                if entry.leader is not None:
+                    leader = self._calendar_members.at(entry.joined_ms, entry.members[entry.leader])
+                    yield reporter.report_assign(leader, entry, sum(map(count_partitions, entry.assignment.values())))
+            elif (entry.at_ms, entry.member) not in crashed | expelled and entry.member in self._ids:
+                yield from self._callbacks(reporter, entry, leaving=(entry.at_ms, entry.member) in left)
 
     def _ids_of_gone(self, generation: SimulatedGeneration) -> dict[str, str]:
         """Ids of members that are not in this generation any more, but still have callbacks to run."""
         return {name: key for name, key in self._ids.items() if name not in generation.members.values()}
 
-    def _callbacks(self, reporter: MemberReporter, each: SimulatedHandover, *, leaving: bool) -> Iterator[Observation]:
-        planned, member_id = self._calendar_members.at(each.at_ms, each.member), self._ids[each.member]
-        at_ms, ended_ms = each.at_ms, each.at_ms + planned.spec.revoked_ms
-        if each.took:
-            ran = [(Callback.ASSIGNED, (at_ms - planned.spec.assigned_ms, at_ms), each.partitions)]
+    def _callbacks(
+        self, reporter: MemberReporter, handover: SimulatedHandover, *, leaving: bool
+    ) -> Iterator[Observation]:
+        planned, member_id = self._calendar_members.at(handover.at_ms, handover.member), self._ids[handover.member]
+        at_ms, ended_ms = handover.at_ms, handover.at_ms + planned.spec.revoked_ms
+        if handover.took:
+            ran = [(Callback.ASSIGNED, (at_ms - planned.spec.assigned_ms, at_ms), handover.partitions)]
         else:
-            ran = [(Callback.REVOKED, (at_ms, ended_ms), each.partitions)]
-        if leaving and not each.took:
+            ran = [(Callback.REVOKED, (at_ms, ended_ms), handover.partitions)]
+        if leaving and not handover.took:
             ran.append((Callback.LEFT, (ended_ms, ended_ms), {}))
         for callback, span_ms, partitions in ran:
             yield reporter.report_callback(callback, planned, member_id, self._generation, span_ms, partitions)
 
 
-def _at_ms(each: SimulatedGeneration | SimulatedReplacement | SimulatedHandover) -> int:
-    if isinstance(each, SimulatedGeneration):
-        return each.joined_ms if each.synced_ms is None else each.synced_ms
-    return each.at_ms
+def _at_ms(entry: SimulatedGeneration | SimulatedReplacement | SimulatedHandover) -> int:
+    if isinstance(entry, SimulatedGeneration):
+        return entry.joined_ms if entry.synced_ms is None else entry.synced_ms
+    return entry.at_ms

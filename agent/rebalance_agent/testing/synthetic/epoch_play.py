@@ -215,7 +215,7 @@ class EpochPlay:
         if self._plan.group_type is GroupType.SHARE:
             member.assigned = set(target)
         else:
-            others = [each.held for each in self._members.values() if each is not member]
+            others = [other.held for other in self._members.values() if other is not member]
             member.assigned |= target.difference(*others)
         member.epoch = self._target_epoch
         member.state = MemberState.STABLE if member.assigned == target else MemberState.UNRELEASED

@@ -37,7 +37,7 @@ _COLLECT_EVERY = 100_000
 
 @dataclass(slots=True)
 class SynthesisResult:
-    """Counts of what was written: groups, files, bytes, events by kind, and generations by group type."""
+    """Counts of written groups, files and bytes, of events by kind, and of generations by group type."""
 
     groups: int = 0
     files: int = 0

@@ -66,7 +66,7 @@ class FleetPlan:
 
 
 class MembershipPattern(StrEnum):
-    """How the number of members changes over a day, without crashes and deploys."""
+    """The change of the number of members over a day, without crashes and deploys."""
 
     STEADY = "steady"
     SCALED = "scaled"

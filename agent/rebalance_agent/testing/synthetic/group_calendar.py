@@ -44,7 +44,7 @@ class Calendar:
         begins_ms = number * DAY_MS
         self.members.forget(begins_ms - DAY_MS)
         steps: list[Step] = []
-        for at_ms, action in sorted(self._planned_actions(begins_ms), key=lambda each: each[0]):
+        for at_ms, action in sorted(self._planned_actions(begins_ms), key=lambda planned: planned[0]):
             from_ms = max(at_ms, self._free_ms)
             made = sorted(action(from_ms), key=lambda step: step.at_ms)
             if made:
@@ -105,9 +105,9 @@ class Calendar:
         self.members.release += 1
         old = list(self.members)
         if not self._plan.rolling:
-            yield from [self._leave(at_ms + self._rng.randrange(2_000), each) for each in old]
+            yield from [self._leave(at_ms + self._rng.randrange(2_000), member) for member in old]
             back_ms = at_ms + 2_000 + self._rng.randrange(4_000, 25_000)
-            yield from [self._restart(back_ms + self._rng.randrange(4_000), each) for each in old]
+            yield from [self._restart(back_ms + self._rng.randrange(4_000), member) for member in old]
             return
         for planned in old:
             if self._plan.surge:

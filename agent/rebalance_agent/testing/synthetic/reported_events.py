@@ -38,7 +38,7 @@ class MemberReporter:
         partitions: TopicPartitions,
     ) -> MemberReported:
         """The report that ``callback`` ran in ``planned`` during ``span_ms`` (start, end)."""
-        started_ms, ended_ms = (self._fleet.since_ms + each for each in span_ms)
+        started_ms, ended_ms = (self._fleet.since_ms + moment_ms for moment_ms in span_ms)
         process = self._process(planned)
         event = MemberEvent(
             event_id=process_event_id(MemberEvent.KIND, process, self._sequences[process]),

@@ -75,7 +75,7 @@ class InProgress:
 
     @property
     def gone_due_ms(self) -> int | None:
-        """When to abandon the rebalance, since polls no longer show it; None while they do."""
+        """The time to abandon the rebalance, since polls no longer show it; None while they do."""
         return self._begun.gone_due_ms if self._begun else None
 
     @property
@@ -101,7 +101,7 @@ class InProgress:
         reports: MemberReports,
         offset_ms: int | None = None,
     ) -> bool:
-        """Take evidence that the group is rebalancing, first or repeated; return whether anything changed.
+        """Take evidence, first or repeated, that the group is rebalancing; return whether anything changed.
 
         ``window``: bounds of the start. ``last``: the generation before. ``offset_ms``: the clock offset, if known.
         """

@@ -71,5 +71,5 @@ def _read(member: Member) -> _Read | None:
     if [number for _, number in partitions] != [task.partition for task in tasks.active]:
         return None
     pairs = {(topic, task.subtopology) for (topic, _), task in zip(partitions, tasks.active, strict=True)}
-    found = dict(pairs)
-    return _Read(found, bool(tasks.standbys)) if len(found) == len(pairs) else None
+    subtopologies = dict(pairs)
+    return _Read(subtopologies, bool(tasks.standbys)) if len(subtopologies) == len(pairs) else None

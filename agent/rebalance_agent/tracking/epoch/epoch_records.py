@@ -167,17 +167,17 @@ class EpochGroupRecords:
         return self._topics
 
     def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
-        """Return the names, as far as known, of the topics of which members have partitions."""
+        """Return the known names of the topics that members have partitions of."""
         return {topic for key in self._keys for topic in self.subtopologies.get(key, (cluster_topics.name(key),))}
 
     def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
-        """Return the topic ids without a known name, of topics of which members have partitions or ``had`` some."""
+        """Return the ids without a known name of the topics that members have, or ``had``, partitions of."""
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self.subtopologies and not cluster_topics.has_name(key))
 
     @property
     def assignor(self) -> str | None:
-        """The assignor that all members ask for which name one; None if they name none, or several."""
+        """The assignor that members ask for; None if they name none, or different ones."""
         return next(iter(self._assignors)) if len(self._assignors) == 1 else None
 
     def take_changed(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""Passes the changes of owners in a consumer group on, record by record, to find partitions with two owners.
+"""Passes each record's changes of owners in a consumer group to `DoublyOwned`, which finds partitions with two owners.
 
 The coordinator gives a partition to another member only when its owner has revoked it or was removed. So the one that
 still holds it was removed. In share groups several members own a partition on purpose; clients of streams groups do not

@@ -1,4 +1,4 @@
-"""Evidence of when members worked and stopped, besides the records of generations.
+"""Evidence for the times when members worked and stopped, besides the records of generations.
 
 - ``member_reports``: what the members' processes reported; ``report_budget``: what that takes of memory.
 - ``reported_times``: when members stopped and resumed in one rebalance, by these reports.

@@ -15,7 +15,7 @@ from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 __all__ = ["CHANGES_MAX", "Coordinators", "changed_since", "last_contact_ms"]
 
 CHANGES_MAX = 8
-"""Changes kept per partition. Of a member that survived more of them without a contact, the bound is too late."""
+"""Changes kept per partition. The bound is too late for a member that survived more of them without a contact."""
 
 _UNKNOWN_EPOCH = -1
 

@@ -27,7 +27,7 @@ EXPIRY_SLACK_MS = 1_000
 
 
 class Removal(NamedTuple):
-    """When the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
+    """The time when the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
 
     In a rebalance that others began it may have been later, ``until_ms`` at the latest.
     """
@@ -66,7 +66,7 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     shown: dict[str, Departure] = {}
     for member in gone:
         how = _departure(member, before, generation, commits, removal)
-        # A member that commits may be removed all the same, if the others waited for it until the rebalance timeout.
+        # A member that commits may be removed nevertheless, if the others waited for it until the rebalance timeout.
         if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
             shown[member.member_id] = how
     return shown

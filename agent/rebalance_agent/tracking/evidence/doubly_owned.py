@@ -1,4 +1,4 @@
-"""Partitions with two owners: a removed member still held them when the record had given them to another member.
+"""Partitions with two owners: a removed member still held them after a record gave them to another member.
 
 Such a member does not know that the coordinator removed it: it stood still, or did not poll, for too long. It may
 process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
@@ -146,7 +146,7 @@ class DoublyOwned:
         return bool(self._removed)
 
     def start(self, generation: int, at_ms: int) -> None:
-        """Take the time of the record before which no member can know this ``generation`` (or group epoch)."""
+        """Take the time of a record; no member can know this ``generation`` (or group epoch) before it."""
         if self._times and generation < next(reversed(self._times)):
             self._times.clear()  # the group was deleted and created again
         self._times.setdefault(generation, at_ms)
@@ -192,7 +192,7 @@ class DoublyOwned:
         self._removed.pop(member_id, None)
         if removed.held:
             self._removed[member_id] = removed
-            while sum(len(each.held) for each in self._removed.values()) > REMOVED_MAX:
+            while sum(len(member.held) for member in self._removed.values()) > REMOVED_MAX:
                 del self._removed[next(iter(self._removed))]
 
     def rejoin(self, member_id: str, at_ms: int) -> None:
@@ -224,8 +224,8 @@ class DoublyOwned:
         return self._find(removed)
 
     def pass_time(self, now_ms: int) -> None:
-        """Drop the members whose report is not awaited any more."""
-        for removed in [each for each in self._removed.values() if now_ms >= each.due_ms]:
+        """Drop the members whose report is no longer awaited."""
+        for removed in [member for member in self._removed.values() if now_ms >= member.due_ms]:
             del self._removed[removed.member_id]
 
     def forget(self) -> None:
@@ -243,12 +243,12 @@ class DoublyOwned:
 
     def _find(self, removed: _Removed) -> float:
         """Return the partition-seconds of those partitions whose end is known, and drop them."""
-        found = dict(_found(removed))
-        for partition in found:
+        spans = dict(_found(removed))
+        for partition in spans:
             del removed.held[partition]
         if not removed.held:
             del self._removed[removed.member_id]
-        doubly = {partition: span for partition, span in found.items() if span.seconds > 0}
+        doubly = {partition: span for partition, span in spans.items() if span.seconds > 0}
         if doubly:
             self.last = FormerOwner(
                 removed.member_id,

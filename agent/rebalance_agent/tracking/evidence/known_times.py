@@ -1,4 +1,4 @@
-"""Values that evidence of one group leads to: times and their bounds, outages, and how members departed."""
+"""Values derived from one group's evidence: times and their bounds, outages, and how members departed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOREVER_MS = 1 << 62
 
 
 class Departure(StrEnum):
-    """How a member left the group: it left by itself, it failed, or that is unknown.
+    """The way in which a member departed: it left by itself, it failed, or that is unknown.
 
     ``EXPELLED``: it failed, since it did not revoke in time. ``SILENT``: nothing excludes that it failed.
     """
@@ -48,7 +48,7 @@ class Departure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LastSeen:
-    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last work.
+    """The times when a departed member was last active (epoch ms): last contact with the coordinator, last work.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
     its last commit that a commit of a larger offset followed: the member consumed until then at least.
@@ -93,12 +93,12 @@ class FirstCommits:
         It is asked for each partition of a member that has thousands, so it is remembered.
         """
         if partitions not in self._earliest:
-            found = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
-            self._earliest[partitions] = min(found, default=FOREVER_MS)
+            times = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
+            self._earliest[partitions] = min(times, default=FOREVER_MS)
         return self._earliest[partitions]
 
     def shown_ms(self, partition: Partition, given_with: frozenset[Partition]) -> int:
-        """Return by when a commit shows that the owner's assigned callback had returned (epoch ms).
+        """Return the time by which, as a commit shows, the owner's assigned callback had returned (epoch ms).
 
         Any partition of ``given_with``, which the owner got in the same callback or later, shows it, until the owner
         had to give up ``partition``: then only its own commit does. `FOREVER_MS` if there is none.
@@ -109,7 +109,7 @@ class FirstCommits:
         return first_ms
 
     def after_release(self, partition: Partition) -> tuple[int | None, int | None]:
-        """Return what is known of this partition alone: when its owner had to give it up, and its commit after that."""
+        """Return facts about this partition alone: when its owner had to give it up, and its commit after that."""
         released_ms = self.released_ms.get(partition)
         return released_ms, None if released_ms is None else self.at_ms.get(partition)
 

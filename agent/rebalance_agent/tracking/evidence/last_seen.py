@@ -138,7 +138,7 @@ class EpochLastSeen:
     def work(self, member_id: str, worked_ms: int | None) -> None:
         """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`).
 
-        None: no commit shows it. What earlier ones showed remains.
+        None: no commit shows it; then the earlier time remains.
         """
         if worked_ms is not None and (member_id in self._worked_ms or len(self._worked_ms) < DEPARTED_MAX):
             self._worked_ms[member_id] = worked_ms

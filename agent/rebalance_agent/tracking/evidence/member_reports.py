@@ -87,7 +87,7 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """What a member last reported about itself: its workload and its process's random id; None if not reported.
+    """A member's last report about itself: its workload and its process's random id; None if not reported.
 
     ``occupant``: the consumer that it is served for, if a gateway reported another one than the coordinator names.
     """

@@ -125,7 +125,7 @@ def is_late(written_ms: int, read_ms: int) -> bool:
 
 
 def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:
-    """Return since when a member may have stood still that stopped at ``latest_ms`` at the latest; None: as known.
+    """Return since when a member that stopped by ``latest_ms`` may have stood still; None: no earlier than known.
 
     It worked until ``worked_ms``, and may stand still for ``silent_ms`` after brokers are back. If they go away again
     before that, it may not have worked in between: brokers that start answer before they can do anything else.
@@ -157,7 +157,7 @@ class PollEvidence:
             self._asked_ms.append(asked_ms)
 
     def forget(self) -> None:
-        """Discard all polls: a group missing from them is no evidence any more."""
+        """Discard all polls: that a group is missing from them is no longer evidence."""
         self._asked_ms.clear()
         self._failed_ms = None
 

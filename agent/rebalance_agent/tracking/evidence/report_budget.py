@@ -1,4 +1,4 @@
-"""What members' reports take of memory, in bytes."""
+"""Bounds the memory of members' reports, in bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBER_BYTES = 36
 
 
 class ReportBudget:
-    """The bytes (``left``) that further reports of all groups of a tracker together may take."""
+    """The bytes (``left``) that are left for further reports of all groups of a tracker together."""
 
     def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
         """``size_bytes``: of all reports together."""

@@ -1,4 +1,4 @@
-"""When members stopped and resumed in one rebalance by their own reports, read once for each member."""
+"""The times when members stopped and resumed in one rebalance by their own reports, read once for each member."""
 
 from __future__ import annotations
 

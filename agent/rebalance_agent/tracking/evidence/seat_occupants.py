@@ -1,4 +1,4 @@
-"""The consumers that a group's members are served for, where gateways handed over their seats.
+"""The consumers that have the seats of a group's members, after gateways handed them over.
 
 The coordinator goes on naming the consumer that joined first. A member that takes a seat gets an id that no member had
 before, so an entry is right for as long as the group has a member with this id.
@@ -23,18 +23,18 @@ _VACATED = frozenset({Act.KEEP, Act.GIVE_UP})
 
 
 class SeatOccupants:
-    """Member id -> occupant, None of a member whose consumer is gone. Times are by the observer's clock."""
+    """Occupants by member id; None for a member whose consumer is gone. Times are by the observer's clock."""
 
     def __init__(self) -> None:
         """Start without reports."""
         self._occupants: OrderedDict[str, tuple[SeatOccupant | None, int]] = OrderedDict()
 
     def __len__(self) -> int:
-        """The number of members of which something is known."""
+        """The number of members with an entry."""
         return len(self._occupants)
 
     def take(self, event: SeatEvent, now_ms: int) -> bool:
-        """Take a gateway's event; return whether it changed what is known."""
+        """Take a gateway's event; return whether an entry changed."""
         names = event.member_id, event.client_id or "", event.host or ""
         vacated = event.act in _VACATED and event.carried_out
         if not event.member_id or max(map(len, names)) > TEXT_MAX or not (vacated or event.occupant):
@@ -49,13 +49,13 @@ class SeatOccupants:
         return before is None or before[0] != after
 
     def of(self, member_id: str) -> SeatOccupant | None:
-        """The occupant of a member's seat; None where the coordinator names the right one, and where it is unknown."""
+        """The occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
         occupant, _ = self._occupants.get(member_id, (None, 0))
         return occupant
 
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
-        """Drop members that are neither among ``member_ids`` nor were heard of since ``since_ms``."""
-        kept = ((name, known) for name, known in self._occupants.items() if name in member_ids or known[1] >= since_ms)
+        """Drop members that are neither among ``member_ids`` nor have an event since ``since_ms``."""
+        kept = ((name, entry) for name, entry in self._occupants.items() if name in member_ids or entry[1] >= since_ms)
         self._occupants = OrderedDict(kept)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""Moved partitions that have not caught up with what was appended until their new owner was seen. Pure."""
+"""Follows moved partitions until they reach the end offset at which their new owner was first seen. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Behind(NamedTuple):
 
 
 class CatchUps:
-    """Which partitions of one group catch up, from one measurement to the next.
+    """The partitions of one group that catch up, from one measurement to the next.
 
     A partition has moved if none of its owners was one at the last measurement, and if it has a committed offset: what
     was never read has no backlog of a move. Its target is the end offset of the measurement that first shows its new
@@ -63,7 +63,7 @@ class CatchUps:
         self._partition_seconds = 0.0
 
     def take(self, at: float, holders: Holders | None, committed: Mapping[Partition, int], ends: EndOffsets) -> CatchUp:
-        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return who catches up.
+        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return the catch-up.
 
         ``holders``: None while the owners are unknown; then they are taken as unchanged.
 
@@ -84,17 +84,17 @@ class CatchUps:
                 since = behind[partition].since if partition in behind else at
                 behind[partition] = _Behind(target, since)
         self._behind, self._at = behind, at
-        for each in behind.values():
-            self._seconds = max(self._seconds or 0.0, at - each.since)
+        for catching_up in behind.values():
+            self._seconds = max(self._seconds or 0.0, at - catching_up.since)
         return CatchUp(len(behind), len(self._moved), self._seconds, self._partition_seconds)
 
     def _still_behind(
         self, now: Holders, committed: Mapping[Partition, int], ends: EndOffsets
     ) -> dict[Partition, _Behind]:
         return {
-            partition: each
-            for partition, each in self._behind.items()
-            if partition in now and _is_behind(committed.get(partition), each.target, ends.end(partition))
+            partition: catching_up
+            for partition, catching_up in self._behind.items()
+            if partition in now and _is_behind(committed.get(partition), catching_up.target, ends.end(partition))
         }
 
 

@@ -51,7 +51,7 @@ class _Samples:
         del times[index], self.ends[index]
 
     def reached(self, offset: int) -> float | None:
-        """When the record at ``offset``, which is below the end, was appended; None if only one sample is known."""
+        """Return when the record at ``offset``, below the end, was appended; None if only one sample is known."""
         times, ends = self.times, self.ends
         after = bisect_right(ends, offset)
         if after == 0:

@@ -63,7 +63,7 @@ class _Standing(NamedTuple):
 
 
 class GroupProgress:
-    """Since when the committed offsets of one group's owned partitions have not moved."""
+    """The times since when the committed offsets of one group's owned partitions have not moved."""
 
     def __init__(self) -> None:
         """Start without partitions."""
@@ -126,13 +126,13 @@ def group_lag(
     """Return the lag of a group with these ``topics``; None without any. ``rates``: of its partitions, in records/s."""
     if not topics:
         return None
-    known = [rate for rate in rates if rate is not None]
+    known_rates = [rate for rate in rates if rate is not None]
     lagging = [lag for lag in topics if lag.offsets]
     seconds = [lag.seconds for lag in lagging if lag.seconds is not None]
     return GroupLag(
         sum(lag.offsets for lag in lagging),
         max(seconds, default=None) if lagging else 0.0,
-        sum(known) if known else None,
+        sum(known_rates) if known_rates else None,
         tuple(topics),
         stuck,
         catch_up,

@@ -52,7 +52,7 @@ class AwaitedMembers:
 
         A revision replaces what the rebalance added before.
         """
-        kept = {event_id: each for event_id, each in self._by_rebalance.items() if event_id != closing.event_id}
+        kept = {event_id: member for event_id, member in self._by_rebalance.items() if event_id != closing.event_id}
         if closing.slowest_client_id is not None and closing.slowest_lower_seconds is not None:
             host = (closing.slowest_host or "").removeprefix("/")
             kept[closing.event_id] = AwaitedMember(

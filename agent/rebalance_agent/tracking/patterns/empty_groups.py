@@ -20,7 +20,7 @@ _DEPARTURES = frozenset({Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEM
 
 
 class UnownedReason(StrEnum):
-    """Why partitions had no owner while no rebalance ran: the group was Empty, or its assignment left them out."""
+    """The reason why partitions had no owner outside rebalances: an Empty group, or an incomplete assignment."""
 
     EMPTY = "empty"
     UNASSIGNED = "unassigned"
@@ -50,7 +50,7 @@ class EmptyGroup:
 
 
 class EmptyTime:
-    """Since when one group is Empty; outlives a change of its type."""
+    """The time since when one group is Empty; it outlives a change of the group's type."""
 
     def __init__(self) -> None:
         """Start without members and without a known past."""

@@ -50,7 +50,7 @@ class StallLimits:
     def reached(self, seconds: float) -> Mapping[Limit, float]:
         """Return what a stall of this length adds to each limit: all of it or nothing."""
         limits = {Limit.WARNING: self.warning_seconds, Limit.CRITICAL: self.critical_seconds}
-        return {limit: seconds if seconds >= least else 0.0 for limit, least in limits.items()}
+        return {limit: seconds if seconds >= seconds_min else 0.0 for limit, seconds_min in limits.items()}
 
 
 @dataclass(frozen=True, slots=True)

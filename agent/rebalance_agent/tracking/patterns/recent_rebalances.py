@@ -1,4 +1,4 @@
-"""When the last rebalances of a group completed: many within minutes are a storm."""
+"""Keeps the times when a group's last rebalances completed: many within minutes are a storm."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ RECENT_MAX = 64
 def with_rebalance(times_ms: tuple[int, ...], at_ms: int) -> tuple[int, ...]:
     """Return the completion times (epoch ms, newest first) with one more, without those that are too old."""
     times = sorted((*times_ms, at_ms), reverse=True)
-    return tuple(each for each in times[:RECENT_MAX] if each > times[0] - RECENT_MS)
+    return tuple(time for time in times[:RECENT_MAX] if time > times[0] - RECENT_MS)

@@ -79,7 +79,7 @@ class Replacements:
 
     @property
     def departed_ms(self) -> int | None:
-        """When the oldest departed member without a successor departed (coordinator's clock); None without one."""
+        """The time when the oldest member without a successor departed (coordinator's clock); None without one."""
         return self._departed.oldest_ms
 
     def add_episode(

@@ -52,7 +52,7 @@ _POD_OF_REPLICA_SET = re.compile(
 
 
 class Proof(StrEnum):
-    """Why a joined member is the successor of a departed one."""
+    """The proof that a joined member is the successor of a departed one."""
 
     NEW_VERSION = "new_version"
     RESTART = "restart"
@@ -91,7 +91,7 @@ def pod_template(name: str) -> tuple[str, str] | None:
 
 
 def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
-    """Return why ``joined`` is the successor of ``gone``; None where nothing proves that."""
+    """Return the proof that ``joined`` is the successor of ``gone``; None if there is none."""
     if gone.process is not None and gone.process == joined.process:
         return None  # the same process rejoined
     if any(joined.versions.get(workload, version) != version for workload, version in gone.versions.items()):
@@ -106,11 +106,11 @@ def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
     member joined or departed meanwhile.
     """
     majority = members // 2 + 1
-    new_versions = sum(each.proof is Proof.NEW_VERSION for each in replaced)
+    new_versions = sum(replacement.proof is Proof.NEW_VERSION for replacement in replaced)
     if new_versions >= min(majority, NEW_VERSIONS_ENOUGH):
         return True
     needed = max(majority, min(max(members, ORDERED_MEMBERS_MIN), IN_ORDER_MIN))
-    if len(replaced) < needed or len({each.name for each in replaced}) < len(replaced):
+    if len(replaced) < needed or len({member.name for member in replaced}) < len(replaced):
         return False
     steps = _steps(replaced)
     if max(map(len, steps)) > members // 2:
@@ -120,10 +120,10 @@ def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
 
 def _steps(replaced: Iterable[ReplacedMember]) -> list[list[tuple[object, ...]]]:
     """Return the sort keys of the members that departed together, by time."""
-    by_time = sorted(replaced, key=lambda each: each.departed_ms)
+    by_time = sorted(replaced, key=lambda member: member.departed_ms)
     return [
-        sorted(_natural(each.name) for each in together)
-        for _, together in itertools.groupby(by_time, key=lambda each: each.departed_ms)
+        sorted(_natural(member.name) for member in together)
+        for _, together in itertools.groupby(by_time, key=lambda member: member.departed_ms)
     ]
 
 

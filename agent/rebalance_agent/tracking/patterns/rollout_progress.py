@@ -65,8 +65,8 @@ class RolloutProgress:
     def count_members(self, members: int, departed_ms: int | None, at_ms: int, now_ms: int) -> None:
         """Take the number of members at ``at_ms``, and when the first one without a successor departed.
 
-        Both times are by the coordinator's clock. Who departed without need is not missing: the group has no fewer
-        members than when the rollout began.
+        Both times are by the coordinator's clock. A departed member is not missing if the group has at least as many
+        members as when the rollout began.
         """
         fewer = self._first is not None and members < self._first.members
         self._missing_from_ms = now_ms + max(0, departed_ms + MISSING_MS - at_ms) if fewer and departed_ms else None

@@ -134,8 +134,10 @@ class Rollouts:
         """Add replacements to those that may become a rollout; unless the series of restarts is ``broken``."""
         began_ms = min((replacement.first.at_ms for replacement in self._counted), default=0)
         if broken or paired.others or (paired.missed_ms or 0) > began_ms:
-            self._counted = [each for each in self._counted if each.evidence.proof is Proof.NEW_VERSION]
-            counted = [each for each in counted if each.evidence.proof is Proof.NEW_VERSION]
+            self._counted = [
+                replacement for replacement in self._counted if replacement.evidence.proof is Proof.NEW_VERSION
+            ]
+            counted = [replacement for replacement in counted if replacement.evidence.proof is Proof.NEW_VERSION]
         self._counted += counted
 
     def _recognise(self, event: GenerationEvent, now_ms: int) -> RolloutEvent | None:

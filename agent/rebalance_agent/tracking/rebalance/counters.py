@@ -16,7 +16,7 @@ __all__ = ["Advance", "CounterTotals"]
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """What was counted for a rebalance while it ran: stalled partition-seconds, and stalls of the whole group."""
+    """Amounts that were counted while a rebalance ran: stalled partition-seconds, and stalls of the whole group."""
 
     partition_seconds: float = 0.0
     group_stalls: Mapping[Limit, float] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class CounterTotals:
         self._judge_group_stall()
 
     def take_advance(self) -> Advance:
-        """Return and reset what was counted in advance for the rebalance that ends now; its group stall ends, too."""
+        """Return and reset the amounts counted in advance; the rebalance ends now, and so does its group stall."""
         self._end_group_stall()
         now, before = self.group_stalls.seconds, self._taken_stalls
         advanced = Advance(self._advanced_seconds, {limit: now[limit] - before[limit] for limit in Limit})
@@ -106,7 +106,7 @@ class CounterTotals:
         self.counters = replace(self.counters, polled_changes=self.counters.polled_changes + 1)
 
     def add_group_stalls(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> Mapping[Limit, float]:
-        """Count the group stalls of a settled episode (seconds); return what is counted of them now.
+        """Count the group stalls of a settled episode (seconds); return the amounts counted so far.
 
         ``counted``: what was counted of them before.
         """

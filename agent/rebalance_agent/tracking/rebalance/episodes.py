@@ -58,7 +58,7 @@ class _Closed:
 
     @property
     def settles_ms(self) -> int:
-        """When the episode settles, even if reports or names are missing."""
+        """The time when the episode settles, even if reports or names are missing."""
         return self.due_ms + NAMES_WAIT_MAX_MS * bool(self.episode.unnamed)
 
 
@@ -263,7 +263,7 @@ class Episodes:
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _look_for_commits(self, now_ms: int) -> Iterator[Event]:
-        """Publish settled episodes again whose stalls commits have ended meanwhile."""
+        """Publish settled episodes again if commits have ended their stalls since."""
         self._look_due_ms = None
         for settled in self._settled:
             if settled.awaits:

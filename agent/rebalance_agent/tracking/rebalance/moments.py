@@ -59,9 +59,9 @@ class StepMoments:
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
     def alike(self, partition: Partition, old: Member | None, new: Member | None) -> Hashable:
-        """Return what decides the moments of a partition, whose owner is ``old`` before and ``new`` after this step.
+        """Return a key of all facts that decide a partition's moments; its owner changes from ``old`` to ``new``.
 
-        Partitions with equal results have equal moments: nothing is known of one of them alone.
+        Partitions with equal keys have equal moments: there is no evidence about one of them alone.
         """
         generation = self._generation
         if (
@@ -277,8 +277,8 @@ class StepMoments:
     def _start(self) -> TimeBounds:
         """Return when members were asked to rejoin.
 
-        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet went on
-        consuming until it began anew.
+        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet continued to
+        consume until it began again.
         """
         generation = self._generation
         start = generation.start

@@ -1,4 +1,4 @@
-"""A stall that was not shown to be over when its episode was settled; it goes on in the next one."""
+"""A stall that may not have been over when its episode was settled; it continues in the next one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OpenStall:
     given_with: frozenset[Partition]
 
     def alike(self, partition: Partition) -> Hashable:
-        """Return what decides whether this stall of a ``partition`` is `over`; valid as long as the stall exists."""
+        """Return a key of all facts that decide whether the stall is `over`; valid as long as the stall exists."""
         return id(self), self.first.after_release(partition)
 
     def over(
@@ -63,7 +63,7 @@ class OpenStall:
 def with_names(
     stalls: Mapping[Partition, OpenStall], topic_name: Callable[[str], str]
 ) -> Mapping[Partition, OpenStall]:
-    """Return the stalls by the names of topics that were known by their id alone; ``topic_name`` returns one for an id.
+    """Return the stalls by topic name, if the topic was known by its id alone; ``topic_name`` maps ids to names.
 
     The commits that end them are renamed by `CommitTimes.name_topics`.
     """

@@ -147,8 +147,8 @@ def _total(episode: Episode, moves: list[_Moves]) -> _Moves:
 
 def _sum(counts: Sequence[int | None]) -> int | None:
     """Return the sum; None if a count is unknown."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if len(known_counts) == len(counts) else None
 
 
 def _event(

@@ -90,7 +90,7 @@ def measure_stall(
 
 
 def _not_over(stalls: Mapping[Partition, OpenStall], episode: Episode) -> Mapping[Partition, OpenStall]:
-    """Return those that may go on, of the topics that the group still subscribes to."""
+    """Return the stalls that may continue, for the topics that the group still subscribes to."""
     last = episode.last
     at_ms, topics = last.timestamp_ms, last.topics.keys() | subscribed_topics(last.value)
     unanswered = last.unanswered
@@ -152,10 +152,10 @@ def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
 
 @dataclass(slots=True)
 class _Followed:
-    """What a step did to ``count`` partitions that are alike: their ``stalls`` in it, and what is left after it.
+    """The result of a step for ``count`` equal partitions: their ``stalls`` in it, and their state after it.
 
-    ``idle``: when they stopped, if they have no owner after the step; ``still_open``: their stall, if it goes on.
-    ``carried``: the stall that went on before.
+    ``idle``: when they stopped, if they have no owner after the step; ``still_open``: their stall, if it continues.
+    ``carried``: the stall that continued from before.
     """
 
     stalls: tuple[_PartitionStall, ...]

@@ -88,10 +88,10 @@ def one_departed(before: Generation | None, after: Generation) -> bool:
 
 
 def staying_may_have_begun(before: Generation | None, after: Generation) -> bool:
-    """Whether a member that stays may have asked for the rebalance, for it subscribes to other topics than before.
+    """Whether a member that stays may have started the rebalance, for example by subscribing to other topics.
 
-    So it may have where no member came or went, and where it had to revoke partitions and join again. And it may have
-    revoked for a rebalance that a former coordinator had begun, of which the new one knows nothing.
+    It may also have started it if no member came or went, if it had to revoke partitions and join again, or if it
+    revoked for a rebalance of a former coordinator, which the new one does not know.
     """
     if before is None or before.topics != after.topics or announces_followup(before):
         return True
@@ -117,7 +117,7 @@ def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, t
 
 
 def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
-    """Return, by topic, how many partitions it has at least, by what its members are assigned or still own.
+    """Return the least partition count of each topic, by the partitions that members are assigned or still own.
 
     Records show that to every observer alike; the partition counts of a generation depend on when it asked for them.
     """
@@ -162,7 +162,7 @@ def _keeps_pattern(before: Generation, old: Member, after: Generation, new: Memb
 
 
 def _follows_topics(before: Generation, old: Member, new: Member, topics: ClusterTopics) -> bool:
-    """Whether a member's topics differ by such alone as were created lately, or are deleted."""
+    """Whether a member's topics differ only by topics that were created recently, or were deleted."""
     was, now, since_ms = _subscribed(old), _subscribed(new), before.seen_ms - METADATA_AGE_MAX_MS
     created = all(topics.created_after(topic, since_ms) for topic in now - was)
     return created and all(topics.known and not topics.exists(topic) for topic in was - now)

@@ -143,7 +143,7 @@ def _numbers(fleet: FleetSummary, rows: Sequence[_Row], critical: int) -> str:
 
 
 def _form(query: ListQuery) -> str:
-    states = (("", "any state"), (RUNNING, "rebalancing now"), *((each, each) for each in values_of(GroupState)))
+    states = (("", "any state"), (RUNNING, "rebalancing now"), *((state, state) for state in values_of(GroupState)))
     options = "".join(
         f'<option value="{escaped(value)}"{" selected" if value == query.state else ""}>{escaped(text)}</option>'
         for value, text in states

@@ -141,7 +141,7 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
     if detail.summary.flapping:
-        names = ", ".join(escaped(shortened(printable(each), 60)) for each in detail.summary.flapping[:8])
+        names = ", ".join(escaped(shortened(printable(name), 60)) for name in detail.summary.flapping[:8])
         yield note(f"Members that keep leaving and rejoining: {names}.", "critical")
 
 
@@ -150,17 +150,17 @@ def _explanation(explanation: Explanation) -> str:
         return note("No rebalance has completed since the agent started; earlier ones are unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
-        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>"
-        for each in reversed(explanation.rebalances)
+        f"<article><h3>{escaped(rebalance.heading)}</h3>{_sentences(rebalance)}</article>"
+        for rebalance in reversed(explanation.rebalances)
     )
-    rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
+    rollouts = "".join(f"<p>{escaped(shortened(rollout, TEXT_MAX))}</p>" for rollout in explanation.rollouts)
     return f'{advice}<div class="explained">{texts}{rollouts}</div>'
 
 
 def _sentences(paragraph: Paragraph) -> str:
     """The cause in bold, then the other sentences."""
-    why, *course = (escaped(shortened(each, TEXT_MAX)) for each in paragraph.sentences)
-    return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
+    why, *course = (escaped(shortened(sentence, TEXT_MAX)) for sentence in paragraph.sentences)
+    return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{sentence}</p>" for sentence in course)
 
 
 def _rebalances(close_up: GroupCloseUp) -> str:
@@ -168,12 +168,14 @@ def _rebalances(close_up: GroupCloseUp) -> str:
         return note("No rebalance is stored for this group.")
     rows = [
         [
-            ago(each.timestamp_ms),
+            ago(rebalance.timestamp_ms),
             escaped(generations),
             escaped(trigger_name(trigger)),
             *(escaped(shortened(cell, TEXT_MAX)) for cell in rest),
         ]
-        for each, (_, generations, trigger, *rest) in zip(close_up.rebalances, rebalance_rows(close_up), strict=True)
+        for rebalance, (_, generations, trigger, *rest) in zip(
+            close_up.rebalances, rebalance_rows(close_up), strict=True
+        )
     ]
     return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
 

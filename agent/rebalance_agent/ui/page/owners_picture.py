@@ -135,10 +135,10 @@ def picture(
 
 def _column_spans(columns: Sequence[TimelineColumn], layout: PictureLayout, *, running: bool) -> list[_ColumnSpan]:
     width = layout.width - layout.left - (layout.now if running else 8)
-    gaps = [_gap(each) for each in columns]
+    gaps = [_gap(column) for column in columns]
     squeeze = min(1.0, width * _GAP_SHARE / (sum(gaps) or 1))
     gaps = [gap * squeeze for gap in gaps]
-    weights = [_weight(each, columns[index + 1 :][:1]) for index, each in enumerate(columns)]
+    weights = [_weight(column, columns[index + 1 :][:1]) for index, column in enumerate(columns)]
     unit = (width - sum(gaps)) / sum(weights)
     spans, x = [], layout.left
     for gap, weight in zip(gaps, weights, strict=True):

@@ -21,13 +21,15 @@ _TITLE = "Owners over time"
 
 def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
     """HTML of the figure. ``columns``: oldest first; ``unread``: older rebalances that are not read yet."""
-    if not any(each.held for each in columns):
+    if not any(column.held for column in columns):
         why = "No rebalance has completed since the agent started; earlier owners are unknown."
         if columns:
             why = "The group had no members after any of the stored rebalances."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
     rows, left_out = member_rows(columns, WIDE)
-    kinds = [(trigger_class(each), f"{SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
+    kinds = [
+        (trigger_class(trigger), f"{SIGNS[trigger]} {trigger_name(trigger)}") for trigger in sorted(_triggers(columns))
+    ]
     below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "the most")])
     says = "Each bar shows what a member owned: stronger for more partitions, with their number where it changes. "
     says += (
@@ -42,7 +44,7 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
 def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -> str:
     """The picture for narrow screens: the last columns, and a note on what is left out."""
     last = columns[-SLIM.columns :]
-    if not any(each.held for each in last):
+    if not any(column.held for column in last):
         return f'<p class="slim">The group had no members after the last {plural(len(last), "rebalance")}.</p>'
     _, left_out = member_rows(last, SLIM)
     less = [f"{plural(len(columns) - len(last), 'earlier rebalance')}"] if len(columns) > len(last) else []
@@ -52,16 +54,16 @@ def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -
 
 
 def _triggers(columns: Sequence[TimelineColumn]) -> set[Trigger]:
-    return {each.trigger for each in columns}
+    return {column.trigger for column in columns}
 
 
 def _table(columns: Sequence[TimelineColumn], rows: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     last = columns[-TABLE_COLUMNS:]
-    head = ["member", *(f"gen. {each.last:,} {time_of_day(each.at_ms)}" for each in last)]
-    body = [["why", *(trigger_name(each.trigger) for each in last)]]
-    body.append(["longest stall", *(stall_text(each.stall) if each.stall else "unknown" for each in last)])
+    head = ["member", *(f"gen. {column.last:,} {time_of_day(column.at_ms)}" for column in last)]
+    body = [["why", *(trigger_name(column.trigger) for column in last)]]
+    body.append(["longest stall", *(stall_text(column.stall) if column.stall else "unknown" for column in last)])
     for member in rows:
-        counts = [each.held.get(member) for each in last]
+        counts = [column.held.get(member) for column in last]
         if any(counts):
             body.append([shortened(member), *(str(held.partitions) if held else DASH for held in counts)])
     return head, body

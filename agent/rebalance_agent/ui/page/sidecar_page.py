@@ -1,4 +1,4 @@
-"""A sidecar's page: the consumers that report to it."""
+"""The page of a sidecar: the consumers that report to it."""
 
 from __future__ import annotations
 

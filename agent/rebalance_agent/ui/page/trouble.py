@@ -110,17 +110,17 @@ class RecentRebalances(NamedTuple):
 
 def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentRebalances:
     """Summarize a group's ``rebalances``; ``now_ms``: epoch milliseconds."""
-    completed = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED]
-    hour = [each for each in completed if each.timestamp_ms >= now_ms - HOUR_MS]
-    storm = [each for each in hour if each.timestamp_ms >= now_ms - STORM_SECONDS * 1000]
+    completed = [rebalance for rebalance in rebalances if rebalance.kind is RebalanceKind.COMPLETED]
+    hour = [rebalance for rebalance in completed if rebalance.timestamp_ms >= now_ms - HOUR_MS]
+    storm = [rebalance for rebalance in hour if rebalance.timestamp_ms >= now_ms - STORM_SECONDS * 1000]
     # Only the lower end of a bound is certain.
     stalls = [
-        (each.stall.lower_seconds, each)
-        for each in hour
-        if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
+        (rebalance.stall.lower_seconds, rebalance)
+        for rebalance in hour
+        if rebalance.stall and rebalance.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(bool(each.lost_min) for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(bool(rebalance.lost_min) for rebalance in storm), stalled)
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
@@ -155,7 +155,7 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     if group.host_spread and group.host_spread.clustered_ratio > ONE_HOST_RATIO_MAX:
         yield Trouble(Level.WARNING, 100 + group.host_spread.clustered_ratio, (one_host_text(group.host_spread),))
     if group.flapping:
-        names = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
+        names = listed([shortened(printable(name), 60) for name in group.flapping], NAMED_MAX)
         yield Trouble(Level.WARNING, 250, (f"members keep leaving and rejoining: {names}",))
     if group.idle_members:
         number = group.idle_members

@@ -1,4 +1,4 @@
-"""Moved partitions that catch up, or have caught up, in one sentence. Pure."""
+"""Describes, in one sentence, moved partitions that catch up or have caught up. Pure."""
 
 from __future__ import annotations
 

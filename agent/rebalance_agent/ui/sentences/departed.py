@@ -62,12 +62,12 @@ def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
-    names = sorted(_described(rebalance, each) if few else rebalance.name(each) for each in members)
+    names = sorted(_described(rebalance, member) if few else rebalance.name(member) for member in members)
     return listed(names)
 
 
 def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger | None:
-    """How the member departed by its reports; one that revoked after the join phase had been removed."""
+    """Return how the member departed by its reports; one that revoked after the join phase had been removed."""
     stops = rebalance.reports_of(member.member_id, [Callback.LEFT, Callback.LOST, Callback.REVOKED])
     callbacks = {event.callback for event in stops}
     if not callbacks:

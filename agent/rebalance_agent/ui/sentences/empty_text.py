@@ -1,4 +1,4 @@
-"""The urgency of groups that lost all their members, and one sentence about it. Pure."""
+"""Rates the urgency of groups that lost all their members, and describes it in one sentence. Pure."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _heading(rebalance: ObservedRebalance) -> str:
     closing = rebalance.closing
     assignor = printable(closing.assignor) if closing.assignor else ""
     kind = ", ".join(part for part in (assignor, closing.protocol) if part and part != RebalanceProtocol.UNKNOWN)
-    numbers = list(dict.fromkeys(each.generation for each in rebalance.generations))
+    numbers = list(dict.fromkeys(event.generation for event in rebalance.generations))
     noun = "generation" if closing.group_type is GroupType.CLASSIC else "group epoch"
     generations = f"{noun} {numbers[0]}" if len(numbers) == 1 else f"{noun}s {numbers[0]} to {numbers[-1]}"
     return f"{moment(closing.timestamp_ms)}, {generations}" + (f" ({kind})" if kind else "")
@@ -140,7 +140,7 @@ def _heading(rebalance: ObservedRebalance) -> str:
 
 def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
     yield why(rebalance)
-    if migrated := next((each.migrated_from for each in rebalance.generations if each.migrated_from), None):
+    if migrated := next((event.migrated_from for event in rebalance.generations if event.migrated_from), None):
         yield f"The group migrated from the {migrated} to the {rebalance.closing.group_type} protocol."
     yield from _course(rebalance)
     yield from _slow(rebalance)
@@ -149,7 +149,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
     closing = rebalance.closing
     if closing.flapping:
         verb = "keeps" if len(closing.flapping) == 1 else "keep"
-        yield f"{listed([printable(each) for each in closing.flapping])} {verb} leaving and rejoining."
+        yield f"{listed([printable(name) for name in closing.flapping])} {verb} leaving and rejoining."
     if closing.unassigned and closing.members:
         yield f"{plural(closing.unassigned, 'partition')} {_has(closing.unassigned)} no owner."
     if not closing.members:
@@ -159,7 +159,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
 def _course(rebalance: ObservedRebalance) -> Iterator[str]:
     """The course of the rebalance: aborted generations, follow-ups, phases."""
     if rebalance.aborted:
-        numbers = listed([str(each) for each in rebalance.aborted])
+        numbers = listed([str(number) for number in rebalance.aborted])
         was = "generation {} was" if len(rebalance.aborted) == 1 else "generations {} were"
         yield f"Before it, {was.format(numbers)} aborted."
     first, closing = rebalance.generations[0], rebalance.closing
@@ -223,7 +223,7 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
         yield "No partition was stalled."
         return
     yield f"The longest stall of a partition was {_span(stall)}; in total {_total(stall)} stalled partition-seconds."
-    again = sum(each.reprocessed_records or 0 for each in rebalance.reports)
+    again = sum(report.reprocessed_records or 0 for report in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} had to be consumed again."
 
@@ -280,7 +280,7 @@ def _rollout(event: RolloutEvent) -> str:
 
 
 def _images(images: Sequence[str]) -> str:
-    return listed([printable(each) for each in images], 3) if images else "an unknown image"
+    return listed([printable(image) for image in images], 3) if images else "an unknown image"
 
 
 def _has(number: int) -> str:

@@ -1,4 +1,4 @@
-"""A removed member that still held partitions which others owned, in words."""
+"""Describes a removed member that still held partitions which others owned."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class GroupCloseUp:
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
     """The event of the rebalance's last generation; None if it has none."""
     events = detail.events if detail else ()
-    return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
+    return next((event for event in reversed(events) if isinstance(event, GenerationEvent)), None)
 
 
 def headline(close_up: GroupCloseUp) -> str:
@@ -105,16 +105,16 @@ def headline(close_up: GroupCloseUp) -> str:
 
 
 def awaited_text(close_up: GroupCloseUp) -> str:
-    """Which member the rebalances of the last hour waited for longest, and how long; empty if they waited for none.
+    """The member that the rebalances of the last hour waited for longest, and how long; empty if for none.
 
     The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
     """
     since_ms = close_up.detail.now_ms - HOUR_MS
     waits = [
         (slowest.lower_seconds or 0.0, slowest.seconds, slowest)
-        for each in close_up.rebalances
-        if each.timestamp_ms >= since_ms
-        and (slowest := each.slowest)
+        for rebalance in close_up.rebalances
+        if rebalance.timestamp_ms >= since_ms
+        and (slowest := rebalance.slowest)
         and slowest.seconds is not None
         and slowest.seconds >= SLOW_SECONDS_MIN
     ]
@@ -135,21 +135,21 @@ def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[st
     """Headings and rows of the members, the most loaded first; one that computed the assignment is marked."""
     members = close_up.detail.members
     names = member_names(members)
-    ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
+    ordered = sorted(members, key=lambda member: (-(member.partitions or 0), names[identity(member)]))
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     seats = any(member.occupant for member in members)
     rows = [
         (
-            names[identity(each)] + (" (leader)" if each.member_id == close_up.detail.leader_member_id else ""),
-            *(printable(_workload(each, column) or UNKNOWN) for column in columns),
-            printable(each.client_id),
-            printable(each.host),
-            *([_occupant_text(each)] if seats else []),
-            UNKNOWN if each.partitions is None else str(each.partitions),
-            UNKNOWN if each.target is None else f"{each.target:.1f}".removesuffix(".0"),
-            partitions_text(each.assigned or {}) or UNKNOWN,
+            names[identity(member)] + (" (leader)" if member.member_id == close_up.detail.leader_member_id else ""),
+            *(printable(_workload(member, column) or UNKNOWN) for column in columns),
+            printable(member.client_id),
+            printable(member.host),
+            *([_occupant_text(member)] if seats else []),
+            UNKNOWN if member.partitions is None else str(member.partitions),
+            UNKNOWN if member.target is None else f"{member.target:.1f}".removesuffix(".0"),
+            partitions_text(member.assigned or {}) or UNKNOWN,
         )
-        for each in ordered
+        for member in ordered
     ]
     taken = ("seat taken by",) if seats else ()
     return ("member", *columns, "client id", "host", *taken, "partitions", "target", "owns"), rows
@@ -214,29 +214,29 @@ def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
-def _moved(each: Rebalance) -> str:
-    if each.moved is None:
+def _moved(rebalance: Rebalance) -> str:
+    if rebalance.moved is None:
         return UNKNOWN
-    return str(each.moved) + (
-        f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""
+    return str(rebalance.moved) + (
+        f" (needed {rebalance.needed})" if rebalance.needed is not None and rebalance.moved > rebalance.needed else ""
     )
 
 
-def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
-    if each.kind is RebalanceKind.ABORTED:
-        return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
-    slowest = each.slowest
-    numbers = [step.generation for step in each.generations]
+def _rebalance_row(rebalance: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
+    if rebalance.kind is RebalanceKind.ABORTED:
+        return (ago(now_ms, rebalance.timestamp_ms), str(rebalance.generation), "aborted", *[UNKNOWN] * 5)
+    slowest = rebalance.slowest
+    numbers = [step.generation for step in rebalance.generations]
     return (
-        ago(now_ms, each.timestamp_ms),
+        ago(now_ms, rebalance.timestamp_ms),
         str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
-        str(each.trigger),
-        stall_text(each.stall),
-        partition_seconds_text(each.stall),
-        _moved(each),
+        str(rebalance.trigger),
+        stall_text(rebalance.stall),
+        partition_seconds_text(rebalance.stall),
+        _moved(rebalance),
         UNKNOWN
         if slowest is None or (slowest.seconds is not None and slowest.seconds < SLOW_SECONDS_MIN)
         else names.get(slowest.member_id or "", printable(slowest.client_id))
         + (f" {span(slowest.lower_seconds, slowest.seconds)}" if slowest.seconds is not None else ""),
-        str(each.members),
+        str(rebalance.members),
     )

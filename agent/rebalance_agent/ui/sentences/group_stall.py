@@ -1,4 +1,4 @@
-"""How grave the stall of a group as a whole is, by the limits of the alerts on it, and one sentence about it. Pure."""
+"""Rates the stall of a group as a whole by the limits of its alerts, and describes it in one sentence. Pure."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
     Members of equal name get the end of their member id in brackets.
     """
-    by_identity = {identity(each): each for each in members}
-    names = {name: _name(each) for name, each in by_identity.items()}
+    by_identity = {identity(member): member for member in members}
+    names = {name: _name(member) for name, member in by_identity.items()}
     times = Counter(names.values())
     return {
         name: printable(text if times[text] == 1 else f"{text} ({by_identity[name].member_id[-ID_TAIL:]})")
@@ -86,9 +86,9 @@ def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> 
 
 def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
     return {
-        (topic, number): identity(each)
-        for each in members
-        for topic, numbers in each.assigned.items()
+        (topic, number): identity(member)
+        for member in members
+        for topic, numbers in member.assigned.items()
         for number in numbers
     }
 

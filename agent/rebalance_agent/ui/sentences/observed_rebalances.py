@@ -30,12 +30,12 @@ def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[O
         lost = tuple(
             sorted(
                 number
-                for each in aborted
-                if (first or 0) < each.generation < generations[-1].generation
-                for number in range((each.previous_generation or 0) + 1, each.generation + 1)[-ABORTED_MAX:]
+                for rebalance in aborted
+                if (first or 0) < rebalance.generation < generations[-1].generation
+                for number in range((rebalance.previous_generation or 0) + 1, rebalance.generation + 1)[-ABORTED_MAX:]
             )
         )
-        reports = tuple(each for each in detail.reports if isinstance(each, MemberEvent))
+        reports = tuple(report for report in detail.reports if isinstance(report, MemberEvent))
         events = (before, *generations) if before else generations
         names = member_names(member for event in events for member in event.members)
         result.append(ObservedRebalance(generations, before, reports, names, lost))
@@ -43,4 +43,4 @@ def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[O
 
 
 def _generations(detail: RebalanceDetail) -> tuple[GenerationEvent, ...]:
-    return tuple(each for each in detail.events if isinstance(each, GenerationEvent))
+    return tuple(event for event in detail.events if isinstance(event, GenerationEvent))

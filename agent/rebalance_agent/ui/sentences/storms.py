@@ -21,7 +21,7 @@ STORM_MIN = 6
 
 
 def is_storm(group: GroupSummary, rebalances: int) -> bool:
-    """Whether so many ``rebalances`` of the group in the last `STORM_SECONDS` are a storm."""
+    """Whether this number of ``rebalances`` of the group in the last `STORM_SECONDS` is a storm."""
     return rebalances > max(STORM_PER_MEMBER * group.members, STORM_MIN) and not group.rollout_in_progress
 
 

@@ -112,7 +112,7 @@ class ClientSettings:
             member=member,
             group=group,
             instance_id=instance_id,
-            cooperative=all(each.protocol is RebalanceProtocol.COOPERATIVE for each in chosen.values()),
+            cooperative=all(assignor.protocol is RebalanceProtocol.COOPERATIVE for assignor in chosen.values()),
             max_poll_interval_ms=max_poll,
             auto_commit_seconds=_auto_commit(config),
             auto_store=flag(config, "enable.auto.offset.store", True),
@@ -159,6 +159,6 @@ def _strategies(config: Mapping[str, Any]) -> dict[str, Strategy]:
 
 def _servers(config: Mapping[str, Any]) -> list[str]:
     for name in ("bootstrap.servers", "metadata.broker.list"):
-        if servers := [each.strip() for each in text(config, name, "").split(",") if each.strip()]:
+        if servers := [server.strip() for server in text(config, name, "").split(",") if server.strip()]:
             return servers
     raise InvalidInputError("bootstrap.servers", "must be set")

@@ -107,7 +107,11 @@ class MembershipThread:
     @property
     def standbys(self) -> frozenset[tuple[str, int]]:
         """(topic, partition) pairs that this consumer has to keep a copy of, by the last assignment."""
-        return frozenset() if self._member is None else frozenset(tuple(each) for each in self._member.standbys())
+        return (
+            frozenset()
+            if self._member is None
+            else frozenset(tuple(partition) for partition in self._member.standbys())
+        )
 
     def rejoin(self) -> None:
         """Make the member join again soon, if it is in the group."""
@@ -243,7 +247,7 @@ class MembershipThread:
             self._subscribed = None
 
     def _end_fenced(self, error: kafka.errors.FencedInstanceIdError) -> None:
-        """Leave for good: another consumer has joined with this one's ``group.instance.id``."""
+        """Leave permanently: another consumer has joined with this one's ``group.instance.id``."""
         self._fenced_by = error
         self._leave()
         self.report(confluent_error(error))
@@ -271,7 +275,7 @@ class MembershipThread:
 
 
 def _partitions(owned: frozenset[tuple[str, int]]) -> frozenset[kafka.TopicPartition]:
-    return frozenset(kafka.TopicPartition(*each) for each in owned)
+    return frozenset(kafka.TopicPartition(*partition) for partition in owned)
 
 
 def _log_failure(leave: Callable[[], object]) -> None:

@@ -1,6 +1,6 @@
-"""What acts about seats cost and spare, and their events.
+"""The events of acts about seats, and their costs and savings.
 
-- ``vacancies``: what the vacant seats of a group cost, and what taking them or giving them up spared.
+- ``vacancies``: the costs of vacant seats of a group, and the savings of taking them or giving them up.
 - ``handover_outcomes``: whether handovers did what they promise.
 - ``act_events``: the events of all groups.
 """

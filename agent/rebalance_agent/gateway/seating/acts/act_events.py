@@ -1,4 +1,4 @@
-"""Publishes the acts that change which consumer has a seat, and later their outcomes, under the same event ids."""
+"""Publishes the acts that give a seat to another consumer, and later their outcomes, under the same event ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 
 EVENTS_SECONDS = 10.0
 EVENTS_MAX = 1_000
-"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers at a time has as many. Clients cause them at will."""
+"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers has as many. Clients can cause any number."""
 
 OPEN_MAX = 1_000
 """Published acts whose outcomes are not known yet."""
@@ -47,7 +47,7 @@ class ActEvents:
         self._open: OrderedDict[tuple[Act, str, str], SeatEvent] = OrderedDict()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, facts: Mapping[str, Any]) -> None:
-        """Publish an act with those of its ``facts`` that an event has, or the outcome of one that was published."""
+        """Publish an act with those of its ``facts`` that events have, or the outcome of an act published before."""
         if act not in PUBLISHED:
             return
         key = _key(act, group, str(facts.get("member_id", "")))
@@ -74,7 +74,7 @@ class ActEvents:
         self._publish(key, event)
 
     def spared(self, act: Act, group: str, member_id: str, partition_seconds: float) -> None:
-        """Publish how long partitions would have been stalled without an act, at least."""
+        """Publish a lower bound of the stall (partition-seconds) that an act spared."""
         key = _key(act, group, member_id)
         event = self._open.get(key)
         if event is not None:

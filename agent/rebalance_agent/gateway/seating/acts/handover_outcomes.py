@@ -1,4 +1,4 @@
-"""Reports whether the handovers of one group did what they promise, and stops the group after too many that did not."""
+"""Reports whether the handovers of one group kept their promise, and stops the group after too many that did not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HandoverOutcomes:
         self.wrong = False
 
     def take(self, member_id: str, checks: list[ActCheck]) -> None:
-        """Report what ``checks`` show about handovers to ``member_id``."""
+        """Report the results of ``checks`` of handovers to ``member_id``."""
         for check in checks:
             facts: dict[str, Any] = {"member_id": member_id}
             if check is ActCheck.RIGHT:

@@ -1,4 +1,4 @@
-"""What kept seats cost and spared: partitions stand still while a seat is vacant, and a handover spares a rebalance."""
+"""Counts costs and savings of seats: partitions stall while a seat is vacant, and a handover spares a rebalance."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ class Vacancies:
         self._spared = SparedStalls()
 
     def assigned(self, member_id: str, response: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-        """A member's SyncGroup was answered with its partitions."""
+        """Take the partitions in the response to a member's SyncGroup."""
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
             self._partitions[seat.instance_id] = partitions_of(response)
 
     def settle(self) -> None:
-        """Note seats that are vacant now, and count those that are not any more."""
+        """Note the seats that are vacant now, and count the vacancies that have ended."""
         now, table = self._clock.monotonic(), self._seats.table
         for seat in table:
             if seat.free:
                 self._begin(seat, seat.vacant_since, killed=seat.state is SeatState.DISCONNECTED)
         for instance_id in [*self._vacant]:
-            found = table.get(instance_id)
-            if found is None or not (found.free or found.state is SeatState.JOINING):
-                self._end(instance_id, found, now)
+            current = table.get(instance_id)
+            if current is None or not (current.free or current.state is SeatState.JOINING):
+                self._end(instance_id, current, now)
         self._partitions = {name: number for name, number in self._partitions.items() if table.get(name) is not None}
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 
     def succeeded(self, processes: Iterable[int]) -> None:
-        """A newcomer of the same client came: these processes are gone."""
+        """Note that these processes are gone, since a newcomer of the same client came."""
         for process in processes:
             for seat in self._seats.table.of_process(process):
                 if seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED):
                     self._begin(seat, self._clock.monotonic(), killed=True)
 
     def taken(self, instance_id: str, member_id: str, *, stable: bool) -> None:
-        """A newcomer took the seat, as ``member_id``; ``stable``: the group was, so that it need not rebalance."""
+        """Take the handover of a seat to ``member_id``; ``stable``: the group was stable and need not rebalance."""
         if instance_id in self._vacant:
             now, killed = self._clock.monotonic(), self._vacant[instance_id].killed
             self._end(instance_id, None, now)
@@ -76,23 +76,23 @@ class Vacancies:
                 self._spared.ended(killed, now, heir=member_id)
 
     def removed(self, member_id: str) -> None:
-        """The coordinator removed the member of a seat that was given up."""
+        """Note that the coordinator removed the member of a seat that was given up."""
         killed = self._removing.pop(member_id, None)
         if killed is not None:
             self._spared.ended(killed, self._clock.monotonic())
 
     def heard(self, member_id: str) -> None:
-        """A client sends requests as this member, so that it was not killed."""
+        """Note that a client sends requests as this member, so that it was not killed."""
         stall = self._spared.alive(member_id)
         if stall is not None and not stall.heir:
             self._report.report(Act.GIVE_UP, ActOutcome.WRONG, self._group, member_id=member_id)
 
     def handover_wrong(self, member_id: str) -> None:
-        """The group rebalanced after ``member_id`` had taken a seat."""
+        """Note that the group rebalanced after ``member_id`` had taken a seat."""
         self._spared.handover_wrong(member_id)
 
     def due(self, now: float) -> None:
-        """Count the stalls that are known by ``now`` to have been spared."""
+        """Count the stalls that were certainly spared by now."""
         for stall in self._spared.known(now):
             act, member_id = (Act.HANDOVER, stall.heir) if stall.heir else (Act.GIVE_UP, stall.killed.member_id)
             if not stall.heir:
@@ -100,7 +100,7 @@ class Vacancies:
             self._report.stall_spared(act, self._group, member_id, stall.partition_seconds)
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: nothing is to be known."""
+        """The time of the next call of `due`; None: no stall is uncertain."""
         return self._spared.next_due()
 
     def _begin(self, seat: Seat, since: float, *, killed: bool) -> None:
@@ -110,7 +110,7 @@ class Vacancies:
             self._vacant[seat.instance_id] = _Vacancy(partitions, since, member)
 
     def _end(self, instance_id: str, seat: Seat | None, now: float) -> None:
-        """The seat is not vacant any more; ``seat``: as it is now, None where that does not matter."""
+        """Count the vacancy of a seat that ends; ``seat``: its state now, None if irrelevant."""
         vacancy = self._vacant.pop(instance_id)
         self._report.counts.kept(vacancy.partitions * max(0.0, now - vacancy.since), predicted=False)
         given_up = seat is not None and seat.state is SeatState.GIVEN_UP and seat.given_up_for is GiveUpReason.CRASHED
@@ -120,7 +120,7 @@ class Vacancies:
 
 
 def partitions_of(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
-    """The number of partitions in a SyncGroup response; 0 where they cannot be read."""
+    """Return the number of partitions in a SyncGroup response; 0 if they cannot be read."""
     try:
         return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
     except DecodeError:

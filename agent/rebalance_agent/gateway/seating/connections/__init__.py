@@ -1,4 +1,4 @@
-"""Clients' connections as means: to ask the coordinators of groups with seats, and to notice that clients are gone.
+"""Uses clients' connections to send requests to coordinators, and to notice that clients are gone.
 
 - ``client_connection``: what may be done with a client's connection, beside changing its frames.
 - ``group_connections``: the connections by which a group's coordinator can be asked.

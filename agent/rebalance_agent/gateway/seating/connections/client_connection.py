@@ -1,4 +1,4 @@
-"""What the groups' part may do with the connection of one client, beside changing its frames."""
+"""The interface of one client's connection for the handlers of group frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ClientConnection", "OwnAnswer", "seen_host"]
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """The gateway answers a request itself: the frame for the client. The request is not sent to the broker."""
+    """The gateway's own answer to a request, a frame for the client. The request is not sent to the broker."""
 
     frame: bytes
 
@@ -33,7 +33,7 @@ class ClientConnection(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether the broker's side is closed, so that nothing can be asked any more."""
+        """Whether the broker's side is closed, so that no request can be sent."""
         ...
 
     def hung_up(self) -> bool:
@@ -41,7 +41,7 @@ class ClientConnection(Protocol):
         ...
 
     def answered(self) -> Awaitable[None]:
-        """Wait until all requests before the one that is read have been answered, and their answers passed on.
+        """Wait until all requests before the current one were answered, and their answers passed on.
 
         Raises:
             ConnectionError: the connection is closed.
@@ -61,5 +61,5 @@ class ClientConnection(Protocol):
 
 
 def seen_host(connection: ClientConnection) -> str:
-    """The address by which others know a client: its own, or that of this machine if it runs beside the gateway."""
+    """Return the address by which others know a client: its own, or this machine's if it runs beside the gateway."""
     return connection.local_host if is_loopback(connection.host) else connection.host

@@ -1,4 +1,4 @@
-"""The gateway's own requests to a group's coordinator, by the connection of some client of the group."""
+"""The gateway's own requests to a group's coordinator, sent on the connection of any client of the group."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Described:
 
 
 class AskElsewhereError(ConnectionError):
-    """Nothing was done: the broker is not the coordinator, or loads the group, or the client has no right to ask.
+    """The request had no effect: the broker is not the coordinator, or loads the group, or the client lacks a right.
 
     ``for_good``: this connection does not serve for the group any more.
     """
@@ -84,7 +84,7 @@ class AskElsewhereError(ConnectionError):
 
 
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
-    """Send a heartbeat for a member; the error code of its answer. Raises as `Ask`, and AskElsewhereError."""
+    """Send a heartbeat for a member; return the error code of the answer. Raises as `Ask`, and AskElsewhereError."""
     request = HeartbeatRequest(
         version=INSTANCE_VERSION,
         group_id=group,
@@ -108,7 +108,7 @@ async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
 
 
 async def describe(ask: Ask, group: str) -> Described | None:
-    """Describe the group; None where the coordinator refuses. Raises as `heartbeat`."""
+    """Describe the group; None if the coordinator refuses. Raises as `heartbeat`."""
     one = await _describe(ask, group)
     if one is None or one.group_state not in _PHASES:
         return None
@@ -148,8 +148,8 @@ async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
 
 async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python is untyped
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    found = next((one for one in response.groups or () if one.group_id == group), None)
-    return found if found is not None and _answered(found.error_code) == NO_ERROR else None
+    described = next((one for one in response.groups or () if one.group_id == group), None)
+    return described if described is not None and _answered(described.error_code) == NO_ERROR else None
 
 
 def _answered(error: int) -> int:

@@ -1,4 +1,4 @@
-"""Notices clients that disconnect while one of their requests waits: nothing else is read from them meanwhile."""
+"""Notices clients that disconnect while one of their requests waits, since nothing else is read from them then."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class DisconnectWatch:
-    """The connections with a request that waits; each has one at a time."""
+    """The connections with a waiting request; each has one at a time."""
 
     def __init__(self) -> None:
         """No request waits."""
@@ -26,7 +26,7 @@ class DisconnectWatch:
         return len(self._waiting)
 
     async def while_connected(self, connection: ClientConnection, work: Awaitable[_Result]) -> _Result:
-        """The result of ``work``, which is cancelled once the client of ``connection`` is gone.
+        """Return the result of ``work``, which is cancelled once the client of ``connection`` is gone.
 
         Raises:
             ConnectionAbortedError: the client is gone.
@@ -44,7 +44,7 @@ class DisconnectWatch:
             self._gone.discard(connection)
 
     def check(self) -> None:
-        """Cancel the work of clients that are gone; to be called every now and then."""
+        """Cancel the work of clients that are gone; call it repeatedly."""
         for connection, waiting in tuple(self._waiting.items()):
             if not waiting.done() and (connection.closed or connection.hung_up()):
                 self._gone.add(connection)

@@ -1,4 +1,4 @@
-"""The connections by which the coordinator of one group can be asked: those of its members and newcomers."""
+"""The connections to the coordinator of one group: those of its members and newcomers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rebalance_agent.gateway.transport.kafka_messages import Ask
 __all__ = ["ANSWER_SECONDS", "GROUP_CONNECTIONS_MAX", "GroupConnections"]
 
 ANSWER_SECONDS = 2.0
-"""Longest wait for an answer, which takes a millisecond; a connection whose JoinGroup waits answers nothing."""
+"""Longest wait in seconds for an answer, which usually takes a millisecond; a connection whose JoinGroup waits answers
+nothing."""
 
 GROUP_CONNECTIONS_MAX = 1_000
 """Connections known of one group: as many as the gateway accepts."""
@@ -27,7 +28,7 @@ _Answer = TypeVar("_Answer")
 
 
 class GroupConnections:
-    """The connections of one group, and which of them belongs to the last member of which seat."""
+    """The connections of one group, and for each seat the connection of its last member."""
 
     def __init__(self, table: SeatTable) -> None:
         """No connection is known."""
@@ -41,7 +42,7 @@ class GroupConnections:
         return len(self._connections)
 
     def use(self, connection: ClientConnection, instance_id: str | None = None) -> None:
-        """A request of the group came by ``connection``, of the member of this seat."""
+        """Note that ``connection`` carried a request of the group, from the member of this seat."""
         self._connections.pop(connection, None)
         self._connections[connection] = None
         if instance_id is not None:
@@ -52,7 +53,7 @@ class GroupConnections:
             self.forget(next(iter(self._connections)))
 
     def forget(self, connection: ClientConnection) -> None:
-        """The connection is closed, or its broker is not the coordinator."""
+        """Forget a connection that is closed, or whose broker is not the coordinator."""
         self._connections.pop(connection, None)
         self._ended.discard(connection)
         self._of_seat = {
@@ -60,7 +61,7 @@ class GroupConnections:
         }
 
     def client_ended(self, connection: ClientConnection) -> None:
-        """The client of ``connection`` has closed its connection; the broker's side stays open while it is `needed`."""
+        """Note that the client of ``connection`` closed it; the broker's side stays open while it is `needed`."""
         if connection in self._connections:
             self._ended.add(connection)
 
@@ -78,7 +79,7 @@ class GroupConnections:
         return any(seat is not None and seat.state in kept for seat in seats)
 
     async def ask(self, request: Callable[[Ask], Awaitable[_Answer]], instance_id: str | None = None) -> _Answer | None:
-        """The answer to ``request`` by the connection of a seat, else by another one; None if there is none."""
+        """Send ``request`` on the connection of a seat, else on another one; return the answer, None without one."""
         return await self.by_connection(lambda connection: request(connection.ask), instance_id)
 
     async def by_connection(
@@ -86,7 +87,7 @@ class GroupConnections:
         request: Callable[[ClientConnection], Awaitable[_Answer]],
         instance_id: str | None = None,
     ) -> _Answer | None:
-        """As `ask`, with the whole connection. It is tried by `TRIES_MAX` connections, and so may be done twice.
+        """As `ask`, with the whole connection. Up to `TRIES_MAX` connections are tried, so it may be carried out twice.
 
         A connection without rights, or whose broker is not the coordinator any more, is forgotten. One whose broker
         only loads the group is not: it may be the only one, and is asked again later.
@@ -102,7 +103,7 @@ class GroupConnections:
         return None
 
     def _by_preference(self, instance_id: str | None) -> list[ClientConnection]:
-        """Those whose client has ended carry nothing else; then the newest, by which a held JoinGroup came."""
+        """Return first the seat's own, then those whose client has ended, which carry nothing else, then the newest."""
         own = self._of_seat.get(instance_id or "")
         newest_first = [*reversed(self._connections)]
         ended = [connection for connection in newest_first if connection in self._ended]

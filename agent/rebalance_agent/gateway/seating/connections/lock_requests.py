@@ -1,4 +1,4 @@
-"""Requests for locks, by clients' connections to the coordinator of their group: it is that of the locks as well."""
+"""Sends requests for locks on clients' connections to the coordinator of their group, which has the locks as well."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LockRequests:
         self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:
-        """The answer to a request for a lock.
+        """Send a request for a lock, and return the answer.
 
         Raises:
             ConnectionError: the connection is closed.
@@ -57,7 +57,7 @@ class LockRequests:
         )
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:
-        """All locks of the group; None where the coordinator refuses, or there are too many. Raises as `beat`."""
+        """Return all locks of the group; None if the coordinator refuses, or there are too many. Raises as `beat`."""
         if not await self._knows(connection):
             return None
         frame = await connection.exchange(self._describe)
@@ -65,10 +65,10 @@ class LockRequests:
 
     async def _knows(self, connection: ClientConnection) -> bool:
         """Whether the broker knows the requests for locks."""
-        known = self._supported.get(connection)
-        if known is None:
+        supported = self._supported.get(connection)
+        if supported is None:
             response = await connection.ask(ApiVersionsRequest(version=0))
             newest = {one.api_key: one.max_version for one in response.api_keys or ()}
-            known = newest.get(HEARTBEAT_KEY, -1) >= VERSION and DESCRIBE_KEY in newest
-            self._supported[connection] = known
-        return known
+            supported = newest.get(HEARTBEAT_KEY, -1) >= VERSION and DESCRIBE_KEY in newest
+            self._supported[connection] = supported
+        return supported

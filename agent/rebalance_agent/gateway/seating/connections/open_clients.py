@@ -1,4 +1,4 @@
-"""Which clients have open connections: a process that dies closes all of its connections at once.
+"""Follows the open connections of clients: a process that dies closes all of its connections at once.
 
 A client is an address and a client id. Several consumers that share both count as one, so that none of them is taken
 for dead while another one lives.
@@ -19,12 +19,12 @@ CLOSED_MAX = 1_000
 """Closed connections that are remembered: as many as the gateway accepts at a time."""
 
 FORMER_MAX = 100
-"""Of these, of one client: it has three of one consumer, and some consumers in a process."""
+"""Closed connections kept of one client: a consumer has three, and a process some consumers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """A closed connection of a client; ``until``: when it is no evidence any more."""
+    """A closed connection of a client, which is evidence ``until`` then."""
 
     client: str
     process: int
@@ -32,7 +32,7 @@ class _Closed:
 
 
 class OpenClients:
-    """The open connections by client, and those that clients have closed lately.
+    """The open connections by client, and those that clients closed a short time ago.
 
     ``process``: the number of a connection, by which its client is known elsewhere.
     """
@@ -46,9 +46,9 @@ class OpenClients:
         self._former: OrderedDict[str, dict[int, float]] = OrderedDict()
 
     def opened(self, connection: ClientConnection, client_id: str, process: int = 0) -> tuple[int, ...]:
-        """The first request of a connection came, with the client's id.
+        """Take the first request of a connection, with the client's id; return the client's former processes.
 
-        The processes of connections after whose end this client had none; it is the same process again, or a new one.
+        These are the processes of connections after whose end the client had none; it may be the same process again.
         """
         if connection in self._clients:
             return ()
@@ -62,12 +62,12 @@ class OpenClients:
         return tuple(self._former.get(client, ()))
 
     def former(self, connection: ClientConnection) -> frozenset[int]:
-        """As `opened`, for a connection that is open."""
+        """Return the same as `opened`, for a connection that is open."""
         client, _ = self._clients.get(connection, ("", 0))
         return frozenset(self._former.get(client, ()))
 
     def ended(self, connection: ClientConnection, now: float, *, by_client: bool) -> None:
-        """A connection is closed; those that the broker or the gateway closes are no evidence (not ``by_client``)."""
+        """Take a closed connection; it is evidence only if the client closed it (``by_client``)."""
         client, process = self._clients.pop(connection, ("", 0))
         if not client:
             return
@@ -80,11 +80,11 @@ class OpenClients:
                 self._closed.popitem(last=False)
 
     def may_have_crashed(self, connection: ClientConnection) -> bool:
-        """Whether it is not known yet if the process behind a closed connection is gone."""
+        """Whether the process behind a closed connection may be gone; that is not known yet."""
         return connection in self._closed
 
     def crashed(self, now: float) -> list[ClientConnection]:
-        """Closed connections of clients that have no other one left; each is returned once."""
+        """Return the closed connections of clients that have no open one, each once."""
         gone = [connection for connection, closed in self._closed.items() if closed.client not in self._open]
         for connection in gone:
             self._note_former(self._closed[connection])
@@ -105,5 +105,5 @@ class OpenClients:
 
     @property
     def undecided(self) -> bool:
-        """Whether `crashed` is to be asked again soon."""
+        """Whether `crashed` should be called again soon."""
         return bool(self._closed)

@@ -1,7 +1,7 @@
-"""New partitions of a group's topics, for leaders that returned to their seat by a JoinGroup below v9.
+"""Notices new partitions of a group's topics, for leaders that returned to their seat by a JoinGroup below v9.
 
-Such a client takes itself for a follower, and only leaders notice new partitions. The gateway compares what the members
-have been assigned with what the topics have, so it needs no memory of its own.
+Such a client believes that it is a follower, and only leaders notice new partitions. The gateway compares what the
+members have been assigned with what the topics have, so it needs no memory of its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WATCH_SECONDS = 30.0
 
 
 class TopicWatch:
-    """When to look at the topics of one group, and whether they changed."""
+    """Checks the topics of one group for changes, every `WATCH_SECONDS`."""
 
     def __init__(self, group: str, table: SeatTable, connections: GroupConnections) -> None:
         """Nothing is to be looked at."""
@@ -41,11 +41,11 @@ class TopicWatch:
         return True
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None where nothing is to be looked at."""
+        """The time of the next call of `due`; None if the topics need no check."""
         return self._next_at if self.needed else None
 
     async def changed(self) -> bool:
-        """Whether the topics have other numbers of partitions than are assigned."""
+        """Ask the brokers; return whether a topic has another number of partitions than are assigned."""
         assigned = await self._connections.ask(lambda ask: assigned_counts(ask, self._group))
         if not assigned:
             return False

@@ -15,7 +15,7 @@ at a time have it. It needs ``group.version`` >= 1.
 | epoch -2, member id and instance id | NONE | free for the next claim at once; still described, with epoch -2 |
 | ... by a member that has it no more | FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID | nothing happens to the holder |
 
-So an own claim that was done and not answered is known by the release that follows: NONE.
+So the release after a claim that was granted but not answered gets NONE, and shows that the lock was ours.
 
 Epoch -1 frees a lock as well, but the member is described no more, and the group gets a new epoch: -2 is used.
 

@@ -1,4 +1,4 @@
-"""The locks of one group's seats as one gateway has them: takes answers and time, returns requests and changes."""
+"""The state machine of one gateway's locks in one group: it takes answers and time, returns requests and changes."""
 
 from __future__ import annotations
 
@@ -86,19 +86,19 @@ class GroupLocks:
         return instance_id in self._locks
 
     def stale(self, instance_id: str, now: float) -> bool:
-        """Whether a lock that was granted was not confirmed lately, though nothing has said so yet."""
+        """Whether the last confirmation of a granted lock is too old, and no `LockChange` has reported that yet."""
         lock = self._locks.get(instance_id)
         return lock is not None and lock.granted and now >= lock.fresh_until
 
     def held(self, instance_id: str, now: float) -> bool:
-        """Whether this gateway has the lock, by a confirmation that is new enough."""
+        """Whether this gateway has the lock, and its last confirmation is not too old."""
         lock = self._locks.get(instance_id)
         return lock is not None and lock.granted and now < lock.fresh_until
 
     def claim(self, instance_id: str, now: float, note: str | None = None) -> list[LockAct]:
-        """Ask for a lock (`ClaimLock`). What comes of a new claim is a `LockChange` within ``answer_seconds``.
+        """Claim a lock (`ClaimLock`). A new claim leads to a `LockChange` within ``answer_seconds``.
 
-        ``note``: what other gateways are to know of the seat (`LockBeat`); ignored where the lock is claimed already.
+        ``note``: facts about the seat for other gateways (`LockBeat`); ignored if the lock is claimed already.
         """
         lock = self._locks.get(instance_id)
         if lock is not None:
@@ -112,7 +112,7 @@ class GroupLocks:
         return [self._beat(lock, now)]
 
     def note(self, instance_id: str, note: str, now: float) -> list[LockAct]:
-        """What other gateways are to know of the seat has changed; nothing where the lock is not ours."""
+        """Change the note that other gateways read about the seat; no effect if the lock is not ours."""
         lock = self._locks.get(instance_id)
         if lock is None or lock.note == note:
             return []
@@ -120,16 +120,16 @@ class GroupLocks:
         return [] if lock.epoch == CLAIM else [self._beat(lock, now)]
 
     def release(self, instance_id: str, now: float) -> list[LockAct]:
-        """Give the lock back (`ReleaseLock`), or take a claim back; nothing where there is neither."""
+        """Release the lock (`ReleaseLock`), or withdraw a claim; no effect if there is neither."""
         lock = self._locks.pop(instance_id, None)
         return [] if lock is None else self._end(instance_id, lock.member_id, now)
 
     def release_all(self, now: float) -> list[LockAct]:
-        """Give all locks back: seats are switched off."""
+        """Release all locks, since seats are switched off."""
         return [act for instance_id in tuple(self._locks) for act in self.release(instance_id, now)]
 
     def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """A request was answered; None: its connection was closed before, or it could not be sent."""
+        """Take the answer to a request; None: its connection was closed before, or it could not be sent."""
         moved = answer is not None and answer.error in COORDINATOR_MOVED
         if beat.epoch == RELEASE:
             return self._released(beat, None if moved else answer, now)
@@ -149,7 +149,7 @@ class GroupLocks:
         return self._confirmed(lock, beat, answer, now)
 
     def due(self, now: float) -> list[LockAct]:
-        """What is to be done by ``now``; to be called at `next_due`, late calls are harmless.
+        """Return the requests and changes that are due by ``now``; call it at `next_due`, late calls are harmless.
 
         After a pause of the process it comes first: locks that were not confirmed meanwhile are lost.
         """
@@ -171,7 +171,7 @@ class GroupLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         waits = (lock for lock in self._locks.values() if lock.granted or lock.epoch == CLAIM)
         times = [lock.fresh_until for lock in waits]
         times += [lock.due_at for lock in self._locks.values()]
@@ -179,7 +179,7 @@ class GroupLocks:
         return min(times, default=None)
 
     def saved(self) -> tuple[SavedLock, ...]:
-        """What a restart of this gateway has to know, to go on with its locks."""
+        """The locks that this gateway has to know after a restart, to continue with them."""
         return tuple(
             SavedLock(lock.instance_id, lock.member_id, lock.epoch)
             for lock in self._locks.values()
@@ -187,7 +187,7 @@ class GroupLocks:
         )
 
     def restore(self, saved: Iterable[SavedLock], now: float) -> list[LockAct]:
-        """Ask for the saved locks again, as the members that had them: a claim would wait for their sessions' end."""
+        """Claim the saved locks as the members that had them: a new claim would wait for the end of their sessions."""
         acts: list[LockAct] = []
         for one in saved:
             if one.instance_id not in self._locks and len(self._locks) < self._settings.seats_max:
@@ -230,7 +230,7 @@ class GroupLocks:
         return LockBeat(release.instance_id, member_id, RELEASE, now)
 
     def _released(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """A release was answered; None: it is to be sent again."""
+        """Take the answer to a release; None: it must be sent again."""
         if answer is None:
             if beat.member_id in self._releases:
                 self._releases[beat.member_id].due_at = now + RETRY_SECONDS

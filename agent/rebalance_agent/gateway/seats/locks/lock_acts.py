@@ -1,4 +1,4 @@
-"""Requests for locks, their answers, and what becomes of a lock: values, which others send and pass on."""
+"""Requests for locks, their answers, and changes of locks, as values that callers send and pass on."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ RELEASE = -2
 
 
 class LockLoss(StrEnum):
-    """Why a lock is not this gateway's. A closed set, for a counter's label."""
+    """The reason why this gateway does not have a lock. A closed set, for a counter's label."""
 
     TAKEN = "taken"
-    """Another gateway has it, or this one's former self."""
+    """Another gateway has it, or this gateway before its restart."""
     LOST = "lost"
-    """The coordinator has the member no more, or another epoch of it."""
+    """The coordinator no longer has the member, or has another epoch of it."""
     NOT_CONFIRMED = "not_confirmed"
     """A claim was not answered in time, or the last confirmation is too old."""
     FULL = "full"
-    """As many locks are held as may be, here or in the helper group (``group.consumer.max.size``)."""
+    """The maximum number of locks is reached, here or in the helper group (``group.consumer.max.size``)."""
     UNSUPPORTED = "unsupported"
     """The cluster has no groups of KIP-848: ``group.version`` is below 1."""
     FORBIDDEN = "forbidden"

@@ -1,4 +1,4 @@
-"""What an error of the coordinator means for a lock."""
+"""Maps errors of the coordinator to the loss of a lock."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _TEXTS = {
 
 
 def loss_of(error: int) -> LockLoss:
-    """The loss that ``error`` stands for, which is neither `NO_ERROR` nor of `COORDINATOR_MOVED`."""
+    """Return the loss that ``error`` means; ``error`` is neither `NO_ERROR` nor one of `COORDINATOR_MOVED`."""
     return _LOSSES.get(error, LockLoss.REFUSED)
 
 
 def loss_text(helper_group: str, loss: LockLoss, error: int) -> str:
-    """One sentence for a log: the helper group, what is the matter, Kafka's error code where there is one."""
+    """Return a sentence for a log: the helper group, the problem, and Kafka's error code if there is one."""
     return f"{helper_group}: {_TEXTS[loss]}{f' (error {error})' if error else ''}"

@@ -25,7 +25,7 @@ _UNCHANGED_MS = -1
 NOTE_CHARACTERS_MAX = 1_000
 """Longer ones are ignored: a description has those of all locks."""
 _NO_GROUP = 69
-"""GROUP_ID_NOT_FOUND: nobody had a lock yet."""
+"""GROUP_ID_NOT_FOUND: no gateway has claimed a lock yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LockHolder:
 
 
 def helper_group(group: str) -> str:
-    """The group id under which the locks of the seats of ``group`` are.
+    """Return the id of the helper group with the locks of the seats of ``group``.
 
     It has the coordinator of ``group``, so that clients' connections to that one reach it.
     """
@@ -50,7 +50,7 @@ def helper_group(group: str) -> str:
 
 
 def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: str) -> bytes:
-    """The request for a lock of ``group``, a frame without its length.
+    """Encode the request for a lock of ``group`` as a frame without its length.
 
     Raises:
         InvalidInputError: a name is too long.
@@ -83,7 +83,7 @@ def read_heartbeat_answer(frame: bytes) -> LockAnswer:
 
 
 def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
-    """The locks in the response to a description of one helper group; None where the coordinator refused it.
+    """Read the locks from the response to a description of one helper group; None if the coordinator refused it.
 
     Raises:
         DecodeError: the bytes are not one.

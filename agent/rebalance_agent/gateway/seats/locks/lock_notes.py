@@ -1,6 +1,6 @@
-"""What gateways tell each other by locks: seats that may be taken, and newcomers that wait for one.
+"""Notes in locks, by which gateways inform each other of free seats, and of newcomers that wait for one.
 
-The text is the note of a lock (`LockBeat`). DescribeGroups does not tell what a seat's member offered beside the chosen
+The text is the note of a lock (`LockBeat`). DescribeGroups does not show what a seat's member offered beside the chosen
 assignor, its timeouts, or whether it leads.
 """
 
@@ -16,7 +16,7 @@ from rebalance_agent.gateway.seats.seat import Seat
 __all__ = ["WAITING_PREFIX", "offer_note", "offered_member", "offered_seats", "waiting_elsewhere", "waiting_note"]
 
 WAITING_PREFIX = "rebalance-agent-waiting-"
-"""Begins the instance id of a lock that is no seat's: its note lists the newcomers that wait at its gateway."""
+"""Prefix of the instance id of a lock without a seat: its note lists the newcomers that wait at its gateway."""
 
 WAITING_MAX = 1_000
 """Newcomers of one entry: as many as a gateway holds."""
@@ -26,7 +26,7 @@ _WAITING = re.compile(r"([0-9a-f]{32}):([0-9]{1,3}):([0-9]{1,4})")
 
 
 def offer_note(seat: Seat) -> str | None:
-    """The note of a vacant seat's lock; None where no newcomer could be compared with its last member."""
+    """Return the note of a vacant seat's lock; None if no newcomer could be compared with its last member."""
     if seat.profile is None or not seat.member_id:
         return None
     note = f"1 {seat.profile.fingerprint} {seat.leads:d} {seat.member_id}"
@@ -34,28 +34,28 @@ def offer_note(seat: Seat) -> str | None:
 
 
 def offered_member(note: str) -> str:
-    """The member id in a note of `offer_note`; empty where it is none."""
-    found = _OFFER.fullmatch(note)
-    return "" if found is None else found["member_id"]
+    """Return the member id in a note of `offer_note`; empty for another note."""
+    match = _OFFER.fullmatch(note)
+    return "" if match is None else match["member_id"]
 
 
 def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:
-    """Instance id -> a seat that its gateway offers, and the note of its lock.
+    """Return the seats that other gateways offer, and the notes of their locks, by instance id.
 
     ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another
     member, or none: the lock goes on being described until its session ends.
     """
     offered = {}
     for lock in locks:
-        found = _OFFER.fullmatch(lock.note or "")
-        if lock.released and found is not None and members.get(lock.instance_id) == found["member_id"]:
-            free = FreeSeat(lock.instance_id, found["fingerprint"], leads=found["leads"] == "1")
+        match = _OFFER.fullmatch(lock.note or "")
+        if lock.released and match is not None and members.get(lock.instance_id) == match["member_id"]:
+            free = FreeSeat(lock.instance_id, match["fingerprint"], leads=match["leads"] == "1")
             offered[lock.instance_id] = free, lock.note or ""
     return offered
 
 
 def waiting_note(waiting: Mapping[WaitingElsewhere, int]) -> str:
-    """The note with the number of newcomers that wait, by kind; the kinds with the most newcomers if not all fit."""
+    """Return the note with the number of waiting newcomers by kind; the most frequent kinds if not all fit."""
     entries, length = [], 1
     for one, number in sorted(waiting.items(), key=lambda item: (-item[1], item[0].fingerprint, item[0].version)):
         entry = f"{one.fingerprint}:{one.version}:{min(number, WAITING_MAX)}"
@@ -67,7 +67,7 @@ def waiting_note(waiting: Mapping[WaitingElsewhere, int]) -> str:
 
 
 def waiting_elsewhere(locks: Iterable[LockHolder], own: str) -> tuple[WaitingElsewhere, ...]:
-    """The newcomers that wait at other gateways; ``own``: the instance id of this gateway's own note."""
+    """Return the newcomers that wait at other gateways; ``own``: the instance id of this gateway's own note."""
     waiting: list[WaitingElsewhere] = []
     for lock in locks:
         version, *entries = (lock.note or "").split(" ")
@@ -84,5 +84,5 @@ def waiting_elsewhere(locks: Iterable[LockHolder], own: str) -> tuple[WaitingEls
 
 
 def _entry(text: str) -> tuple[str, int, int] | None:
-    found = _WAITING.fullmatch(text)
-    return None if found is None else (found[1], int(found[2]), int(found[3]))
+    match = _WAITING.fullmatch(text)
+    return None if match is None else (match[1], int(match[2]), int(match[3]))

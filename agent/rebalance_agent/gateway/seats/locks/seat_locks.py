@@ -1,4 +1,4 @@
-"""The locks of one group's seats, as `GroupSeats` asks for them and gives them back.
+"""Claims and releases the locks of one group's seats for `GroupSeats`.
 
 A lock is only needed for a seat that changes from one gateway to another. A vacant seat is *offered*: its lock is
 claimed and released at once, and then described with its note. A newcomer's gateway claims it, checks whether the seat
@@ -38,7 +38,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
 REFUSED_SECONDS = 60.0
-"""Seconds for which no lock is asked for after the cluster refused them: rights may be given meanwhile."""
+"""Seconds without claims after the cluster refused locks: rights may be granted meanwhile."""
 
 OFFER_SECONDS = SESSION_SECONDS / 3
 """Seconds after which a seat is offered again: a released lock is described until its session ends."""
@@ -66,7 +66,7 @@ class _Asked:
 
 
 class SeatLocks:
-    """The locks of one group, and what this gateway says to others by their notes. Times as in `GroupLocks`.
+    """The locks of one group, and the notes of this gateway for others. Times as in `GroupLocks`.
 
     Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` of locks that a newcomer of this gateway asked for,
     or that say why the cluster has no locks. ``on`` is False where this gateway has no locks: then it offers nothing,
@@ -85,17 +85,17 @@ class SeatLocks:
         self._elsewhere: dict[str, str] = {}
 
     def usable(self, now: float) -> bool:
-        """Whether locks may be asked for, and described."""
+        """Whether locks may be claimed and described."""
         return now >= self._usable_at
 
     def fresh(self, now: float) -> bool:
-        """Whether all locks that newcomers were granted were confirmed lately."""
+        """Whether the confirmations of all locks of newcomers are new enough."""
         return not any(self._locks.stale(instance_id, now) for instance_id in self._asked)
 
     # -- what the seats ask for --------------------------------------------------------------------------------
 
     def claim(self, instance_id: str, now: float) -> list[LockAct]:
-        """A newcomer of this gateway asks for a seat's lock (`ClaimLock`)."""
+        """Claim a seat's lock for a newcomer of this gateway (`ClaimLock`)."""
         offer = self._offers.get(instance_id)
         note = self._elsewhere.get(instance_id)
         if offer is not None and (offer.sent or instance_id in self._locks):
@@ -106,7 +106,7 @@ class SeatLocks:
         return self._sorted(self._locks.claim(instance_id, now, note), now)
 
     def release(self, instance_id: str, now: float, note: str | None) -> list[LockAct]:
-        """A newcomer does not take the seat, or its consumer has left (`ReleaseLock`); ``note``: of a vacant seat."""
+        """Release a seat's lock: no newcomer takes the seat, or its consumer has left; ``note``: of a vacant seat."""
         self._asked.pop(instance_id, None)
         if note is None:
             self._offers.pop(instance_id, None)
@@ -115,12 +115,12 @@ class SeatLocks:
         return self._offered(instance_id, offer, now)
 
     def taken(self, instance_id: str, now: float) -> list[LockAct]:
-        """A newcomer of this gateway has the seat: its member id is another one, which ends the offer."""
+        """End the offer of a seat that a newcomer of this gateway took: it has another member id now."""
         self._elsewhere.pop(instance_id, None)
         return self.release(instance_id, now, None)
 
     def waits(self, waiting: Mapping[WaitingElsewhere, int], now: float) -> list[LockAct]:
-        """How many newcomers wait here, of each kind; to be called whenever that may have changed."""
+        """Note how many newcomers of each kind wait here; call it whenever that may have changed."""
         note = waiting_note(waiting) if waiting else None
         before, self._waiting_note = self._waiting_note, note
         if note is None:
@@ -139,7 +139,7 @@ class SeatLocks:
         return self._sorted(self._locks.answered(beat, answer, now), now)
 
     def checked(self, instance_id: str, error: int | None, now: float) -> list[LockAct]:
-        """A `MemberCheck` was answered with this error; None: not answered."""
+        """Take the answer to a `MemberCheck`; ``error`` None: it was not answered."""
         asked = self._asked.get(instance_id)
         if asked is None or not asked.asks:
             return []
@@ -154,14 +154,14 @@ class SeatLocks:
     def described(
         self, locks: Collection[LockHolder], members: Mapping[str, str]
     ) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
-        """The seats that other gateways offer, and the newcomers that wait there; ``members`` as in `offered_seats`."""
+        """Return the seats that others offer, and their waiting newcomers; ``members`` as in `offered_seats`."""
         known = offered_seats(locks, members)
         offered = {name: one for name, one in known.items() if name not in self._offers}
         self._elsewhere = {name: note for name, (_, note) in offered.items()}
         return tuple(free for free, _ in offered.values()), waiting_elsewhere(locks, self._waiting)
 
     def due(self, now: float, vacant: Collection[str]) -> list[LockAct]:
-        """What is to be done by ``now``; ``vacant``: the instance ids of this gateway's vacant seats."""
+        """Return the acts that are due by ``now``; ``vacant``: the instance ids of this gateway's vacant seats."""
         self._offers = {name: offer for name, offer in self._offers.items() if name in vacant}
         acts = self._sorted(self._locks.due(now), now)
         for name, offer in self._offers.items():
@@ -170,7 +170,7 @@ class SeatLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """When `due` is to be called; None: not before something happens."""
+        """The time of the next call of `due`; None: not before another input."""
         offers = (offer for name, offer in self._offers.items() if name not in self._asked)
         times = [max(offer.again_at, self._usable_at) for offer in offers]
         if self._waiting_note is not None and self._waiting not in self._locks:
@@ -179,14 +179,14 @@ class SeatLocks:
         return min((time for time in times if math.isfinite(time)), default=None)
 
     def stop(self, now: float) -> list[LockAct]:
-        """Offer nothing and ask for nothing any more."""
+        """Stop offering seats and claiming locks."""
         self._usable_at, self._waiting_note = math.inf, None
         self._offers.clear()
         self._asked.clear()
         return list(self._locks.release_all(now))
 
     def go_on(self) -> None:
-        """Offer and ask again after `stop`."""
+        """Offer seats and claim locks again after `stop`."""
         self._usable_at = self._begins_at
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class SeatLocks:
         return self._sorted(self._locks.claim(name, now, offer.note), now)
 
     def _sorted(self, acts: Iterable[LockAct], now: float) -> list[LockAct]:
-        """Send what is to be sent; take what became of the locks of offers, and pass on what newcomers wait for."""
+        """Return the requests to send, and the changes that newcomers wait for; changes of offers are handled here."""
         return [each for act in acts for each in (self._changed(act, now) if isinstance(act, LockChange) else [act])]
 
     def _changed(self, change: LockChange, now: float) -> list[LockAct]:
@@ -218,7 +218,7 @@ class SeatLocks:
         if asked is not None:
             del self._asked[name]
             if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
-                return [LockChange(name)]  # nobody else knows that it is vacant
+                return [LockChange(name)]  # no other gateway knows that it is vacant
             return [change]
         if offer is None or not change.granted:
             passed: list[LockAct] = [change] if change.loss in UNUSABLE else []

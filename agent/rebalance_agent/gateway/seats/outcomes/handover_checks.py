@@ -1,4 +1,4 @@
-"""Whether handovers did what they promise: that the group does not rebalance for them.
+"""Checks whether handovers kept their promise: that the group does not rebalance because of them.
 
 It is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
 predecessor: a client may also join again by itself, for example a leader that finds other topics than its predecessor.
@@ -26,16 +26,16 @@ HEARTBEAT_SECONDS = 30.0
 
 
 class ActCheck(StrEnum):
-    """What became of the prediction of an act."""
+    """The result of the check of one handover."""
 
     RIGHT = "right"
     WRONG = "wrong"
     UNKNOWN = "unknown"
-    """The member left, or nothing was answered to it in time."""
+    """The member left, or none of its requests was answered in time."""
 
 
 class HandoverChecks:
-    """The handovers of one group at one gateway that are not checked yet; each member has one at most.
+    """The unchecked handovers of one group at one gateway; each member has one at most.
 
     Methods return what became known. Times are in seconds of the caller's clock.
     """
@@ -47,11 +47,11 @@ class HandoverChecks:
 
     @property
     def trusted(self) -> bool:
-        """Whether never `WRONG_MAX` handovers in a row were wrong; an unknown one is neither right nor wrong."""
+        """False once `WRONG_MAX` handovers in a row were wrong; an unknown one is neither right nor wrong."""
         return self._wrong < WRONG_MAX
 
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
-        """A seat was handed over in a stable group: ``member_id`` has it in ``generation``.
+        """Take a handover in a stable group: ``member_id`` has the seat in ``generation``.
 
         ``before``: its predecessor's, -1 where unknown (it was behind another gateway).
         """
@@ -61,7 +61,7 @@ class HandoverChecks:
         return []
 
     def answered(self, member_id: str, error: int, now: float) -> list[ActCheck]:
-        """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
+        """Take the answer to a member's SyncGroup or heartbeat; ``error``: the coordinator's.
 
         Any client may name any member: so those errors count that say something of the member, not of the request.
         """
@@ -74,19 +74,19 @@ class HandoverChecks:
         return self._known(ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG)
 
     def rejoined(self, member_id: str) -> list[ActCheck]:
-        """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
+        """Take a member's JoinGroup that the coordinator accepted, which begins a rebalance."""
         return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.WRONG)
 
     def left(self, member_id: str) -> list[ActCheck]:
-        """A member leaves: why the group rebalances next is not known."""
+        """Take the leave of a member: the cause of the group's next rebalance is not known then."""
         return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
 
     def overdue(self, now: float) -> list[str]:
-        """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
+        """Return the members whose handover was not checked in time, as if they had `left`; call it at `next_due`."""
         return [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
-        """When `overdue` is to be called; None: nothing is to be checked."""
+        """The time of the next call of `overdue`; None: there is nothing to check."""
         return min((since + HEARTBEAT_SECONDS for since in self._since.values()), default=None)
 
     def _known(self, check: ActCheck) -> list[ActCheck]:

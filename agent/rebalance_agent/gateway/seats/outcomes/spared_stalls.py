@@ -1,7 +1,7 @@
-"""How much earlier partitions of killed consumers were free for others than without seats: a lower bound.
+"""Computes how much earlier partitions of killed consumers got new owners than without seats: a lower bound.
 
-The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then
-nobody gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
+The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then no
+other member gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
 successor: unless the consumer was alive, which does not show before its session would have ended.
 """
 
@@ -15,8 +15,8 @@ STALLS_MAX = 1_000
 """Stalls of a group that are not sure yet: as many as it has seats. Those beyond are not counted."""
 
 HEARD_LATE_SECONDS = 1.0
-"""The coordinator's session of a member begins when it gets a request, and the gateway's clock when it gets the
-answer: at most so much later."""
+"""Longest time between the start of a session at the coordinator, which gets a request, and at the gateway, which gets
+the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class KilledMember:
 
     @property
     def session_end(self) -> float:
-        """When the coordinator has removed it in any case."""
+        """The time by which the coordinator has removed the member in any case."""
         return self.heard_at + self.session_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class SparedStall:
-    """A stall that was ended early. ``heir``: the member that has the partitions since then, empty if it is others."""
+    """A stall that was ended early. ``heir``: the successor that took the seat, empty if the seat was given up."""
 
     killed: KilledMember
     heir: str
@@ -49,14 +49,14 @@ class SparedStall:
 
 
 class SparedStalls:
-    """The stalls of one group's killed members that were ended early, and are not sure yet."""
+    """The stalls of one group's killed members that were ended early, and are not certain yet."""
 
     def __init__(self) -> None:
         """Start without stalls."""
         self._stalls: dict[str, SparedStall] = {}
 
     def ended(self, killed: KilledMember, now: float, heir: str = "") -> None:
-        """The partitions of a killed member are free at ``now``, in a stable group.
+        """Take the end of a stall: a killed member's partitions are free at ``now``, in a stable group.
 
         A rebalance that began at this moment would not have waited for it for longer than its rebalance timeout.
         """
@@ -65,21 +65,21 @@ class SparedStalls:
             self._stalls[killed.member_id] = SparedStall(killed, heir, killed.partitions * spared_seconds)
 
     def alive(self, member_id: str) -> SparedStall | None:
-        """A member sends requests: it might have gone on with its partitions. The stall that is not spared for it."""
+        """Drop and return the stall of a member that sends requests: it might have continued with its partitions."""
         return self._stalls.pop(member_id, None)
 
     def handover_wrong(self, heir: str) -> None:
-        """The group rebalanced after a successor had taken the seat."""
+        """Drop the stall that a handover ended, since the group rebalanced after it."""
         for member_id in [member_id for member_id, stall in self._stalls.items() if stall.heir == heir]:
             del self._stalls[member_id]
 
     def known(self, now: float) -> list[SparedStall]:
-        """The stalls that are known by ``now`` to have been spared; to be called at `next_due`."""
+        """Return the stalls that were certainly spared by ``now``; call it at `next_due`."""
         known = [stall for stall in self._stalls.values() if stall.killed.session_end <= now]
         for stall in known:
             del self._stalls[stall.killed.member_id]
         return known
 
     def next_due(self) -> float | None:
-        """When `known` is to be called; None: nothing is uncertain."""
+        """The time of the next call of `known`; None: no stall is uncertain."""
         return min((stall.killed.session_end for stall in self._stalls.values()), default=None)

@@ -1,4 +1,4 @@
-"""Which consumers may have a seat, and which may continue in a given one.
+"""Decides which consumers may have a seat, and which may take over a given one.
 
 Each refusal is a value: events, a counter's label and ``gateway --explain`` name it.
 """
@@ -22,11 +22,11 @@ SKIP_ASSIGNMENT_VERSION = 9
 """The first JoinGroup version whose response lets a returning leader go on as leader (KIP-814)."""
 
 _STREAMS = "stream"
-"""What the assignors of Kafka Streams are called, and begin with."""
+"""Prefix of the names of Kafka Streams' assignors."""
 
 
 class SeatRefusal(StrEnum):
-    """Why a consumer gets no seat, or not this one. A closed set, for a counter's label."""
+    """The reason why a consumer gets no seat, or not this one. A closed set, for a counter's label."""
 
     VERSION = "version"
     """Its JoinGroup is older than v5, which has no instance id."""
@@ -35,7 +35,7 @@ class SeatRefusal(StrEnum):
     MEMBER_ID = "member_id"
     """It joins with a member id: an instance id beside a new one is an error, and a known one cannot be renamed."""
     PROTOCOL_TYPE = "protocol_type"
-    """It is no consumer, but Connect, a schema registry, ..."""
+    """It is not a consumer, but Connect, a schema registry, ..."""
     STREAMS = "streams"
     """It is Kafka Streams in its classic form: its tasks have state, and its members know each other by name."""
     UNREADABLE = "unreadable"
@@ -45,14 +45,14 @@ class SeatRefusal(StrEnum):
     GROUP_TYPE = "group_type"
     """The group has members of both protocols, or migrates from one to the other."""
     NOT_COMPARABLE = "not_comparable"
-    """What the seat's last member subscribed to is not known."""
+    """The subscription of the seat's last member is not known."""
     LEADER = "leader"
     """The seat's last member leads, and the successor's JoinGroup is below v9: it would not notice new partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """A consumer that sends a JoinGroup, and what the gateway knows of it.
+    """A consumer that sends a JoinGroup, with the facts that the gateway knows about it.
 
     ``join``: identifies the request within the gateway; ``version``: of the JoinGroup. ``patience_seconds``: how long
     its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
@@ -85,7 +85,7 @@ class LastMember:
 
 
 def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None:
-    """Why a newcomer gets no seat at all; None if it may have one."""
+    """Return the reason why a newcomer gets no seat at all; None if it may have one."""
     if newcomer.version < STATIC_JOIN_VERSION:
         return SeatRefusal.VERSION
     if newcomer.instance_id is not None:
@@ -106,7 +106,7 @@ def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None
 def handover_refusal(
     last: LastMember, newcomer: Newcomer, *, watches_topics: bool
 ) -> SeatRefusal | ProfileDifference | None:
-    """Why a newcomer, which may have a seat, does not get that of ``last``; None if it may.
+    """Return the reason why a newcomer, which may have a seat, does not get that of ``last``; None if it may.
 
     ``watches_topics``: the gateway makes a returned leader below v9 rejoin when the group's topics change.
     """

@@ -1,4 +1,4 @@
-"""What a JoinGroup says of a consumer, and whether another consumer may continue with its assignment.
+"""Compares consumers by their JoinGroups: an equal newcomer may take over the assignment of another consumer.
 
 A static member that returns to a stable group keeps its assignment, whatever its JoinGroup says (KIP-345): one that
 subscribes to another topic, is in another rack or has another weight would never get what it asks for. So a successor
@@ -31,7 +31,7 @@ NAME_MAX = 100
 
 
 class ProfileDifference(StrEnum):
-    """The first thing in which two consumers differ. A closed set, for a counter's label."""
+    """The first property in which two consumers differ. A closed set, for a counter's label."""
 
     PROTOCOL_TYPE = "protocol_type"
     ASSIGNORS = "assignors"
@@ -41,7 +41,7 @@ class ProfileDifference(StrEnum):
     USER_DATA = "user_data"
     """The assignor's settings of the member, for example its weight."""
     TIMEOUTS = "timeouts"
-    """Another session timeout or rebalance timeout. The coordinator goes on with the predecessor's session timeout
+    """Another session timeout or rebalance timeout. The coordinator continues with the predecessor's session timeout
     (measured on 4.3.0: a member that returned with 7 s was removed after its predecessor's 20 s, and the reverse)."""
 
 
@@ -60,7 +60,7 @@ class OfferedAssignor:
 
 @dataclass(frozen=True)
 class JoinProfile:
-    """A JoinGroup without what changes from one generation to the next: member id, ownership, generation."""
+    """A JoinGroup without the parts that change in each generation: member id, ownership, generation."""
 
     protocol_type: str
     assignors: tuple[OfferedAssignor, ...]
@@ -77,7 +77,7 @@ class JoinProfile:
 def read_profile(
     protocol_type: str, protocols: Sequence[tuple[str, bytes]], session_timeout_ms: int, rebalance_timeout_ms: int
 ) -> JoinProfile | None:
-    """The profile of a JoinGroup as it is sent to the coordinator.
+    """Read the profile of a JoinGroup that is sent to the coordinator.
 
     None where a subscription cannot be read, or there are more or longer assignors than any consumer has.
 
@@ -94,7 +94,7 @@ def read_profile(
 
 
 def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | None:
-    """The first thing in which a newcomer differs from the last member of a seat; None if it may take the seat."""
+    """Return the first property in which a newcomer differs from a seat's last member; None if it may take the seat."""
     if seat.protocol_type != newcomer.protocol_type:
         return ProfileDifference.PROTOCOL_TYPE
     if [offer.name for offer in seat.assignors] != [offer.name for offer in newcomer.assignors]:
@@ -118,11 +118,11 @@ def _offer(name: str, subscription: ConsumerSubscription) -> OfferedAssignor:
 
 
 def _without_ownership(name: str, user_data: bytes | None) -> str:
-    """What stays of user data without ownership and generation; of unknown formats everything."""
-    known = STRATEGIES.get(name)
-    if not user_data or (known is not None and known.only_owned):
+    """Return user data without ownership and generation; unchanged if the format is unknown."""
+    strategy = STRATEGIES.get(name)
+    if not user_data or (strategy is not None and strategy.only_owned):
         return ""
-    if known is not None and known.reader is not None:
+    if strategy is not None and strategy.reader is not None:
         with contextlib.suppress(DecodeError, InvalidInputError):  # other clients may write other data for this name
-            return repr(sorted(known.reader(user_data).settings.items()))
+            return repr(sorted(strategy.reader(user_data).settings.items()))
     return user_data.hex()

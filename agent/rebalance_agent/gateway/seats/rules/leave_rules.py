@@ -1,4 +1,4 @@
-"""Whether the seat of a consumer that leaves is kept for a successor."""
+"""Decides whether the seat of a consumer that leaves is kept for a successor."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 __all__ = ["LeaveForecast", "leave_refusal"]
 
 NOT_ENDING_REASONS = ("poll timeout", "unsubscribe")
-"""Parts of the reasons (KIP-800) of consumers that leave the group and go on living."""
+"""Parts of the reasons (KIP-800) of consumers that leave the group while their process continues."""
 
 REBALANCES_SPARED = 2
 """A restart costs two without seats: one when the consumer leaves, one when it joins."""
@@ -17,7 +17,7 @@ REBALANCES_SPARED = 2
 
 @dataclass(frozen=True, slots=True)
 class LeaveForecast:
-    """What a restart of this consumer is expected to cost, in seconds in which one partition stands still.
+    """The expected cost of a restart of this consumer, in partition-seconds of stall.
 
     ``kept``: with its seat kept until the restart is over; ``rebalance``: for one rebalance of the group. None:
     unknown, and then the seat is kept only for a newcomer that already waits.
@@ -33,7 +33,7 @@ class LeaveForecast:
 
 
 def leave_refusal(reason: str | None, forecast: LeaveForecast, *, stable: bool, successor: bool) -> GiveUpReason | None:
-    """Why the member has to leave for real; None if its seat is kept.
+    """Return the reason why the LeaveGroup must be forwarded; None if the seat is kept.
 
     ``reason``: the client's (KIP-800); ``stable``: the member has its seat in a stable group; ``successor``: an equal
     newcomer waits.

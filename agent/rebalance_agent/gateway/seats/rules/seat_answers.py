@@ -1,4 +1,4 @@
-"""What a client is shown of the coordinator's errors that seats bring about.
+"""Decides which of the errors that seats cause a client is shown.
 
 A client without an instance id of its own knows neither seats nor their errors. FENCED_INSTANCE_ID ends a Java
 consumer; UNKNOWN_MEMBER_ID, which means the same to a dynamic member, makes every client join again.
@@ -18,11 +18,11 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["FENCED", "JoinAnswer", "join_answer", "shown_error"]
 
 FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
-"""The member does not exist any more, or another one has its seat."""
+"""Errors which say that the member does not exist any more, or that another one has its seat."""
 
 
 class JoinAnswer(StrEnum):
-    """What to do with the response to a JoinGroup that was sent with an instance id."""
+    """The treatment of the response to a JoinGroup that was sent with an instance id."""
 
     SHOW = "show"
     RESEND = "resend"
@@ -30,12 +30,12 @@ class JoinAnswer(StrEnum):
 
 
 def join_answer(error: int) -> JoinAnswer:
-    """Whether the client is shown the response with ``error``: only if its own frame would have got it as well."""
+    """Decide whether the client is shown the response with ``error``: only if its own frame would have got it, too."""
     return JoinAnswer.SHOW if error == NO_ERROR or error in COORDINATOR_MOVED else JoinAnswer.RESEND
 
 
 def shown_error(error: int) -> int:
-    """The error that a client without an instance id is shown in a response to a frame of its own.
+    """Return the error code that a client without an instance id is shown in a response to its own frame.
 
     It may have a seat, also if this gateway does not know it.
     """

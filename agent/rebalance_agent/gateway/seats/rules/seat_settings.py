@@ -1,4 +1,4 @@
-"""The mode of seats, and every limit of theirs."""
+"""The mode and the limits of seats."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ __all__ = ["SeatMode", "SeatSettings"]
 
 
 class SeatMode(StrEnum):
-    """What the gateway does about seats. A closed set, for a counter's label."""
+    """The mode of seats. A closed set, for a counter's label."""
 
     OFF = "off"
-    """Nothing: every frame is forwarded as it is, and nothing is decided."""
+    """Forward every frame unchanged, and decide nothing."""
     OBSERVE = "observe"
-    """Decide as if it acted, forward every frame as it is, and count what the acts would have saved and lost."""
+    """Decide, forward every frame unchanged, and count what the acts would have saved and lost."""
     ON = "on"
-    """Act."""
+    """Decide, and carry the decisions out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Short hashes, for what clients name and send: names and subscriptions from outside may have 32 KiB each."""
+"""Short hashes of names and subscriptions from clients, which may have 32 KiB each."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _BYTES = 16
 
 
 def short_hash(text: str) -> str:
-    """32 hexadecimal digits, equal for equal texts in all processes; two other texts have equal ones by no chance."""
+    """Return 32 hexadecimal digits of a hash, the same in all processes; equal hashes of two texts are improbable."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()

@@ -1,4 +1,4 @@
-"""How long a newcomer's JoinGroup is held, and a vacant seat kept.
+"""Computes how long a newcomer's JoinGroup is held, and how long a vacant seat is kept.
 
 Two clocks: seconds of the gateway's monotonic clock for every wait, and seconds since the epoch for the multiples at
 which gateways act together without talking to each other.
@@ -19,7 +19,7 @@ WAITING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """When a newcomer that found no seat joins with a new one, in monotonic seconds.
+    """The time when a newcomer that found no seat joins with a new one, in monotonic seconds.
 
     ``joint``: at a multiple of the admission period, where other newcomers join, too.
     """
@@ -30,7 +30,7 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class JoinWait:
-    """``admission``; and ``deadline``, in monotonic seconds, when the newcomer joins in any case.
+    """Times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds), when it is sent in any case.
 
     ``unseated_admission`` counts in a group without seats, where no predecessor is waited for.
     """
@@ -41,12 +41,12 @@ class JoinWait:
 
 
 def held_seconds_max(settings: SeatSettings, patience_seconds: float) -> float:
-    """The seconds for which a JoinGroup is held at most."""
+    """Return the longest time in seconds for which a JoinGroup is held."""
     return min(max(settings.hold_seconds, settings.answer_seconds) + settings.admission_seconds, patience_seconds)
 
 
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
-    """How long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: what its client bears.
+    """Return how long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: the longest wait of its client.
 
     Never longer than `held_seconds_max`: also without a hold a newcomer waits for the description of the group, and
     takes a seat that is free. A new seat's lock is claimed before the deadline, but in a short wait not before
@@ -68,7 +68,7 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 
 
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:
-    """Until when a seat that becomes vacant ``now`` is kept.
+    """Return until when a seat that becomes vacant ``now`` is kept.
 
     At the last multiple of the admission period within the limit, if there is one: several without a successor are
     given up together.

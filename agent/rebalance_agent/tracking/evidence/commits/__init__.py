@@ -1,4 +1,4 @@
-"""What the coordinator's records of offset commits show about when members worked.
+"""Evidence from the coordinator's records of offset commits for the times when members worked.
 
 - ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
 - ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.

@@ -1,4 +1,4 @@
-"""Whether the first commits that end the stalls of an episode are still to come, and whether to wait for them."""
+"""Decides whether an episode waits for the first commits that end its stalls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AwaitedCommits:
         """Return whether a closed episode has to wait; ``late``: it waited for `COMMITS_WAIT_MAX_MS` already."""
         waits = _awaits_commits(episode, self._reports)
         generations = (episode.before, episode.last) if episode.before else (episode.last,)
-        if any(each.first_commits.at_ms or each.first_commits.later_ms for each in generations):
+        if any(generation.first_commits.at_ms or generation.first_commits.later_ms for generation in generations):
             self._come = True
         elif waits and late:
             self._come = False

@@ -60,7 +60,7 @@ class _Awaited(NamedTuple):
 
 
 class CommitTimes:
-    """The last commits of each partition of each group, and the first ones after partitions were assigned.
+    """The last commits of each group's partitions, and the first ones after each assignment.
 
     All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
     ``answers``: how late commits may be.

@@ -1,4 +1,4 @@
-"""Keeps the last commit of each partition of each group in little memory, and what it shows of the owner's work.
+"""Keeps the last commit of each group's partitions in little memory, as evidence of the owner's work.
 
 A cluster's groups have hundreds of thousands of partitions, and commit thousands of times a second. So the numbers of
 neighbouring partitions are packed into one block, and no key is kept for each of them.

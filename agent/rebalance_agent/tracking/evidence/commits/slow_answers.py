@@ -1,4 +1,4 @@
-"""How late commits may be recorded, by how long brokers took for the observer's own requests, and for other commits.
+"""Bounds how late commits may be recorded, by the duration of the observer's own requests and of other commits.
 
 A busy coordinator answers commits and ListGroups in the order in which they came. A commit is answered, and can be
 read, when other replicas have it; the broker takes the next one of the same client only then. Clients send commits
@@ -57,7 +57,7 @@ class _Slow(NamedTuple):
 
 
 class SlowAnswers:
-    """The recent requests that brokers took long for, by the coordinators' clock (epoch ms)."""
+    """The recent requests that brokers answered slowly, by the coordinators' clock (epoch ms)."""
 
     def __init__(self) -> None:
         """Start without requests."""
@@ -65,20 +65,20 @@ class SlowAnswers:
         self._stuck: deque[_Slow] = deque(maxlen=SLOW_MAX)
 
     def take(self, asked_ms: int, answered_ms: int) -> None:
-        """Take a request by the times when it was asked and answered: ListGroups, or a commit written and readable."""
+        """Take the times when a request was sent and answered: ListGroups, or a commit written and readable."""
         slow = _Slow(asked_ms, answered_ms, answered_ms - asked_ms)
         if not PROMPT_MS < slow.took_ms <= OLD_MS:
             return
         if slow.took_ms > STUCK_MS:
             self._stuck.append(slow.merged(self._stuck.pop()) if self._stuck and slow.meets(self._stuck[-1]) else slow)
-        # Many commits are late at the same time: what is kept must reach back for long enough all the same.
+        # Many commits are late at the same time; nevertheless the kept requests must reach back far enough.
         again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
         self._slow.append(slow.merged(self._slow.pop()) if again else slow)
 
     def taken_ms(self, recorded_ms: int) -> int:
         """Return when the offsets of a commit with this record time (epoch ms) were taken at the earliest.
 
-        What waited during a slow request is answered within as much time after it, `BACKLOG_MS` at most.
+        Commits that waited during a slow request are answered within its duration after it, `BACKLOG_MS` at most.
         """
         late_ms = 0
         for since_ms, until_ms, took_ms in self._slow:
