@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from judge.evidence.epochs import EpochGroup
 from judge.evidence.facts import Fact, State
+from judge.evidence.process import FOREVER
 
 
 class History:
@@ -94,7 +95,7 @@ class History:
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
         found = last = None
         for state in reversed(self.states[:index]):
-            has = any(_is(client, owner) and partition in names for owner, names in state.owners.items())
+            has = any(is_client(client, owner) and partition in names for owner, names in state.owners.items())
             if state.at_ms < since_ms or (not has and found is not None):
                 break
             if has:
@@ -107,8 +108,14 @@ class History:
     def held_since(self, partition, client, at_ms, *, every=False):
         """Return since when ``client`` held ``partition`` at ``at_ms``, by the records (see `given`); None if not."""
         state = self.state_at(at_ms)
-        held = state and any(_is(client, owner) and partition in names for owner, names in state.owners.items())
+        held = state and any(is_client(client, owner) and partition in names for owner, names in state.owners.items())
         return self.given(partition, client, 0, at_ms, every=every) if held else None
+
+    def kept_until(self, partition, owner, at_ms):
+        """When the first record after ``at_ms`` no longer gives ``partition`` to ``owner``; infinite if none."""
+        index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
+        lost = (state.at_ms for state in self.states[index:] if partition not in state.owners.get(owner, ()))
+        return next(lost, FOREVER)
 
     def shown_since(self, partition, until_ms):
         """Return the first record of the last unbroken series before ``until_ms`` that shows ``partition``."""
@@ -123,7 +130,7 @@ class History:
         return found
 
 
-def _is(client, owner):
+def is_client(client, owner):
     """Whether a record's client id ``owner`` belongs to the member ``client``; Streams appends a thread's name."""
     return owner == client or (owner.startswith(client + "-") and "StreamThread" in owner)
 

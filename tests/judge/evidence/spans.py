@@ -23,6 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from judge.evidence.history import is_client
 from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 
 
@@ -108,19 +109,29 @@ def stale_owners(processes, state):
     )
 
 
-def unheard_owners(processes, state, known):
-    """Whether ``state`` gives a partition to a member that never got it, and none of the ``known`` stalls has it.
+def unheard_owners(processes, history, at_ms, known):
+    """Whether records of ``at_ms`` gave a partition to a member that never got it, and that is in no ``known`` stall.
 
-    The group was Empty before another member got the partition: from then on a stall counts.
+    A stall counts only from the join after which another member got it, if the group was Empty before.
     """
-    got = {
-        (possession.client, possession.partition)
+    state = history.state_at(at_ms)
+    return state is not None and any(
+        not _got(processes, partition, owner, at_ms, history.kept_until(partition, owner, at_ms))
+        for owner, partitions in state.owners.items()
+        for partition in partitions - known
+    )
+
+
+def _got(processes, partition, owner, at_ms, until_ms):
+    """Whether the client ``owner`` had the partition at any moment from ``at_ms`` to ``until_ms``."""
+    return any(
+        possession.partition == partition
+        and is_client(possession.client, owner)
+        and possession.since < until_ms
+        and possession.stop_last > at_ms
         for process in processes
         for possession in process.possessions
-        if possession.stop_last > state.at_ms
-    }
-    given = {(client, name) for client, names in state.owners.items() for name in names if name not in known}
-    return not given <= got
+    )
 
 
 def _worked_until(possession, until, still):

@@ -85,7 +85,8 @@ def _observer(name, folder, truth, without_brokers):
             known = {span.partition for span in (*each.spans, *each.open)}
             processes = truth.processes[group]
             each.stale = state is not None and (
-                stale_owners(processes, state) or unheard_owners(processes, state, known)
+                stale_owners(processes, state)
+                or unheard_owners(processes, truth.history[group], each.reported.at_ms, known)
             )
         slack_s = folder.run.get("slack_s", 0.0)
         for each in filter(None, (judged(each, static=static, slack_s=slack_s) for each in closed)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge.evidence.facts import State
+from judge.evidence.history import History
 from judge.evidence.process import FOREVER, Process
 from judge.evidence.spans import spans, stale_owners, unheard_owners
 
@@ -145,7 +146,15 @@ def test_a_line_has_the_times_of_the_first_and_last_processed_record(until, last
     assert process("a", [read(1_500, 1_700)]).processed("t-0", 1_400, until) == last
 
 
-@pytest.mark.parametrize(("lines", "known", "unheard"), [([], (), True), ([], ("t-0",), False), (None, (), False)])
+GIVEN = called(2_000, "assigned", "t-0")
+LATER = called(6_000, "assigned", "t-0")
+
+
+@pytest.mark.parametrize(
+    ("lines", "known", "unheard"),
+    [([], set(), True), ([], {"t-0"}, False), (GIVEN, set(), False), (LATER, set(), True)],
+)
 def test_a_member_that_never_got_its_assigned_partition_does_not_determine_the_stall(lines, known, unheard):
-    lines = called(2_000, "assigned", "t-0") if lines is None else lines
-    assert unheard_owners([process("a", lines)], State(1_900, 1, 1, {"a": {"t-0"}}), known) is unheard
+    history = History("g")
+    history.states = [State(1_900, 1, 1, {"a": {"t-0"}}), State(5_000, 2, 1, {"b": {"t-0"}})]
+    assert unheard_owners([process("a", lines)], history, 1_900, known) is unheard
