@@ -1,8 +1,8 @@
 """The committed rules on replayed series: planted faults, two bad groups, normal deploys.
 
 Each fault fires its alert in time and causes one page or ticket; a normal deploy causes neither.
-``docs/alert-replays.md`` has the tables: ``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_replay.py`` writes
-them, then ``make alerts``.
+``docs/alert-replays.md`` has their results: ``REBALANCE_AGENT_GOLDEN=write pytest tests/alerts/test_replay.py`` writes
+``alerts/replays/*.json``, and ``make alerts`` the page.
 """
 
 from __future__ import annotations
