@@ -60,11 +60,19 @@ resources:
   {{- toYaml $sidecar.resources | nindent 2 }}
 securityContext:
   {{- include "rebalance-agent.securityContext" $chart | nindent 2 }}
-{{- if include "rebalance-agent.sidecar.sources" $chart | trim }}
+{{- $sources := include "rebalance-agent.sidecar.sources" $chart | trim }}
+{{- $seats := include "rebalance-agent.sidecar.seats" $chart }}
+{{- if or $sources $seats }}
 volumeMounts:
+  {{- if $sources }}
   - name: rebalance-agent
     mountPath: /etc/rebalance-agent
     readOnly: true
+  {{- end }}
+  {{- with $seats }}
+  - name: rebalance-agent-seats
+    mountPath: {{ . }}
+  {{- end }}
 {{- end }}
 {{- end -}}
 
@@ -76,6 +84,10 @@ volumeMounts:
     sources:
       {{- . | nindent 6 }}
 {{- end }}
+{{- if include "rebalance-agent.sidecar.seats" .chart }}
+- name: rebalance-agent-seats
+  emptyDir: {}
+{{- end }}
 {{- end -}}
 
 {{/* The settings by their names, as a YAML mapping. */}}
@@ -84,7 +96,21 @@ volumeMounts:
 {{- if include "rebalance-agent.sidecar.switch" . -}}
 {{- $settings = merge (dict) $settings (dict "gateway_seats_switch_file" "/etc/rebalance-agent/seats/switch") -}}
 {{- end -}}
+{{- with include "rebalance-agent.sidecar.seats" . -}}
+{{- $settings = merge (dict) $settings (dict "gateway_seats_file" (printf "%s/seats" .)) -}}
+{{- end -}}
 {{- toYaml $settings -}}
+{{- end -}}
+
+{{/*
+The folder in which the gateway saves its seats, on a volume that outlives its container; empty without seats, and if the
+settings name a file.
+*/}}
+{{- define "rebalance-agent.sidecar.seats" -}}
+{{- $settings := default (dict) .Values.sidecar.settings -}}
+{{- if and (get $settings "gateway_seats") (not (hasKey $settings "gateway_seats_file")) -}}
+/var/lib/rebalance-agent
+{{- end -}}
 {{- end -}}
 
 {{/* The ConfigMap that switches seats off; empty if there is none. Without seats the setting would make a sidecar a gateway. */}}

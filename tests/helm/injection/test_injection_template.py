@@ -75,6 +75,30 @@ def test_its_secrets_are_mounted(release, render):
     assert json.dumps("/etc/rebalance-agent/kafka/user.crt") in json.dumps(sidecar(made)["env"])
 
 
+SEATS = ("sidecar.settings.gateway_seats=.*=on",)
+
+
+def test_seats_are_saved_on_a_volume_in_both(api_server, render):
+    with injecting(api_server, *SEATS) as release:
+        namespace = release.namespace()
+        own = release.admitted(namespace, the_pod(render(*(f"rebalance-agent.{each}" for each in SEATS))))
+        bare = copy.deepcopy(the_pod(render()))
+        del bare["spec"]["initContainers"]
+        for pod in (own, release.admitted(namespace, bare)):
+            name, folder = "rebalance-agent-seats", "/var/lib/rebalance-agent"
+            assert {"name": name, "emptyDir": {}} in pod["spec"]["volumes"]
+            assert {"name": name, "mountPath": folder} in sidecar(pod)["volumeMounts"]
+            environment = {each["name"]: each.get("value") for each in sidecar(pod)["env"]}
+            assert environment["REBALANCE_AGENT_GATEWAY_SEATS_FILE"] == f"{folder}/seats"
+
+
+def test_a_file_of_the_settings_needs_no_volume(render):
+    made = the_pod(
+        render(*(f"rebalance-agent.{each}" for each in SEATS), "rebalance-agent.sidecar.settings.gateway_seats_file=")
+    )
+    assert "rebalance-agent-seats" not in json.dumps(made)
+
+
 SWITCH = ("sidecar.settings.gateway_seats=.*=on", "sidecar.seatsSwitchConfigMap=seats-switch")
 
 
