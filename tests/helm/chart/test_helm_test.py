@@ -54,7 +54,7 @@ def test_a_ready_observer_prints_its_version():
         code, reported = asked(url, "", "")
     assert code == 0
     assert 'rebalance_agent_build_info{version="1"} 1' in reported
-    assert "idles" not in reported
+    assert "it is idle" not in reported
 
 
 def test_an_observer_without_brokers_is_ready_and_idle():
