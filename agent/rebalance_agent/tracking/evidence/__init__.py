@@ -9,7 +9,8 @@
 - ``doubly_owned``: partitions that a removed member held, by its report, while others owned them.
 - ``owned_at_join``: the partitions that members kept, and that they owned when they joined, by their subscriptions.
 - ``seat_occupants``: the consumers that members are served for, by gateways' reports.
-- ``unrecorded_losses``: partitions that members may have lost and got back without a record.
+- ``unrecorded_losses``: partitions that members may have lost and got back without a record. ``given_together``: those
+  that a member got in the same callback.
 - ``coordinators``: new coordinators, which start the members' sessions anew. ``late_commits``: late answers of theirs.
 
 Not here: what follows from it for one rebalance (``rebalance``) or over several (``patterns``).

@@ -12,9 +12,9 @@ from functools import cached_property
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
-from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
+from rebalance_agent.tracking.evidence.given_together import GivenTogether
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
@@ -50,8 +50,8 @@ class StepMoments:
         self.claimed = claimed_partitions(generation)
         self._lost_ms = unrecorded_losses(before, generation, self._worked_ms, reports.measures)
         self._alive = {member.member_id for member in generation.members}
-        self._given: dict[str, dict[int, frozenset[Partition]]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
+        self._given = GivenTogether(None if self.everything_stops else before, generation)
 
     def handovers(self, partition: Partition) -> tuple[PartitionHandover, ...]:
         """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
@@ -244,7 +244,7 @@ class StepMoments:
         if end is not None and end.evidence is Evidence.MEMBERS:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
-        first_ms = first.shown_ms(partition, self._given_since(given_ms, owner))
+        first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
         if end is None:
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
@@ -255,22 +255,11 @@ class StepMoments:
         later_ms = self._generation.first_commits.later_ms.get(partition, FOREVER_MS)
         return Moment(resumed.earliest_ms, max(resumed.earliest_ms, later_ms))
 
-    def open_stall(self, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
+    def open_stall(self, partition: Partition, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
         """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
-        return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, self._given_since(given_ms, owner))
-
-    def _given_since(self, given_ms: int, owner: Member) -> frozenset[Partition]:
-        """Return the partitions that the owner got at ``given_ms`` or later: in the same callback, or a later one."""
-        since = self._given.setdefault(owner.member_id, {})
-        if given_ms not in since:
-            generation = self._generation
-            since[given_ms] = frozenset(
-                partition
-                for partition in pairs(owner.assigned)
-                if partition in generation.first_commits.awaited and generation.given_ms(partition) >= given_ms
-            )
-        return since[given_ms]
+        given = self._given.since(given_ms, owner, partition)
+        return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, given)
 
     # The rebalance
 

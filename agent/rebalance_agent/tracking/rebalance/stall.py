@@ -131,7 +131,7 @@ def _unmeasured(
             if alike not in endless:
                 handover = step.handovers(partition)[-1]
                 goes_on = step.resumed(partition, owner, handover).endless
-                endless[alike] = step.open_stall(owner, handover, began_ms) if goes_on else None
+                endless[alike] = step.open_stall(partition, owner, handover, began_ms) if goes_on else None
             if (found := endless[alike]) is not None:
                 still_open[partition] = found
     first = owners(episode.before.value if episode.before else None)
@@ -233,7 +233,7 @@ def _follow(
     stopped, resumed = stopped.until(step.joined_ms), step.resumed(partition, new, handovers[-1])
     if resumed.endless:
         since_ms = stopped.earliest_ms if carried is None else min(stopped.earliest_ms, carried.since_ms)
-        goes_on = step.open_stall(new, handovers[-1], since_ms)
+        goes_on = step.open_stall(partition, new, handovers[-1], since_ms)
         resumed = step.resumed_later(partition, resumed)
     if partition in step.claimed.get(new.member_id, ()):
         # It joined with a partition that it did not have before: it may never have learned that it had lost it.

@@ -166,3 +166,19 @@ def test_a_partition_that_is_revoked_in_an_outage_is_none_of_those_that_were_kep
     ]
     stall = last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *moves, committed(32_000, 0, 1, 2))
     assert stall.lower_seconds == pytest.approx(0.2)
+
+
+def test_commits_of_kept_partitions_do_not_show_that_a_new_one_is_consumed():
+    given = [
+        fact(31_000, GroupEpoch(3)),
+        target(31_000, "a", 0, 1, 4),
+        target(31_000, "b", 2, 3),
+        fact(31_000, TargetEpoch(3)),
+        current(31_300, "a", 3, (0, 1, 4)),
+        current(31_700, "b", 3, (2, 3)),
+        committed(31_750, 0, 1, 2, 3),
+    ]
+    first, later = (
+        last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *given, committed(at, 4)) for at in (33_000, 35_000)
+    )
+    assert later.upper_partition_seconds - first.upper_partition_seconds == pytest.approx(2.0)
