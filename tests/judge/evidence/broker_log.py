@@ -1,4 +1,4 @@
-"""Reads starts of classic groups' rebalances, with time and reason, from the brokers' logs."""
+"""Reads from the brokers' logs when and why rebalances of classic groups began, and when groups became Empty."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ PREPARING = re.compile(
 JOINS = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
 )
+EMPTY = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .*Group (\S+) with generation (\d+) is now empty")
 ADDED = re.compile(r" member with id (\S+) joins group ")
 CAUSES = (
     ("Adding new member", "member_joined"),
@@ -51,6 +52,16 @@ def first_joins(texts, began_ms):
             if (match := JOINS.match(line)) and (match[3] is None or match[3] in added):
                 found.setdefault(match[2], []).append(_moment(match[1], began_ms))
     return {group: sorted(times) for group, times in found.items()}
+
+
+def emptied(texts, began_ms):
+    """Return [(at_ms, generation)] of the times at which a group became Empty, by group, in order."""
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := EMPTY.match(line):
+                found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+    return {group: sorted(rows) for group, rows in found.items()}
 
 
 def _moment(at, began_ms):

@@ -59,6 +59,16 @@ class History:
         self._generation = (number, ids)
         self.states.append(State(at_ms, number, len(ids), owners, shown, topics, where, ids_of))
 
+    def add_empty(self, at_ms, number):
+        """The group became Empty in this generation. Without a record of it, if brokers failed to write it.
+
+        A new coordinator does not know of such a generation: the next record is not of the one after it.
+        """
+        index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
+        following = self.states[index : index + 1]
+        if following and following[0].number == number + 1 and all(state.number != number for state in self.states):
+            self.states.insert(index, State(at_ms, number, 0))
+
     # -- questions ----------------------------------------------------------------------------------------------
 
     def state_at(self, at_ms):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from judge.evidence.broker_log import beginnings, cause_of, first_joins
+from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
@@ -35,6 +35,9 @@ class Truth:
         first = first_joins(texts, folder.run["began"])
         self.history = histories(folder.rows("records.ndjson"), folder.topics, decode)
         self.history = {name: self.history[name] for name in self.groups if name in self.history}
+        for name, rows in emptied(texts, folder.run["began"]).items():
+            for at_ms, number in rows if name in self.history else ():
+                self.history[name].add_empty(at_ms, number)
         self.processes, self.spans = {}, {}
         for name, history in self.history.items():
             history.type = self.groups[name]["type"]

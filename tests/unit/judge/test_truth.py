@@ -234,3 +234,13 @@ def test_a_missing_number_is_an_aborted_generation_only_if_the_judge_read_every_
 def test_missing_epochs_are_excused_only_if_the_judge_did_not_read_every_record(offset, hidden):
     facts = [{"kind": "epoch", "epoch": number} for number in (1, 4)]
     assert read((1, offset), facts) == [("generation", 1), *hidden, ("generation", 4)]
+
+
+@pytest.mark.parametrize(("next_number", "begins"), [(5, 9_000), (4, 2_000)])
+def test_a_group_was_empty_if_the_log_says_so_and_its_generation_has_no_record(next_number, begins):
+    """Seed 11: the record of the Empty generation was not written in an outage."""
+    records = history((1_000, generation(3, a=[0])), (9_000, generation(next_number, b=[0])))
+    records.add_empty(5_000, 4)
+    old = member("a", (1_000, "assigned", "t-0"), (2_000, "lost", "t-0"))
+    (span,) = [each for each in truth([old, member("b", (9_100, "assigned", "t-0"))], records) if each.until == 9_100]
+    assert span.stop_first == begins

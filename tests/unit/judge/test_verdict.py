@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from judge.evidence.broker_log import beginnings, cause_of, first_joins
+from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins
 from judge.evidence.facts import Fact, State
 from judge.evidence.process import FOREVER
 from judge.evidence.reported import kept, read_event
@@ -279,6 +279,15 @@ def test_the_brokers_log_has_the_time_and_reason_of_a_rebalances_start():
     assert cause_of("Adding new member a") == "member_joined"
     assert cause_of("removing member a on heartbeat expiration") == "member_gone"
     assert cause_of("something new") is None
+
+
+def test_the_brokers_log_has_the_time_at_which_a_group_became_empty():
+    began_ms = 1_795_531_000_000
+    line = (
+        "03:32:21.050 [x] INFO GroupMetadataManager - [GroupCoordinator id=1] Group g with generation 4 is now empty."
+    )
+    ((at, generation),) = emptied([LOG, line], began_ms)["g"]
+    assert (generation, at % 60_000) == (4, 21_050)
 
 
 def test_a_client_that_only_asked_for_a_member_id_did_not_join():
