@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
-from rebalance_agent.gateway.seats.rules.join_profile import read_profile
+from rebalance_agent.gateway.seats.rules.join_profile import epoch_profile, read_profile
 from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
+from rebalance_agent.model.group import GroupType
 
-__all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds"]
+__all__ = [
+    "HELD_BYTES_MAX",
+    "HELD_TOTAL_BYTES_MAX",
+    "HeldBytes",
+    "epoch_newcomer",
+    "newcomer",
+    "patience_seconds",
+]
 
 HELD_BYTES_MAX = 32 * 1024
 """Bytes of a JoinGroup that is read for seats, and held: a usual one has some hundred, one with a thousand topics
@@ -21,6 +29,10 @@ HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
 
 CLIENT_ID_MAX = 200
 """Characters of a client id that are kept with a held JoinGroup: clients choose it."""
+
+EPOCH_PATIENCE_SECONDS = 24.0
+"""For how long the first heartbeat of a member (KIP-848) may be held: Java waits 30 s for the answer by default
+(request.timeout.ms), librdkafka longer. The coordinator answers at once."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
@@ -89,4 +101,35 @@ def newcomer(
         former=former,
         was_member=was_member,
         client_id=client_id[:CLIENT_ID_MAX],
+    )
+
+
+def epoch_newcomer(
+    message: Mapping[str, Any],
+    size: int,
+    join: int,
+    version: int,
+    process: int,
+    former: frozenset[int],
+    *,
+    member_id: str,
+    was_member: bool,
+    client_id: str,
+) -> Newcomer:
+    """The consumer of a first heartbeat (KIP-848); ``member_id``: as in `Newcomer`, for the rest see `newcomer`."""
+    topics, regex = message["subscribed_topic_names"], message.get("subscribed_topic_regex")
+    profile = None
+    if size <= HELD_BYTES_MAX and (topics or regex):
+        profile = epoch_profile(topics or (), regex, message["rebalance_timeout_ms"])
+    return Newcomer(
+        join=join,
+        version=version,
+        profile=profile,
+        member_id=member_id,
+        patience_seconds=EPOCH_PATIENCE_SECONDS,
+        process=process,
+        former=former,
+        was_member=was_member,
+        client_id=client_id[:CLIENT_ID_MAX],
+        group_type=GroupType.CONSUMER,
     )

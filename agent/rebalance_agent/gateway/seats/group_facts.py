@@ -95,8 +95,8 @@ class GroupFacts:
         roster = self.known_roster(now)
         return roster is not None and roster.mixed
 
-    def classic(self, now: float) -> bool:
-        """Whether it is one of a group of the classic protocol, with members."""
+    def seatable(self, now: float) -> bool:
+        """Whether it is one of a group of one protocol, that of its seats, with members."""
         roster = self.known_roster(now)
         return roster is not None and roster.members > 0 and not roster.mixed
 

@@ -34,6 +34,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["GroupSeats"]
 
@@ -46,12 +47,14 @@ class GroupSeats:
     seat is not known here: a gateway that lost its list does not know the seats that it gave.
     """
 
-    def __init__(self, settings: SeatSettings, new_names: Iterator[str]) -> None:
-        """Begin without seats."""
-        self.settings = settings
+    def __init__(
+        self, settings: SeatSettings, new_names: Iterator[str], group_type: GroupType = GroupType.CLASSIC
+    ) -> None:
+        """Begin without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
+        self.settings, self.group_type = settings, group_type
         self.table = SeatTable(settings)
         self.facts = GroupFacts(settings)
-        self.keeper = SeatKeeper(self.table, settings)
+        self.keeper = SeatKeeper(self.table, settings, by_heartbeats=group_type is GroupType.CLASSIC)
         self._seated = SeatedJoins(self.table, self.keeper, self.facts)
         self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
         self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
@@ -100,6 +103,8 @@ class GroupSeats:
         if error == NO_ERROR:
             seat.generation, seat.leads, seat.returned = generation, leads, False
             seat.profile, seat.version = newcomer.profile, newcomer.version
+            if seat.state is SeatState.VACANT and self.group_type is GroupType.CONSUMER:
+                seat.state = SeatState.OCCUPIED  # it had left, and is back with the same member id
             self.facts.phase = GroupPhase.COMPLETING
         return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
@@ -137,8 +142,12 @@ class GroupSeats:
         if seat is not None:
             self.keeper.seen(seat, process)
 
-    def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
+    def heartbeat_answered(
+        self, member_id: str, error: int, now: float, epoch: int | None = None
+    ) -> tuple[list[SeatAct], int]:
         """A member's own heartbeat was answered; and the error that the client is shown.
+
+        ``epoch``: the member's (KIP-848), None in classic groups.
 
         A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
         so leads a rebalance.
@@ -146,6 +155,8 @@ class GroupSeats:
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else acts), shown_error(error)
+        if error == NO_ERROR and epoch is not None:
+            seat.generation = epoch
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return acts, REBALANCE_IN_PROGRESS
@@ -238,8 +249,9 @@ class GroupSeats:
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
-        """The seats that a restart of the gateway has to know."""
-        return (*save(self.table, now), *self._restored.saved())
+        """The seats that a restart of the gateway has to know; those of KIP-848 are not kept by heartbeats."""
+        classic = self.group_type is GroupType.CLASSIC
+        return (*save(self.table, now), *self._restored.saved()) if classic else ()
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns what to do."""

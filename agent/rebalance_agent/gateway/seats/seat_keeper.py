@@ -19,15 +19,25 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO
 __all__ = ["SeatKeeper"]
 
 
+LEAVE_SECONDS = 3.0
+"""Seconds before the end of a session at which a seat that no heartbeat keeps is given up: until then it is sure that
+its member is there."""
+
+
 class SeatKeeper:
     """The vacant, disconnected and given-up seats of one group."""
 
-    def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
-        """Keep seats of ``table``."""
-        self._table, self._settings = table, settings
+    def __init__(self, table: SeatTable, settings: SeatSettings, *, by_heartbeats: bool = True) -> None:
+        """Keep seats of ``table``; ``by_heartbeats`` is False where the coordinator accepts none for a vacant member.
+
+        That is in groups of KIP-848: there a vacant member stays until its session ends, and others never wait for it.
+        """
+        self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
+        if not self._by_heartbeats:
+            until = max(now, min(until, seat.heard_at + seat.session_seconds - LEAVE_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
         seat.next_at = min(until, now + self._settings.keeper_seconds)
         return self._release(seat)
@@ -137,8 +147,12 @@ class SeatKeeper:
             return []
         if now >= seat.vacant_until:
             return self.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
-        if seat.process is not None and now >= seat.vacant_since + self._settings.leave_close_seconds:
+        closes_at = seat.vacant_since + self._settings.leave_close_seconds
+        if seat.process is not None and now >= closes_at:
             return self.give_up(seat, GiveUpReason.NOT_ENDING, now)
+        if not self._by_heartbeats:
+            seat.next_at = min(seat.vacant_until, closes_at) if now < closes_at else seat.vacant_until
+            return []
         seat.next_at = min(seat.vacant_until, now + self._settings.keeper_seconds)
         until = now + self._settings.keeper_seconds
         return [KeepSeat(seat.instance_id, seat.member_id, seat.generation, until)]

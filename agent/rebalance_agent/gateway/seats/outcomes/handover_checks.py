@@ -6,10 +6,11 @@ predecessor: a client may also join again by itself, for example a leader that f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.groupprotocol.wire.error_codes import FENCED_MEMBER_EPOCH, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["WRONG_MAX", "ActCheck", "HandoverChecks"]
 
@@ -34,6 +35,14 @@ class ActCheck(StrEnum):
     """The member left, or nothing was answered to it in time."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A handover ``at`` a time, into a generation."""
+
+    at: float
+    generation: int
+
+
 class HandoverChecks:
     """The handovers of one group at one gateway that are not checked yet; each member has one at most.
 
@@ -42,7 +51,7 @@ class HandoverChecks:
 
     def __init__(self) -> None:
         """Nothing was handed over."""
-        self._since: dict[str, float] = {}
+        self._begun: dict[str, _Begun] = {}
         self._wrong = 0
 
     @property
@@ -57,37 +66,40 @@ class HandoverChecks:
         """
         if before not in (-1, generation):
             return self._known(ActCheck.WRONG)
-        self._since[member_id] = now
+        self._begun[member_id] = _Begun(now, generation)
         return []
 
-    def answered(self, member_id: str, error: int, now: float) -> list[ActCheck]:
+    def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> list[ActCheck]:
         """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
 
+        ``epoch``: the member's from then on (KIP-848): the group's epoch changed if it is another one than before.
         Any client may name any member: so those errors count that say something of the member, not of the request.
         """
-        since = self._since.get(member_id)
-        if since is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, *FENCED):
+        begun = self._begun.get(member_id)
+        if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):
             return []
-        if error == NO_ERROR and now < since + SETTLED_SECONDS:
+        if error == NO_ERROR and epoch not in (None, begun.generation):
+            return self.rejoined(member_id)
+        if error == NO_ERROR and now < begun.at + SETTLED_SECONDS:
             return []
-        del self._since[member_id]
+        del self._begun[member_id]
         return self._known(ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG)
 
     def rejoined(self, member_id: str) -> list[ActCheck]:
         """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
-        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.WRONG)
+        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.WRONG)
 
     def left(self, member_id: str) -> list[ActCheck]:
         """A member leaves: why the group rebalances next is not known."""
-        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
+        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
 
     def overdue(self, now: float) -> list[str]:
         """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
-        return [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
+        return [member_id for member_id, begun in self._begun.items() if begun.at + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
         """When `overdue` is to be called; None: nothing is to be checked."""
-        return min((since + HEARTBEAT_SECONDS for since in self._since.values()), default=None)
+        return min((begun.at + HEARTBEAT_SECONDS for begun in self._begun.values()), default=None)
 
     def _known(self, check: ActCheck) -> list[ActCheck]:
         if check is not ActCheck.UNKNOWN and self.trusted:

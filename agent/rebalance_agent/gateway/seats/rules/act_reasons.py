@@ -32,7 +32,7 @@ class GiveUpReason(StrEnum):
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer subscribes otherwise."""
     GROUP_TYPE = "group_type"
-    """The coordinator does not describe the group as one of the classic protocol."""
+    """The coordinator does not describe the group as one of its members' protocol."""
     NOT_ENDING = "not_ending"
     """The consumer left without ending: by its poll limit, by unsubscribe()."""
     CRASHED = "crashed"

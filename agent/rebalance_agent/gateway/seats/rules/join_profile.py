@@ -10,7 +10,7 @@ A profile is small, whatever the client sent: of topics, rack and user data it h
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -21,10 +21,21 @@ from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["JoinProfile", "OfferedAssignor", "ProfileDifference", "difference", "read_profile"]
+__all__ = [
+    "JoinProfile",
+    "OfferedAssignor",
+    "ProfileDifference",
+    "difference",
+    "epoch_profile",
+    "read_profile",
+]
 
 ASSIGNORS_MAX = 16
 """Assignors of a consumer that is compared with others: the usual ones offer one or two, and ours come before these."""
+
+EPOCH_SESSION_MS = 45_000
+"""The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
+no group may set it by default (``group.consumer.min.session.timeout.ms``)."""
 
 NAME_MAX = 100
 """Characters of an assignor's name, and of a protocol type, of such a consumer."""
@@ -91,6 +102,17 @@ def read_profile(
     except DecodeError:
         return None
     return JoinProfile(protocol_type, offers, session_timeout_ms, rebalance_timeout_ms)
+
+
+def epoch_profile(topics: Collection[str], regex: str | None, rebalance_timeout_ms: int) -> JoinProfile:
+    """The profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
+
+    Rack and server assignor are not compared: the coordinator takes them from the successor, and no epoch changes for
+    that (measured on 4.3.0). It takes other topics, too, but then the group gets a new epoch: no rebalance is spared.
+    """
+    subscribed = short_hash(repr((sorted(set(topics)), regex or "")))
+    offers = (OfferedAssignor("", subscribed, "", ""),)
+    return JoinProfile("consumer", offers, EPOCH_SESSION_MS, rebalance_timeout_ms)
 
 
 def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | None:
