@@ -39,13 +39,14 @@ class Beaten:
 
 @dataclass
 class EpochCoordinator:
-    """``releases``: whether only a seat in -2 may be taken; False tests the tests."""
+    """``fences``: whether a member that was replaced may not commit any more; False tests the tests."""
 
     session: float = 45.0
     epoch: int = 0
     members: dict[str, EpochMember] = field(default_factory=dict)
     available: bool = True
-    releases: ClassVar[bool] = True
+    former: set[str] = field(default_factory=set)
+    fences: ClassVar[bool] = True
 
     def heartbeat(self, now, member_id, epoch, instance_id=None, topics=None):
         """One request; ``topics``: what a member that joins subscribes to."""
@@ -62,12 +63,21 @@ class EpochCoordinator:
             return Beaten(FENCED_EPOCH)
         return self._reconciled(now, member)
 
+    def leave(self, now, member_id, instance_id):
+        """The error code of a leave; with both ids refused once a successor has the seat."""
+        return self.heartbeat(now, member_id, LEAVES, instance_id).error
+
+    @property
+    def state(self):
+        """No member ever waits for another one."""
+        return "stable" if self.members else "empty"
+
     def commit(self, member_id, epoch):
         if not self.available:
             return NOT_COORDINATOR
         member = self.members.get(member_id)
         if member is None:
-            return UNKNOWN
+            return NONE if member_id in self.former and not self.fences else UNKNOWN
         return NONE if member.epoch == epoch else STALE_EPOCH
 
     def tick(self, now):
@@ -93,9 +103,10 @@ class EpochCoordinator:
     def _join(self, now, member_id, instance_id, topics):
         holder = None if instance_id is None else self._static(instance_id)
         if holder is not None:
-            if holder.epoch != AWAY and self.releases:
+            if holder.epoch != AWAY:
                 return Beaten(UNRELEASED)
             del self.members[holder.member_id]
+            self.former.add(holder.member_id)
             self.members[member_id] = member = replace(holder, member_id=member_id)
         elif (member := self.members.get(member_id)) is not None:
             member.instance_id = instance_id or member.instance_id

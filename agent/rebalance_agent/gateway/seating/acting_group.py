@@ -20,7 +20,7 @@ from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
-from rebalance_agent.gateway.seats.seat import SeatState
+from rebalance_agent.gateway.seats.seat import EpochBeat, SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 from rebalance_agent.model.group import GroupType
@@ -153,11 +153,12 @@ class ActingGroup:
         self._carrier.run(acts)
         return shown
 
-    def heartbeat_answered(self, member_id: str, error: int, epoch: int | None = None) -> int:
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
-        self._outcomes.take(member_id, self._checks.answered(member_id, error, self._carrier.now(), epoch))
-        acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now(), epoch)
+        now, epoch = self._carrier.now(), None if beat is None else beat.epoch
+        self._outcomes.take(member_id, self._checks.answered(member_id, error, now, epoch))
+        acts, shown = self._seats.heartbeat_answered(member_id, error, now, beat)
         self._carrier.run(acts)
         return shown
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
-from rebalance_agent.gateway.seats.rules.join_profile import epoch_profile, read_profile
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, epoch_profile, read_profile
 from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
 from rebalance_agent.model.group import GroupType
 
 __all__ = [
     "HELD_BYTES_MAX",
     "HELD_TOTAL_BYTES_MAX",
+    "EpochSubscription",
     "HeldBytes",
     "epoch_newcomer",
     "newcomer",
@@ -104,8 +106,36 @@ def newcomer(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class EpochSubscription:
+    """What a member of KIP-848 subscribes to: in a heartbeat null where it did not change since the last one."""
+
+    topics: tuple[str, ...] = ()
+    regex: str = ""
+    rebalance_timeout_ms: int = -1
+
+    def changed(self, message: Mapping[str, Any]) -> EpochSubscription:
+        """As of a heartbeat."""
+        topics, regex, timeout = (
+            message["subscribed_topic_names"],
+            message.get("subscribed_topic_regex"),
+            message["rebalance_timeout_ms"],
+        )
+        return EpochSubscription(
+            self.topics if topics is None else tuple(topics),
+            self.regex if regex is None else regex,
+            self.rebalance_timeout_ms if timeout < 0 else timeout,
+        )
+
+    @property
+    def profile(self) -> JoinProfile | None:
+        """What is compared with a successor's; None of a member without a subscription."""
+        known = bool(self.topics or self.regex)
+        return epoch_profile(self.topics, self.regex, self.rebalance_timeout_ms) if known else None
+
+
 def epoch_newcomer(
-    message: Mapping[str, Any],
+    subscription: EpochSubscription,
     size: int,
     join: int,
     version: int,
@@ -117,14 +147,10 @@ def epoch_newcomer(
     client_id: str,
 ) -> Newcomer:
     """The consumer of a first heartbeat (KIP-848); ``member_id``: as in `Newcomer`, for the rest see `newcomer`."""
-    topics, regex = message["subscribed_topic_names"], message.get("subscribed_topic_regex")
-    profile = None
-    if size <= HELD_BYTES_MAX and (topics or regex):
-        profile = epoch_profile(topics or (), regex, message["rebalance_timeout_ms"])
     return Newcomer(
         join=join,
         version=version,
-        profile=profile,
+        profile=subscription.profile if size <= HELD_BYTES_MAX else None,
         member_id=member_id,
         patience_seconds=EPOCH_PATIENCE_SECONDS,
         process=process,

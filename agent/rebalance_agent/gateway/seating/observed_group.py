@@ -15,6 +15,7 @@ from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.groupprotocol.wire.error_codes import (
     MEMBER_ID_REQUIRED,
     NO_ERROR,
@@ -96,8 +97,10 @@ class ObservedGroup:
             self._keep(self._partitions, member_id, partitions)
         return error
 
-    def heartbeat_answered(self, member_id: str, error: int, epoch: int | None = None) -> int:  # noqa: ARG002
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
         """See `SeatedGroup`."""
+        if beat is not None and error == NO_ERROR:
+            self._predicted.beaten(member_id, beat)
         self._stable = self._stable and error != REBALANCE_IN_PROGRESS
         return error
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["GrantedSeat", "JoinResult", "SeatedGroup"]
@@ -72,8 +73,8 @@ class SeatedGroup(Protocol):
         """A member's SyncGroup was answered, with this number of ``partitions`` if it was accepted."""
         ...
 
-    def heartbeat_answered(self, member_id: str, error: int, epoch: int | None = None) -> int:
-        """A member's heartbeat was answered; ``epoch``: the member's (KIP-848), None in classic groups."""
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
+        """A member's heartbeat was answered; ``beat``: what it changes (KIP-848), None in classic groups."""
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:

@@ -23,7 +23,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import (
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import Admission, join_wait
 from rebalance_agent.gateway.seats.saved_seats import RestoredSeats, SavedSeat, save
-from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat import EpochBeat, Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
     ClaimLock,
     ContinueSeat,
@@ -143,11 +143,11 @@ class GroupSeats:
             self.keeper.seen(seat, process)
 
     def heartbeat_answered(
-        self, member_id: str, error: int, now: float, epoch: int | None = None
+        self, member_id: str, error: int, now: float, beat: EpochBeat | None = None
     ) -> tuple[list[SeatAct], int]:
         """A member's own heartbeat was answered; and the error that the client is shown.
 
-        ``epoch``: the member's (KIP-848), None in classic groups.
+        ``beat``: what it changes (KIP-848), None in classic groups.
 
         A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
         so leads a rebalance.
@@ -155,8 +155,8 @@ class GroupSeats:
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else acts), shown_error(error)
-        if error == NO_ERROR and epoch is not None:
-            seat.generation = epoch
+        if error == NO_ERROR and beat is not None:
+            seat.beaten(beat)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return acts, REBALANCE_IN_PROGRESS

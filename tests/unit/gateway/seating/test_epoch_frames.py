@@ -186,6 +186,23 @@ async def test_a_newcomer_with_other_topics_does_not_take_the_seat():
     assert done(gateway, "handover", "keep") == [0, 0]
 
 
+@pytest.mark.parametrize("seats", ["orders=on", "orders=observe"])
+@run
+async def test_a_member_that_changes_its_topics_is_succeeded_by_one_with_the_new_ones(seats):
+    gateway = EpochGateway(seats)
+    old = await member(gateway)
+    assert await old.beat(old.generation, subscribed_topic_names=["t", "u"]) == 0
+    same, changed = EpochClient(gateway, "same"), EpochClient(gateway, "changed")
+    joins = [asyncio.create_task(same.enter()), asyncio.create_task(changed.enter(subscribed_topic_names=["u", "t"]))]
+    await settle()
+    assert await old.leave() == 0
+    await settle()
+    spared = gateway.acts.counted["handover", "predicted"] + gateway.acts.done("handover")
+    assert (joins[1].done(), spared) == (True, 1)
+    await gateway.advance(EPOCH_PATIENCE_SECONDS)
+    await asyncio.gather(*joins)
+
+
 @pytest.mark.parametrize("changed", [{"rack_id": "b"}, {"server_assignor": "range"}])
 @run
 async def test_rack_and_assignor_do_not_count(changed):

@@ -17,9 +17,11 @@ from rebalance_agent.gateway.seating.connections.client_connection import (
 )
 from rebalance_agent.gateway.seating.connections.epoch_requests import leave_for_a_while
 from rebalance_agent.gateway.seating.frames.connection_groups import ConnectionGroups
-from rebalance_agent.gateway.seating.newcomers import epoch_newcomer
+from rebalance_agent.gateway.seating.newcomers import EpochSubscription, epoch_newcomer
 from rebalance_agent.gateway.seating.seated_group import GrantedSeat, JoinResult, SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile
+from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
@@ -50,6 +52,7 @@ class EpochFrames:
     ) -> None:
         """Handle the heartbeats of ``connection``; ``held`` is entered while a first one waits."""
         self._groups, self._members, self._connection, self._held = groups, members, connection, held
+        self._subscription: tuple[str, str, EpochSubscription] | None = None
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a heartbeat; as `SeatFrames.request`."""
@@ -64,16 +67,28 @@ class EpochFrames:
             return await self._leave(group, head, opened)
         if epoch < JOIN_EPOCH or not member_id:
             return None
-        name = message["group_id"]
-        return SeatNote(lambda answer: self._beaten(group, name, member_id, answer))
+        name, profile = message["group_id"], self._changed_profile(message)
+        return SeatNote(lambda answer: self._beaten(group, name, member_id, profile, answer))
+
+    def _changed_profile(self, message: Mapping[str, Any]) -> JoinProfile | None:
+        """The profile of a member whose heartbeat changes its subscription; None where it does not."""
+        if message["subscribed_topic_names"] is None and message.get("subscribed_topic_regex") is None:
+            return None
+        names = message["group_id"], message["member_id"]
+        known = self._subscription[2] if self._subscription is not None and self._subscription[:2] == names else None
+        subscription = (known or EpochSubscription()).changed(message)
+        self._subscription = *names, subscription
+        return subscription.profile
 
     async def _join(
         self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame, size: int
     ) -> OwnAnswer | SeatNote:
         message = opened.message
         name, member_id = message["group_id"], message["member_id"]
+        subscription = EpochSubscription().changed(message)
+        self._subscription = name, member_id, subscription
         who = epoch_newcomer(
-            message,
+            subscription,
             size,
             self._groups.next_join(),
             head.api_version,
@@ -127,11 +142,13 @@ class EpochFrames:
             group.sync_answered(result.member_id, NO_ERROR, _partitions(answer) or 0)
         return shown
 
-    def _beaten(self, group: SeatedGroup, name: str, member_id: str, answer: Mapping[str, Any]) -> int:
+    def _beaten(
+        self, group: SeatedGroup, name: str, member_id: str, profile: JoinProfile | None, answer: Mapping[str, Any]
+    ) -> int:
         error, partitions = answer["error_code"], _partitions(answer)
         self._members.note_answer(name, member_id, error)
         group.answered(member_id, error, self._connection, self._groups.process(self._connection))
-        shown = group.heartbeat_answered(member_id, error, answer["member_epoch"])
+        shown = group.heartbeat_answered(member_id, error, EpochBeat(answer["member_epoch"], profile))
         if error == NO_ERROR and partitions is not None:
             group.sync_answered(member_id, error, partitions)
         return shown

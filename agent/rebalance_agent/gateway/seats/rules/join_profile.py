@@ -104,13 +104,13 @@ def read_profile(
     return JoinProfile(protocol_type, offers, session_timeout_ms, rebalance_timeout_ms)
 
 
-def epoch_profile(topics: Collection[str], regex: str | None, rebalance_timeout_ms: int) -> JoinProfile:
+def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int) -> JoinProfile:
     """The profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
 
     Rack and server assignor are not compared: the coordinator takes them from the successor, and no epoch changes for
     that (measured on 4.3.0). It takes other topics, too, but then the group gets a new epoch: no rebalance is spared.
     """
-    subscribed = short_hash(repr((sorted(set(topics)), regex or "")))
+    subscribed = short_hash(repr((sorted(set(topics)), regex)))
     offers = (OfferedAssignor("", subscribed, "", ""),)
     return JoinProfile("consumer", offers, EPOCH_SESSION_MS, rebalance_timeout_ms)
 
