@@ -206,11 +206,12 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "What the gateway did about seats. hold: held the JoinGroup of a newcomer; seat: it joined with a seat of its own; "
+    "What the gateway did about seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
+    "KIP-848); seat: it joined with a seat of its own; "
     "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
     "predecessor; claim: asked for the lock of a seat that a gateway offers; "
-    "pass_join: its JoinGroup was forwarded as it is; keep: answered a LeaveGroup and kept the seat; give_up: removed "
-    "the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded as it is; restore: a member "
+    "pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept the seat; give_up: removed "
+    "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
     "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
     "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
     "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
@@ -252,14 +253,15 @@ GATEWAY_SEATS_HELD = agent_row(
     "gateway_seats_held_joins",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "JoinGroups that the gateway holds, for a predecessor or for the next time at which newcomers join together.",
+    "JoinGroups, and first heartbeats of members of KIP-848, that the gateway holds, for a predecessor or for the next "
+    "time at which newcomers join together.",
     "requests",
 )
 GATEWAY_SEATS_VACANT = agent_row(
     "gateway_seats_vacant",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Seats without a consumer that the gateway keeps by heartbeats.",
+    "Seats without a consumer that the gateway keeps.",
     "seats",
 )
 GATEWAY_SEATS_OFF = agent_row(
