@@ -102,7 +102,7 @@ class ActingGroup:
         )
         act = Act.HANDOVER if sent.returns else Act.SEAT
         facts = {"instance_id": sent.instance_id, "member_id": member_id, "generation": generation}
-        facts |= {"client_id": newcomer.client_id, "host": seen_host(connection)}
+        facts |= {"client_id": newcomer.client_id, "host": seen_host(connection), "group_type": self.group_type}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
         if sent.joint:

@@ -161,6 +161,18 @@ async def test_an_equal_handover_is_right_once_the_new_members_epoch_stays_the_s
 
 
 @run
+async def test_the_event_of_a_handover_names_no_consumer_since_the_coordinator_does():
+    gateway = EpochGateway()
+    old = await member(gateway)
+    new, entering = await waiting(gateway)
+    await old.leave()
+    await entering
+    shown = [(str(event.act), event.member_id, event.client_id) for event in gateway.events]
+    assert shown[0] == ("seat", old.member_id, "old")
+    assert ("handover", new.member_id, None) in shown
+
+
+@run
 async def test_a_handover_is_wrong_if_the_groups_epoch_changes_at_once():
     gateway = EpochGateway()
     old = await member(gateway)
