@@ -10,6 +10,7 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     decode_heartbeat_answer,
     encode_heartbeat,
 )
+from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 from support.epoch_seats.epoch_coordinator import JOINS, LEAVES, EpochCoordinator
 from support.epoch_seats.epoch_frames import beaten, described
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway
@@ -26,13 +27,16 @@ class EpochGateway(SeatGateway):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.epochs, self.heartbeats, self.refused = EpochCoordinator(), [], {}
+        shared = self.beside.epochs if self.beside is not None else EpochCoordinator()
+        self.epochs, self.heartbeats, self.refused = shared, [], {}
         self.described = 0
         self.coordinator.versions[69] = 1
         self.before_answer = lambda _asked: None
 
     def broker(self, frame):
         now = self.clock.monotonic()
+        if SEAT_LOCKS_PREFIX.encode() in frame:
+            return self.coordinator.locks(frame)
         self.epochs.tick(now)
         if read_head(frame).api_key != HEARTBEAT_KEY:
             self.described += 1

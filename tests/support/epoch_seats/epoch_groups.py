@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import decode_description, encode_describe
-from support.gateway.seat_groups import MEMBERS, Group
+from support.gateway.seat_groups import MEMBERS, Group, SpreadGroup
 from support.kafka.frame_connection import FrameConnection
 
-__all__ = ["EpochGroup"]
+__all__ = ["EpochGroup", "EpochSpreadGroup"]
 
 PATIENCE_S = 60
 CLASSIC_ONLY = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
@@ -30,3 +30,10 @@ class EpochGroup(Group):
             connection.close()
         assert described["error_code"] == 0, described
         return described["group_epoch"]
+
+
+class EpochSpreadGroup(SpreadGroup, EpochGroup):
+    """An `EpochGroup` whose members are behind several gateways in turn."""
+
+    def generation(self):
+        return EpochGroup.generation(self)

@@ -14,9 +14,10 @@ from support.epoch_seats.epoch_coordinator import AWAY, FENCED_EPOCH, JOINS, Epo
 from support.seats.clients import ModelClient
 from support.seats.coordinator import FENCED, NONE, NOT_COORDINATOR, UNKNOWN
 from support.seats.gateway import ModelGateway
+from support.seats.sharing_gateway import SharingGateway
 from support.seats.world import World
 
-__all__ = ["EpochModelClient", "EpochModelGateway", "EpochWorld"]
+__all__ = ["EpochModelClient", "EpochModelGateway", "EpochSharingGateway", "EpochWorld"]
 
 KNOWN = {NONE, NOT_COORDINATOR, UNKNOWN, FENCED_EPOCH}
 """Error codes that a dynamic member may get."""
@@ -78,7 +79,9 @@ class EpochModelGateway(ModelGateway):
         super().leave(member_id, process, None, closes=closes)
 
     def _act(self, act):
-        assert not isinstance(act, KeepSeat), "the coordinator accepts no heartbeat for a vacant member"
+        if isinstance(act, KeepSeat):
+            self._keep(act)
+            return
         if not isinstance(act, AnswerLeave):
             super()._act(act)
             return
@@ -88,6 +91,9 @@ class EpochModelGateway(ModelGateway):
         if error not in (NONE, FENCED):
             self._do(self.seats.kept(instance_id, member_id, error, self.world.now))
             self.world.coordinator.leave(self.world.now, member_id, None)
+
+    def _keep(self, act):
+        """Nothing: the coordinator keeps it alone."""
 
     def _forward(self, client, instance_id, join=None):
         """Send a first heartbeat, with the instance id of a seat or unchanged."""
@@ -127,6 +133,23 @@ class EpochModelGateway(ModelGateway):
         phase = GroupPhase.STABLE if members else GroupPhase.EMPTY
         seated = sum(one.instance_id is not None for one in members)
         return SeatsRoster(phase=phase, members=len(members), seated=seated)
+
+
+class EpochSharingGateway(SharingGateway, EpochModelGateway):
+    """A gateway that knows others by locks."""
+
+    def _keep(self, act):
+        now = self.world.now
+        if now <= act.until:
+            error = self.world.coordinator.heartbeat(now, act.member_id, AWAY, act.instance_id).error
+            self.put(lambda: self._do(self.seats.kept(act.instance_id, act.member_id, error, self.world.now)))
+
+    def _still_there(self, check):
+        if not self.world.coordinator.available:
+            return NOT_COORDINATOR
+        one = self.world.coordinator.members.get(check.member_id)
+        away = one is not None and (one.instance_id, one.epoch) == (check.instance_id, AWAY)
+        return NONE if away else UNKNOWN
 
 
 class EpochWorld(World):

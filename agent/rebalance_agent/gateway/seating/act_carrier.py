@@ -55,13 +55,16 @@ class ActCarrier:
     def __init__(
         self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between_gateways: bool
     ) -> None:
-        """Nothing is under way; ``between_gateways``: as in the group's rule, for classic groups."""
+        """Nothing is under way; ``between_gateways``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
         classic = seats.group_type is GroupType.CLASSIC
         self._requests: GroupRequests = ClassicRequests() if classic else EpochRequests()
         self.connections = GroupConnections(seats.table)
-        self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways and classic)
+        self._keeps = classic or between_gateways
+        self.sharing = SeatSharing(
+            group, seats, self.connections, self._requests, shared, self.run, on=between_gateways
+        )
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
         self._kept: dict[str, str] = {}
@@ -172,7 +175,8 @@ class ActCarrier:
 
     @_done.register
     def _(self, act: KeepSeat) -> list[SeatAct]:
-        self._shared.start(self._keep(act), Act.KEEP, self.group)
+        if self._keeps:  # else the coordinator does that alone, until the session ends
+            self._shared.start(self._keep(act), Act.KEEP, self.group)
         return []
 
     @_done.register
@@ -202,8 +206,10 @@ class ActCarrier:
     async def _keep(self, act: KeepSeat) -> None:
         if self._clock.monotonic() > act.until:
             return
-        names = act.generation, act.member_id, act.instance_id
-        error = await self.connections.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
+        names = self.group, act.generation, act.member_id, act.instance_id
+        error = await self.connections.by_connection(
+            lambda connection: self._requests.keep(connection, *names), act.instance_id
+        )
         if error in FENCED:
             self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer of another gateway has it
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))

@@ -159,7 +159,7 @@ class SeatingGroups:
             if (
                 rule is None
                 or rule.mode is not SeatMode.ON
-                or (group := self._made(name, rule, GroupType.CLASSIC)) is None
+                or (group := self._made(name, rule, _type_of(seats))) is None
             ):
                 continue
             self._groups[name] = group
@@ -290,3 +290,7 @@ class SeatingGroups:
             except Exception as error:  # noqa: BLE001 - see above
                 self.report.failed(Act.GIVE_UP, name, error)
         return results
+
+
+def _type_of(seats: tuple[SavedSeat, ...]) -> GroupType:
+    return next((one.group_type for one in seats), GroupType.CLASSIC)

@@ -53,8 +53,9 @@ class GroupSeats:
         """Begin without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
         self.settings, self.group_type = settings, group_type
         self.table = SeatTable(settings)
-        self.facts = GroupFacts(settings)
-        self.keeper = SeatKeeper(self.table, settings, by_heartbeats=group_type is GroupType.CLASSIC)
+        classic = group_type is GroupType.CLASSIC
+        self.facts = GroupFacts(settings, GroupPhase.UNKNOWN if classic else GroupPhase.STABLE)
+        self.keeper = SeatKeeper(self.table, settings, by_heartbeats=classic)
         self._seated = SeatedJoins(self.table, self.keeper, self.facts)
         self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
         self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
@@ -249,9 +250,8 @@ class GroupSeats:
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
-        """The seats that a restart of the gateway has to know; those of KIP-848 are not kept by heartbeats."""
-        classic = self.group_type is GroupType.CLASSIC
-        return (*save(self.table, now), *self._restored.saved()) if classic else ()
+        """The seats that a restart of the gateway has to know."""
+        return (*save(self.table, now, self.group_type), *self._restored.saved())
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns what to do."""

@@ -28,9 +28,9 @@ class SeatKeeper:
     """The vacant, disconnected and given-up seats of one group."""
 
     def __init__(self, table: SeatTable, settings: SeatSettings, *, by_heartbeats: bool = True) -> None:
-        """Keep seats of ``table``; ``by_heartbeats`` is False where the coordinator accepts none for a vacant member.
+        """Keep seats of ``table``; ``by_heartbeats`` is False where they do not make a vacant member's session longer.
 
-        That is in groups of KIP-848: there a vacant member stays until its session ends, and others never wait for it.
+        That is in groups of KIP-848: there it stays until its session ends, and others never wait for it.
         """
         self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
@@ -147,12 +147,8 @@ class SeatKeeper:
             return []
         if now >= seat.vacant_until:
             return self.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)
-        closes_at = seat.vacant_since + self._settings.leave_close_seconds
-        if seat.process is not None and now >= closes_at:
+        if seat.process is not None and now >= seat.vacant_since + self._settings.leave_close_seconds:
             return self.give_up(seat, GiveUpReason.NOT_ENDING, now)
-        if not self._by_heartbeats:
-            seat.next_at = min(seat.vacant_until, closes_at) if now < closes_at else seat.vacant_until
-            return []
         seat.next_at = min(seat.vacant_until, now + self._settings.keeper_seconds)
         until = now + self._settings.keeper_seconds
         return [KeepSeat(seat.instance_id, seat.member_id, seat.generation, until)]

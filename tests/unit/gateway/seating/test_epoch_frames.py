@@ -6,14 +6,16 @@ import asyncio
 import functools
 
 import pytest
+from kafka.protocol.consumer.group import JoinGroupRequest
 
 from rebalance_agent.gateway.seating.newcomers import EPOCH_PATIENCE_SECONDS
+from rebalance_agent.gateway.seats.seat_list import SeatList, decode_seats, encode_seats
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
 from support.epoch_seats.epoch_coordinator import FENCED_EPOCH, UNRELEASED
 from support.gateway.seat_clients import SeatClient, settle
-from support.seats.coordinator import FENCED, NOT_COORDINATOR, UNKNOWN
+from support.seats.coordinator import NOT_COORDINATOR, UNKNOWN
 
 KEEPS = "orders=on,seats.hold.seconds=0,seats.keep.seconds=30"
 INTERNAL = -1
@@ -390,8 +392,8 @@ async def test_an_error_of_a_changed_leave_is_not_shown_and_the_clients_own_is_s
     gateway.refused = {-2: error}
     assert await old.leave() == 0
     assert gateway.sent(-1)[-1] is None
-    await settle()
-    assert gateway.epochs.members == {}
+    await gateway.advance(1)
+    assert (gateway.epochs.members, gateway.acts.vacant) == ({}, 0)
     without_failures(gateway)
 
 
@@ -400,11 +402,60 @@ async def test_a_leave_that_comes_after_its_successor_has_the_seat_is_answered_a
     gateway = EpochGateway()
     old = await member(gateway)
     new, entering = await waiting(gateway)
-    gateway.refused = {-2: FENCED}
+    exchange = old.exchange
+
+    async def late(frame):
+        await entering
+        return await exchange(frame)
+
+    old.exchange = late
     assert await old.leave() == 0
-    await entering
+    assert gateway.sent(-2) == [gateway.sent(0)[0]] * 2
+    assert gateway.sent(-1) == []
     assert await new.heartbeat() == 0
-    assert old.errors[-1] == 0
+
+
+@run
+async def test_a_member_that_is_back_before_its_successor_has_the_seat_keeps_it():
+    gateway = EpochGateway("orders=on,seats.keep.seconds=30")
+    old = await member(gateway)
+    new, entering = await waiting(gateway)
+
+    def come_back(asked):
+        if asked["member_id"] == new.member_id and asked["instance_id"] is not None:
+            gateway.epochs.heartbeat(gateway.clock.monotonic(), old.member_id, 0, None, (["t"], None))
+
+    gateway.before_answer = come_back
+    await old.leave()
+    await entering
+    assert gateway.sent(0)[-1] is None, "the seat is not free: its own frame"
+    old.generation = gateway.epochs.members[old.member_id].epoch
+    for _ in range(9):
+        assert await old.heartbeat() == 0
+        assert await new.heartbeat() == 0
+        await gateway.advance(4)
+    assert done(gateway, "give_up") == [0]
+    assert {old.member_id, new.member_id} == {*gateway.epochs.members}
+
+
+@run
+async def test_a_member_with_a_seat_that_joins_again_is_not_given_another_one():
+    gateway = EpochGateway()
+    one = await member(gateway)
+    await one.enter()
+    assert [name is None for name in gateway.sent(0)] == [False, True]
+    assert await one.heartbeat() == 0
+
+
+@run
+async def test_another_client_does_not_make_a_member_leave_for_a_while():
+    gateway = EpochGateway(KEEPS)
+    old = await member(gateway)
+    other = EpochClient(gateway, "other")
+    other.member_id = old.member_id
+    await other.leave()
+    assert (gateway.sent(-1), gateway.sent(-2)) == ([None], [])
+    assert done(gateway, "keep") == [0]
 
 
 @run
@@ -451,7 +502,36 @@ async def test_a_group_has_seats_of_one_protocol_at_a_time():
     gateway = EpochGateway(KEEPS)
     await member(gateway)
     classic = await SeatClient(gateway, "classic").enter()
+    assert {asked.group_instance_id for asked in gateway.coordinator.asked(JoinGroupRequest)} == {None}
     assert [before == after for before, after in classic.sent] == [True] * len(classic.sent)
+    assert gateway.acts.counted["hold", "done"] == 1
+
+
+@run
+async def test_after_a_restart_a_member_has_its_seat_again_once_the_coordinator_accepts_its_heartbeat():
+    gateway, later = EpochGateway(KEEPS), EpochGateway(KEEPS)
+    old = await member(gateway)
+    saved = gateway.seats.saved()
+    later.seats.restore(decode_seats(encode_seats(SeatList(0, saved))).groups, 1.0)
+    later.epochs = gateway.epochs
+    again = EpochClient(later, "old")
+    again.member_id, again.generation = old.member_id, old.generation
+    assert await again.heartbeat() == 0
+    assert done(later, "restore") == [1]
+    assert await again.leave() == 0
+    assert (later.sent(-2), later.sent(-1)) == ([gateway.sent(0)[0]], [])
+
+
+@run
+async def test_a_vacant_seat_is_forgotten_at_a_restart_and_ends_with_its_session():
+    gateway, later = EpochGateway(KEEPS), EpochGateway(KEEPS)
+    old = await member(gateway)
+    await old.leave()
+    later.seats.restore(gateway.seats.saved(), 1.0)
+    later.epochs = gateway.epochs
+    await later.advance(20)
+    assert later.heartbeats == []
+    assert (later.acts.vacant, later.seats.saved()) == (0, {})
 
 
 @run

@@ -48,6 +48,9 @@ DESCRIBE_VERSION = 4
 METADATA_VERSION = 4
 """The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
 
+NO_GENERATION = -1
+"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION."""
+
 CONSUMER = "consumer"
 
 _PHASES = {
@@ -89,6 +92,16 @@ class GroupRequests(Protocol):
         """Describe the group; None where the coordinator refuses."""
         ...
 
+    async def keep(
+        self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
+    ) -> int:
+        """Keep a vacant member, if it is possible; the error code shows whether a successor has the seat."""
+        ...
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """Whether a vacant member is still in its seat, which changes nothing; an error code, see `FENCED`."""
+        ...
+
 
 class AskElsewhereError(ConnectionError):
     """Nothing was done: the broker is not the coordinator, or loads the group, or the client has no right to ask.
@@ -112,6 +125,16 @@ class ClassicRequests:
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
         """See `GroupRequests`: DescribeGroups."""
         return await describe(connection.ask, group)
+
+    async def keep(
+        self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
+    ) -> int:
+        """See `GroupRequests`: a heartbeat."""
+        return await heartbeat(connection.ask, group, generation, member_id, instance_id)
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a heartbeat of no generation, which is refused, and begins no session anew."""
+        return await heartbeat(connection.ask, group, NO_GENERATION, member_id, instance_id)
 
 
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:

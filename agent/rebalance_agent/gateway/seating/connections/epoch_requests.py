@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rebalance_agent.gateway.seating.connections.broker_apis import BrokerApis
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
-from rebalance_agent.gateway.seating.connections.coordinator_requests import Described, checked
+from rebalance_agent.gateway.seating.connections.coordinator_requests import AskElsewhereError, Described, checked
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import (
@@ -20,7 +22,7 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     decode_heartbeat_answer,
     encode_heartbeat,
 )
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import FENCED_INSTANCE_ID, NO_ERROR, UNSUPPORTED_VERSION
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
 __all__ = ["EpochRequests", "leave_for_a_while"]
@@ -53,12 +55,8 @@ class EpochRequests:
 
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
         """See `GroupRequests`: ConsumerGroupDescribe. Newcomers cause no rebalance of their own in any state."""
-        if not await self._apis.known(connection):
-            return None
-        request = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [group], TYPED_VERSION)
-        described = decode_description(await connection.exchange(request), TYPED_VERSION)
-        one = next(iter(described), None)
-        if one is None or checked(one["error_code"]) not in (NO_ERROR, _NO_GROUP):
+        one = await self._described(connection, group)
+        if one is None:
             return None
         exists = one["error_code"] == NO_ERROR and one["group_state"] != _DEAD
         members = one["members"] if exists else []
@@ -70,6 +68,36 @@ class EpochRequests:
         }
         consumers = all(member["member_type"] == _CONSUMER_TYPE for member in members)
         return Described(phase, exists, consumers, frozenset(member["member_id"] for member in members), seats)
+
+    async def keep(
+        self,
+        connection: ClientConnection,
+        group: str,
+        generation: int,  # noqa: ARG002 - of classic groups
+        member_id: str,
+        instance_id: str,
+    ) -> int:
+        """See `GroupRequests`: it leaves for a while once more, which makes its session no longer."""
+        return checked(await leave_for_a_while(connection, group, member_id, instance_id))
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a description. A member that is back counts as one that has the seat."""
+        one = await self._described(connection, group)
+        if one is None:
+            raise AskElsewhereError(UNSUPPORTED_VERSION)
+        away = [
+            (member["instance_id"], member["member_id"])
+            for member in one["members"]
+            if member["member_epoch"] == STATIC_LEAVE_EPOCH
+        ]
+        return NO_ERROR if (instance_id, member_id) in away else FENCED_INSTANCE_ID
+
+    async def _described(self, connection: ClientConnection, group: str) -> dict[str, Any] | None:
+        if not await self._apis.known(connection):
+            return None
+        request = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [group], TYPED_VERSION)
+        one = next(iter(decode_description(await connection.exchange(request), TYPED_VERSION)), None)
+        return one if one is not None and checked(one["error_code"]) in (NO_ERROR, _NO_GROUP) else None
 
 
 async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
