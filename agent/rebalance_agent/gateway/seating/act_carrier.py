@@ -107,6 +107,14 @@ class ActCarrier:
         if member_id is not None:
             self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
 
+    def generation_before(self, instance_id: str) -> int:
+        """The generation, or group epoch, in which a seat may be handed over without a rebalance; -1 if unknown."""
+        if self.seats.group_type is GroupType.CONSUMER:
+            roster = self.seats.facts.known_roster(self._clock.monotonic())
+            return -1 if roster is None else roster.epoch
+        seat = self.seats.table.get(instance_id)
+        return -1 if seat is None else seat.generation
+
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
         """See `SeatedGroup`. In KIP-848 a member's requests come by the connection by which it leaves."""
         seat = self.seats.table.of_member(member_id)
@@ -246,6 +254,7 @@ class ActCarrier:
             waiting=waiting,
             mixed=not described.consumers,
             exists=described.exists,
+            epoch=described.epoch,
         )
         self.run(self.seats.described(roster, self.now()))
         self.share()

@@ -94,8 +94,7 @@ class ActingGroup:
         """See `SeatedGroup`."""
         sent, held_seconds = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
-        seat = self._seats.table.get(sent.instance_id)
-        before = -1 if seat is None else seat.generation
+        before = self._carrier.generation_before(sent.instance_id)
         error, member_id, generation = result.error, result.member_id, result.generation
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=result.leads, now=self._carrier.now()

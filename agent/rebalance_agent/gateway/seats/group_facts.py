@@ -52,7 +52,8 @@ class SeatsRoster:
     """A description of the group and its locks.
 
     ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
-    protocols, or migrates. ``exists``: False also where it has another protocol.
+    protocols, or migrates. ``exists``: False also where it has another protocol. ``epoch``: the group's (KIP-848), -1
+    in classic groups.
     """
 
     phase: GroupPhase
@@ -62,6 +63,7 @@ class SeatsRoster:
     waiting: tuple[WaitingElsewhere, ...] = ()
     mixed: bool = False
     exists: bool = True
+    epoch: int = -1
 
 
 @dataclass(slots=True)

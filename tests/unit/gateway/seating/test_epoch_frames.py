@@ -189,6 +189,42 @@ async def test_a_handover_is_wrong_if_the_groups_epoch_changes_at_once():
 
 
 @run
+async def test_a_handover_is_right_in_a_group_whose_members_have_not_all_reached_its_epoch():
+    gateway = EpochGateway()
+    old = await member(gateway)
+    gateway.epochs.heartbeat(gateway.clock.monotonic(), "direct", 0, None, "other")
+    new, entering = await waiting(gateway)
+    await old.leave()
+    await entering
+    assert new.generation > gateway.events[0].generation
+    await gateway.advance(5)
+    await new.heartbeat()
+    assert gateway.acts.counted["handover", "right"] == 1
+
+
+@pytest.mark.parametrize("garbled", [0, -2])
+@run
+async def test_a_seat_whose_taking_was_answered_with_something_else_is_given_up(garbled):
+    gateway = EpochGateway()
+    old = await member(gateway)
+    _, entering = await waiting(gateway)
+    broker = gateway.broker
+
+    def answered(frame):
+        answer = broker(frame)
+        asked = gateway.heartbeats[-1]
+        unread = asked["member_epoch"] == garbled and asked["instance_id"] is not None
+        return frame[4:8] + b"?" if unread else answer
+
+    gateway.broker = answered
+    await old.leave()
+    await entering
+    gateway.broker = broker
+    await gateway.advance(10)
+    assert gateway.acts.counted["give_up", "done"] + gateway.acts.counted["give_up", "refused"] == 1
+
+
+@run
 async def test_a_newcomer_with_other_topics_does_not_take_the_seat():
     gateway = EpochGateway()
     old = await member(gateway)

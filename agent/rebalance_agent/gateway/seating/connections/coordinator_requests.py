@@ -68,7 +68,7 @@ class Described:
 
     A group of another protocol is described like one that does not exist: both are not ``exists``.
     ``consumers``: all members are consumers of the group's own protocol, none of Connect or the like. ``members``:
-    their ids. ``seats``: instance id -> member id, of members with a seat of a gateway.
+    their ids. ``seats``: instance id -> member id, of members with a seat of a gateway. ``epoch``: see `SeatsRoster`.
     """
 
     phase: GroupPhase
@@ -76,6 +76,7 @@ class Described:
     consumers: bool
     members: frozenset[str]
     seats: Mapping[str, str]
+    epoch: int = -1
 
 
 class GroupRequests(Protocol):

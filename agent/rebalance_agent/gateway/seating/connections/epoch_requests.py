@@ -67,7 +67,8 @@ class EpochRequests:
             if (member["instance_id"] or "").startswith(SEAT_PREFIX)
         }
         consumers = all(member["member_type"] == _CONSUMER_TYPE for member in members)
-        return Described(phase, exists, consumers, frozenset(member["member_id"] for member in members), seats)
+        ids = frozenset(member["member_id"] for member in members)
+        return Described(phase, exists, consumers, ids, seats, one["group_epoch"])
 
     async def keep(
         self,

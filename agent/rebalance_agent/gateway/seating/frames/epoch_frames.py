@@ -52,7 +52,7 @@ class EpochFrames:
     ) -> None:
         """Handle the heartbeats of ``connection``; ``held`` is entered while a first one waits."""
         self._groups, self._members, self._connection, self._held = groups, members, connection, held
-        self._subscription: tuple[str, str, EpochSubscription] | None = None
+        self._subscriptions: dict[str, EpochSubscription] = {}
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
         """Handle a heartbeat; as `SeatFrames.request`."""
@@ -74,21 +74,21 @@ class EpochFrames:
         """The profile of a member whose heartbeat changes its subscription; None where it does not."""
         if message["subscribed_topic_names"] is None and message.get("subscribed_topic_regex") is None:
             return None
-        names = message["group_id"], message["member_id"]
-        known = self._subscription[2] if self._subscription is not None and self._subscription[:2] == names else None
-        subscription = (known or EpochSubscription()).changed(message)
-        self._subscription = *names, subscription
-        return subscription.profile
+        return self._subscribed(message["group_id"], message).profile
+
+    def _subscribed(self, group: str, message: Mapping[str, Any]) -> EpochSubscription:
+        """What the client subscribes to in a group, of which it has one member."""
+        known = EpochSubscription() if message["member_epoch"] == JOIN_EPOCH else self._subscriptions.get(group)
+        subscription = self._subscriptions[group] = (known or EpochSubscription()).changed(message)
+        return subscription
 
     async def _join(
         self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame, size: int
     ) -> OwnAnswer | SeatNote:
         message = opened.message
         name, member_id = message["group_id"], message["member_id"]
-        subscription = EpochSubscription().changed(message)
-        self._subscription = name, member_id, subscription
         who = epoch_newcomer(
-            subscription,
+            self._subscribed(name, message),
             size,
             self._groups.next_join(),
             head.api_version,
@@ -110,10 +110,10 @@ class EpochFrames:
             return own
         try:
             answer = await self._seated(head, opened, seat)
+            fields = decode_heartbeat_answer(head.api_version, answer)
         except BaseException:
             group.withdraw(who)
             raise
-        fields = decode_heartbeat_answer(head.api_version, answer)
         result = _result(fields, member_id)
         if not group.seated(who, result, self._connection):
             return own

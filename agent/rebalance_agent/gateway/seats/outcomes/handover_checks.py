@@ -37,7 +37,7 @@ class ActCheck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A handover ``at`` a time, into a generation."""
+    """A handover ``at`` a time; ``generation``: the group's, or its epoch, that is to stay."""
 
     at: float
     generation: int
@@ -62,23 +62,24 @@ class HandoverChecks:
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
         """A seat was handed over in a stable group: ``member_id`` has it in ``generation``.
 
-        ``before``: its predecessor's, -1 where unknown (it was behind another gateway).
+        ``before``: its predecessor's, -1 where unknown (it was behind another gateway). Of a group of KIP-848: the
+        group's epoch, which its members reach one after the other.
         """
-        if before not in (-1, generation):
+        if -1 < before < generation:
             return self._known(ActCheck.WRONG)
-        self._begun[member_id] = _Begun(now, generation)
+        self._begun[member_id] = _Begun(now, max(before, generation))
         return []
 
     def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> list[ActCheck]:
         """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
 
-        ``epoch``: the member's from then on (KIP-848): the group's epoch changed if it is another one than before.
+        ``epoch``: the member's from then on (KIP-848): a later one than the group's before is a rebalance.
         Any client may name any member: so those errors count that say something of the member, not of the request.
         """
         begun = self._begun.get(member_id)
         if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):
             return []
-        if error == NO_ERROR and epoch not in (None, begun.generation):
+        if error == NO_ERROR and epoch is not None and epoch > begun.generation:
             return self.rejoined(member_id)
         if error == NO_ERROR and now < begun.at + SETTLED_SECONDS:
             return []
