@@ -9,7 +9,7 @@ from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, epoch_profile, read_profile
-from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_PATIENCE_SECONDS, WAITING_SHARE
 from rebalance_agent.model.group import GroupType
 
 __all__ = [
@@ -31,10 +31,6 @@ HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
 
 CLIENT_ID_MAX = 200
 """Characters of a client id that are kept with a held JoinGroup: clients choose it."""
-
-EPOCH_PATIENCE_SECONDS = 24.0
-"""For how long the first heartbeat of a member (KIP-848) may be held: Java waits 30 s for the answer by default
-(request.timeout.ms), librdkafka longer. The coordinator answers at once."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
 """How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""

@@ -12,16 +12,12 @@ from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import ContinueSeat, GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["SeatKeeper"]
-
-
-LEAVE_SECONDS = 3.0
-"""Seconds before the end of a session at which a seat that no heartbeat keeps is given up: until then it is sure that
-its member is there."""
 
 
 class SeatKeeper:
@@ -37,7 +33,7 @@ class SeatKeeper:
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
         if not self._by_heartbeats:
-            until = max(now, min(until, seat.heard_at + seat.session_seconds - LEAVE_SECONDS))
+            until = max(now, min(until, seat.heard_at + EPOCH_KEPT_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
         seat.next_at = min(until, now + self._settings.keeper_seconds)
         return self._release(seat)

@@ -8,7 +8,7 @@ import functools
 import pytest
 from kafka.protocol.consumer.group import JoinGroupRequest
 
-from rebalance_agent.gateway.seating.newcomers import EPOCH_PATIENCE_SECONDS
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_PATIENCE_SECONDS
 from rebalance_agent.gateway.seats.seat_list import SeatList, decode_seats, encode_seats
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX

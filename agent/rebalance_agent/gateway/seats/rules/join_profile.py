@@ -18,6 +18,7 @@ from functools import cached_property
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_SESSION_SECONDS
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
@@ -32,10 +33,6 @@ __all__ = [
 
 ASSIGNORS_MAX = 16
 """Assignors of a consumer that is compared with others: the usual ones offer one or two, and ours come before these."""
-
-EPOCH_SESSION_MS = 45_000
-"""The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
-no group may set it by default (``group.consumer.min.session.timeout.ms``)."""
 
 NAME_MAX = 100
 """Characters of an assignor's name, and of a protocol type, of such a consumer."""
@@ -112,7 +109,7 @@ def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int
     """
     subscribed = short_hash(repr((sorted(set(topics)), regex)))
     offers = (OfferedAssignor("", subscribed, "", ""),)
-    return JoinProfile("consumer", offers, EPOCH_SESSION_MS, rebalance_timeout_ms)
+    return JoinProfile("consumer", offers, round(EPOCH_SESSION_SECONDS * 1000), rebalance_timeout_ms)
 
 
 def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | None:
