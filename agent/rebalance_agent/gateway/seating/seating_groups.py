@@ -18,6 +18,7 @@ from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents, EmitAct
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, Held
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.frames.connection_groups import ImpatientMembers
 from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
@@ -86,7 +87,7 @@ class SeatingGroups:
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
         self._unfenced, self._wrong, self.held_bytes = GroupNames(), GroupNames(), HeldBytes()
-        self._off, self._switched_off = False, ""
+        self._off, self._switched_off, self.impatient = False, "", ImpatientMembers()
         self._switch_file, self._switch_at = switch_file, math.inf
         if switch_file:
             self._look_at_switch()

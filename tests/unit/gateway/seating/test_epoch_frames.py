@@ -8,6 +8,7 @@ import functools
 import pytest
 from kafka.protocol.consumer.group import JoinGroupRequest
 
+from rebalance_agent.gateway.seating.frames.connection_groups import IMPATIENT_MAX, ImpatientMembers
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_PATIENCE_SECONDS
 from rebalance_agent.gateway.seats.seat_list import SeatList, decode_seats, encode_seats
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import decode_heartbeat
@@ -272,6 +273,33 @@ async def test_a_newcomer_is_held_no_longer_than_its_client_waits():
     await gateway.advance(EPOCH_PATIENCE_SECONDS + 0.5)
     assert entering.done()
     await entering
+
+
+@run
+async def test_a_client_that_does_not_wait_as_long_is_held_once():
+    gateway = EpochGateway()
+    await member(gateway)
+    one, entering = await waiting(gateway)
+    await gateway.advance(5)
+    one.gone = True
+    gateway.seats.step()
+    await asyncio.gather(entering, return_exceptions=True)
+    again, other = EpochClient(gateway, "new"), EpochClient(gateway, "other")
+    again.member_id = one.member_id
+    joins = [asyncio.create_task(each.enter()) for each in (again, other)]
+    await gateway.advance(1)
+    assert [each.done() for each in joins] == [True, False]
+    await gateway.advance(EPOCH_PATIENCE_SECONDS)
+    await asyncio.gather(*joins)
+
+
+def test_as_many_impatient_members_are_known_as_a_group_holds():
+    members = ImpatientMembers()
+    for number in range(IMPATIENT_MAX + 1):
+        members.add("orders", f"m{number}")
+    members.add("orders", "")
+    known = [("orders", name) in members for name in ("m0", "m1", f"m{IMPATIENT_MAX}", "")]
+    assert known == [False, True, True, False]
 
 
 @run

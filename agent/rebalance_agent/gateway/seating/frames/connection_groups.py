@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
@@ -12,7 +13,10 @@ from rebalance_agent.model.group import GroupType
 if TYPE_CHECKING:
     from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
 
-__all__ = ["ConnectionGroups"]
+__all__ = ["ConnectionGroups", "ImpatientMembers"]
+
+IMPATIENT_MAX = 1_000
+"""Members that are remembered: as many as a group holds."""
 
 GROUPS_MAX = 32
 """Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
@@ -55,3 +59,25 @@ class ConnectionGroups:
         """The coordinator answered a request of a member."""
         if error == NO_ERROR:
             self._member_of[short_hash(name)] = short_hash(member_id)
+
+
+class ImpatientMembers:
+    """Members of KIP-848 whose clients closed the connection while their first heartbeat was held.
+
+    A client that waits for less than the gateway assumes sends it again, by the same member id: it is not held again.
+    """
+
+    def __init__(self) -> None:
+        """No member is known."""
+        self._members: OrderedDict[str, None] = OrderedDict()
+
+    def add(self, group: str, member_id: str) -> None:
+        """Know a member; the first known one is forgotten if there are too many."""
+        if member_id:
+            self._members[short_hash(repr((group, member_id)))] = None
+            if len(self._members) > IMPATIENT_MAX:
+                self._members.popitem(last=False)
+
+    def __contains__(self, member: tuple[str, str]) -> bool:
+        """Whether a member is known, by its group and its id."""
+        return short_hash(repr(member)) in self._members

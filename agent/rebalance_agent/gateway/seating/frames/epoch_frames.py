@@ -95,15 +95,19 @@ class EpochFrames:
             self._groups.process(self._connection),
             former=self._groups.clients.former(self._connection),
             member_id="" if group.seat_of(member_id) is None else member_id,
-            was_member=self._members.was_member(name),
+            was_member=self._members.was_member(name) or (name, member_id) in self._groups.impatient,
             client_id=client_id(opened.header),
         )
         own = SeatNote(lambda answer: self._joined(group, who, name, answer))
         with self._groups.held_bytes.room(size) as room:
             if not (room or who.member_id):
                 return own
-            with self._held():
-                seat = await group.admitted(who, self._connection)
+            try:
+                with self._held():
+                    seat = await group.admitted(who, self._connection)
+            except ConnectionError:
+                self._groups.impatient.add(name, member_id)
+                raise
         if not who.member_id:
             self._members.note_waited(name)
         if seat is None:

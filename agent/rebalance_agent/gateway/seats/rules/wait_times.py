@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 EPOCH_PATIENCE_SECONDS = 24.0
-"""For how long the first heartbeat of a member (KIP-848) may be held: Java waits 30 s for the answer by default
-(request.timeout.ms), librdkafka longer. The coordinator answers at once."""
+"""For how long the first heartbeat of a member (KIP-848) may be held: by default Java waits 30 s for the answer
+(request.timeout.ms), and librdkafka 45 s (measured). The coordinator answers at once."""
 
 EPOCH_SESSION_SECONDS = 45.0
 """The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
