@@ -192,15 +192,16 @@ def check_restarts(kafka, topic, joined, kind, own, group_kind=Group):
 def check_successor_of_killed(kafka, topic, joined, kind, own, group_kind=Group):
     """The successor of a killed process takes its seat, and the group does not rebalance."""
     with (
-        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=20") as through,
         Load(kafka, topic, PARTITIONS) as load,
     ):
         group = group_kind(joined, through, topic, kind, own)
-        group.fill()
-        before = group.generation()
-        killed = group.members.pop(0)
-        killed.kill()
-        group.members.append(group.start())
+        group.fill_at_once(MEMBERS)
+        before, held = group.generation(), through.acts.done("hold")
+        successor = group.start()
+        eventually(lambda: through.acts.done("hold") > held, waiting_for=group.state)
+        group.members.pop(0).kill()
+        group.members.append(successor)
         eventually(group.whole, waiting_for=group.state())
         assert group.generation() == before, group.state()
         read_everything(load, *group.everybody)
