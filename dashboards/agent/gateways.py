@@ -78,9 +78,9 @@ COST = Panel(
 VACANT = Panel(
     25,
     "Gateways: waiting",
-    "Does anything wait now? Seats without a consumer, which the gateway keeps by heartbeats, and JoinGroups that "
-    "wait for a predecessor, or for the time at which newcomers join together. Nothing waits if a file "
-    "switches seats off, or in groups that stopped after three wrong handovers in a row.",
+    "Does anything wait now? Seats without a consumer, which the gateway keeps, and JoinGroups, or first heartbeats, "
+    "that wait for a predecessor, or for the time at which newcomers join together. Nothing does where a file switches "
+    "seats off, or in groups that stopped because three handovers in a row were wrong.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

@@ -11,6 +11,7 @@ from rebalance_agent.gateway.past_seats import PastSeats
 from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.model.partitions import count_partitions
@@ -29,6 +30,8 @@ _HOW = {
     RebalanceProtocol.COOPERATIVE: "cooperative, for clients that keep their partitions (only cooperative-sticky)",
 }
 
+
+_WITH_SEATS = (GroupType.CLASSIC, GroupType.CONSUMER)
 
 _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
@@ -129,11 +132,15 @@ def _seat_entries(
         return
     yield ""
     yield from _entry("Seats", _printable(str(rule)))
-    if now is not None and now.group_type is not GroupType.CLASSIC:
+    if now is not None and now.group_type not in _WITH_SEATS:
         yield from _entry("", f"Nothing is done in a {now.group_type} group.")
         return
-    kept = f"its seat is kept for {rule.keep_seconds:g} s" if rule.keep_seconds else "it leaves"
-    hold = f"It is held for {rule.hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
+    hold_seconds, keep_seconds = rule.hold_seconds, rule.keep_seconds
+    if now is not None and now.group_type is GroupType.CONSUMER:
+        hold_seconds = min(hold_seconds, EPOCH_PATIENCE_SECONDS)
+        keep_seconds = min(keep_seconds, EPOCH_KEPT_SECONDS)
+    kept = f"its seat is kept for {keep_seconds:g} s" if rule.keep_seconds else "it leaves"
+    hold = f"It is held for {hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
     yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
     if admission_seconds:
         text = (

@@ -206,16 +206,17 @@ GATEWAY_ACTS = agent_row(
     "gateway_acts_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Acts of the gateway about seats. hold: it held the JoinGroup of a newcomer; seat: the newcomer joined with a new "
-    "seat; admit: so did one that had waited for the next multiple of gateway_admission_seconds; handover: it took the "
-    "seat of its predecessor; claim: the gateway claimed the lock of a seat that a gateway offers; "
-    "pass_join: the JoinGroup was forwarded unchanged; keep: the gateway answered a LeaveGroup and kept the seat; "
-    "give_up: it removed the member of a seat without a consumer; pass_leave: the LeaveGroup was forwarded unchanged; "
-    "restore: a member continued with its seat after a restart of the gateway. done; failed: an error of the gateway, "
-    "or no answer; refused: by the coordinator; predicted: mode on would have done it (mode observe). "
-    "Acts that make a promise are counted again when its outcome is known. right: the group did not rebalance for a "
-    "handover, a newcomer took a kept seat, or a killed consumer whose seat was given up sent no request again; "
-    "wrong: the opposite; unknown: there is no evidence.",
+    "What the gateway did about seats. hold: held the JoinGroup of a newcomer (or its first heartbeat, in groups of "
+    "KIP-848); seat: it joined with a seat of its own; "
+    "admit: that one had waited for the next multiple of gateway_admission_seconds; handover: it took the seat of its "
+    "predecessor; claim: asked for the lock of a seat that a gateway offers; "
+    "pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept the seat; give_up: removed "
+    "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
+    "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
+    "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
+    "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
+    "for a handover, a newcomer took a kept seat, or a killed consumer whose seat was given up was not heard of again; "
+    "wrong: the opposite; unknown: it does not show.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),
@@ -252,14 +253,15 @@ GATEWAY_SEATS_HELD = agent_row(
     "gateway_seats_held_joins",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "JoinGroups that the gateway holds, for a predecessor or for the next time at which newcomers join together.",
+    "JoinGroups, and first heartbeats of members of KIP-848, that the gateway holds, for a predecessor or for the next "
+    "time at which newcomers join together.",
     "requests",
 )
 GATEWAY_SEATS_VACANT = agent_row(
     "gateway_seats_vacant",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Seats without a consumer that the gateway keeps by heartbeats.",
+    "Seats without a consumer that the gateway keeps.",
     "seats",
 )
 GATEWAY_SEATS_OFF = agent_row(

@@ -7,15 +7,17 @@ import json
 
 import pytest
 
-from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, joining, read_everything
+from support.gateway.gateway_members import AiokafkaMember, KafkaPythonMember, read_everything
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import gateway
 from support.gateway.seat_groups import (
     MEMBERS,
     PARTITIONS,
     Group,
+    check_killed,
     check_restarts,
     check_scale_up,
+    check_successor_of_killed,
     check_surge,
     roll_with_surge,
 )
@@ -36,13 +38,6 @@ CLIENTS = [
 
 def named(value):
     return getattr(value, "__name__", value)
-
-
-@pytest.fixture
-def joined_and_killed():
-    """Like `joined`, with killed members, which revoke nothing."""
-    with joining(alone=False) as join:
-        yield join
 
 
 @pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
@@ -86,41 +81,14 @@ def test_a_member_that_restarts_without_a_time_in_its_rule_leaves_as_without_sea
 
 
 def test_the_successor_of_a_killed_process_takes_its_seat(kafka, topic, joined_and_killed):
-    with (
-        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
-        Load(kafka, topic, PARTITIONS) as load,
-    ):
-        group = Group(joined_and_killed, through, topic, librdkafka_member, "range")
-        group.fill()
-        before = group.generation()
-        killed = group.members.pop(0)
-        killed.kill()
-        group.members.append(group.start())
-        eventually(group.whole, waiting_for=group.state())
-        assert group.generation() == before
-        read_everything(load, *group.everybody)
-        for each in group.members:
-            each.close()
-    assert through.acts.done("handover") == 1
+    check_successor_of_killed(kafka, topic, joined_and_killed, librdkafka_member, "range")
 
 
 def test_the_seat_of_a_killed_process_without_successor_is_given_up_before_its_session_ends(
     kafka, topic, joined_and_killed
 ):
-    with (
-        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
-        Load(kafka, topic, PARTITIONS) as load,
-    ):
-        group = Group(joined_and_killed, through, topic, librdkafka_member, "range")
-        for _ in range(2):
-            group.members.append(group.start(**{"session.timeout.ms": "300000"}))
-        eventually(group.whole, waiting_for=group.state())
-        group.members.pop(0).kill()
-        eventually(group.whole, waiting_for=group.state())
-        read_everything(load, *group.everybody)
-        for each in group.members:
-            each.close()
-    assert through.acts.done("give_up") == 1
+    session = {"session.timeout.ms": "300000"}
+    check_killed(kafka, topic, joined_and_killed, librdkafka_member, "range", **session)
 
 
 def test_a_gateway_that_stops_gives_up_vacant_seats_and_its_clients_recover_as_without_seats(kafka, topic, joined):

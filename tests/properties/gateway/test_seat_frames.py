@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, read_head
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
+    HEARTBEAT_KEY,
+    decode_heartbeat,
+    encode_heartbeat,
+    encode_heartbeat_answer,
+)
+from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
+from support.epoch_seats.epoch_frames import TOPIC_ID
 from support.gateway.frames import VERSIONS, group_frames
 from support.gateway.seat_clients import SeatClient, SeatGateway
 from support.kafka.messages import mutated
@@ -62,3 +70,75 @@ def test_a_join_with_an_unreadable_response_is_sent_unchanged(noise):
         without_failures(gateway)
 
     asyncio.run(join())
+
+
+FIELDS = {
+    "group_id": "orders",
+    "member_id": "m",
+    "instance_id": None,
+    "rack_id": "a",
+    "rebalance_timeout_ms": 60_000,
+    "subscribed_topic_names": ["t"],
+    "subscribed_topic_regex": None,
+    "server_assignor": None,
+    "topic_partitions": [],
+}
+ANSWER = {
+    "throttle_time_ms": 0,
+    "error_code": 0,
+    "error_message": None,
+    "member_id": "m",
+    "member_epoch": 3,
+    "heartbeat_interval_ms": 5_000,
+    "assignment": {"topic_partitions": [{"topic_id": TOPIC_ID, "partitions": [0, 1]}]},
+}
+
+
+DAMAGED_BEATS = st.sampled_from([(version, epoch) for version in (0, 1) for epoch in (0, 3, -1)]).flatmap(
+    lambda of: st.tuples(
+        st.just(of[0]),
+        mutated(encode_heartbeat(of[0], 1, "app", {**FIELDS, "member_epoch": of[1]})),
+        mutated(encode_heartbeat_answer(of[0], 1, ANSWER)),
+    )
+)
+
+
+@given(DAMAGED_BEATS)
+def test_damaged_heartbeats_of_kip_848_are_forwarded(damaged):
+    version, request, answer = damaged
+
+    async def pass_both():
+        gateway = SeatGateway("orders=observe")
+        client, head = SeatClient(gateway), RequestHead(HEARTBEAT_KEY, version, 1)
+        if client.talk.wants(head):
+            assert await client.talk.request(head, request, nobody) == request
+            assert client.talk.response(head, answer) == answer
+        without_failures(gateway)
+
+    asyncio.run(pass_both())
+
+
+@given(st.binary(max_size=60), st.sampled_from(["join", "leave"]))
+def test_a_changed_heartbeat_with_an_unreadable_response_is_sent_unchanged(noise, what):
+    async def send():
+        gateway = EpochGateway("orders=on,seats.keep.seconds=30")
+        client = EpochClient(gateway)
+        if what == "leave":
+            await client.enter()
+            await gateway.advance(5)
+            assert await client.heartbeat() == 0
+
+        def garbled(frame):
+            answer = broker(frame)
+            changed = read_head(frame).api_key == HEARTBEAT_KEY and decode_heartbeat(1, frame)["instance_id"]
+            return frame[4:8] + noise if changed else answer
+
+        broker, gateway.broker = gateway.broker, garbled
+        if what == "join":
+            await client.enter()
+        else:
+            assert await client.leave() == 0
+        assert client.sent[-1][0] == client.sent[-1][1]
+        without_failures(gateway)
+
+    asyncio.run(send())

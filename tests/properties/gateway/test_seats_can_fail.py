@@ -74,10 +74,10 @@ def forgetful(monkeypatch):
     monkeypatch.setattr(group_seats, "save", lambda *_: ())
 
 
-def play(checks, plays=400):
+def play(checks, plays=400, machine=Seats):
     """A fixed sequence of steps, without shrinking; ``checks``: names of invariants, None: all."""
 
-    class Play(Seats):
+    class Play(machine):
         CHECKS = checks
 
     fixed = settings(

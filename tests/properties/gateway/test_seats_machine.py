@@ -20,15 +20,17 @@ class Seats(RuleBasedStateMachine):
 
     clients = Bundle("clients")
     CHECKS = None
+    WORLD = World
+    END_SECONDS = 40.0
 
     def __init__(self):
         super().__init__()
-        self.world = World(checks=self.CHECKS)
+        self.world = self.WORLD(checks=self.CHECKS)
 
     @initialize(target=clients, members=st.integers(0, 4), admission=st.sampled_from([0.0, 5.0]))
     def begin(self, members, admission):
         """A stable group."""
-        self.world = World(settings=replace(SETTINGS, admission_seconds=admission), checks=self.CHECKS)
+        self.world = self.WORLD(settings=replace(SETTINGS, admission_seconds=admission), checks=self.CHECKS)
         started = [self.world.start(number % 2) for number in range(members)]
         self.world.advance(10.0)
         return multiple(*started)
@@ -105,7 +107,7 @@ class Seats(RuleBasedStateMachine):
         self.world.advance(60.0)
         self.world.check_recovered()
         self.world.lose_gateways()
-        self.world.advance(40.0)
+        self.world.advance(self.END_SECONDS)
         self.world.check_recovered()
 
 

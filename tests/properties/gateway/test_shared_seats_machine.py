@@ -117,19 +117,21 @@ def test_a_newcomer_does_not_take_a_seat_of_its_own_gateway_just_taken_by_anothe
 class SharedSeats(Seats):
     """Two gateways with locks, or one with and one without."""
 
+    SHARES, BLIND = SharingGateway, Blind
+
     @initialize(
         target=Seats.clients,
         members=st.integers(0, 4),
         admission=st.sampled_from([0.0, 5.0]),
-        second=st.sampled_from([SharingGateway, Blind]),
+        second=st.booleans(),
     )
     def begin(self, members, admission, second):
         """A stable group, whose members are behind both gateways in turn."""
 
         def kind(number, world):
-            return (SharingGateway, second)[number](number, world)
+            return (self.SHARES, self.SHARES if second else self.BLIND)[number](number, world)
 
-        self.world = World(settings=replace(SETTINGS, admission_seconds=admission), checks=self.CHECKS, kind=kind)
+        self.world = self.WORLD(settings=replace(SETTINGS, admission_seconds=admission), checks=self.CHECKS, kind=kind)
         for number in range(members):
             self.world.start(number % 2)
         self.world.advance(10.0)

@@ -12,6 +12,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.testing import EmbeddedKafka
+from support.epoch_seats.epoch_groups import EpochSpreadGroup
 from support.gateway.gateway_members import KafkaPythonMember, read_everything, shares
 from support.gateway.running import gateway
 from support.gateway.seat_groups import MEMBERS, PARTITIONS, SpreadGroup
@@ -25,10 +26,11 @@ pytestmark = pytest.mark.slow
 
 BETWEEN = "seats.between.gateways=true"
 CLIENTS = [
-    (LibrdkafkaMember, "range"),
-    (LibrdkafkaMember, "cooperative-sticky"),
-    (KafkaPythonMember, "range"),
-    (KafkaPythonMember, "cooperative-sticky"),
+    (LibrdkafkaMember, "range", SpreadGroup),
+    (LibrdkafkaMember, "cooperative-sticky", SpreadGroup),
+    (KafkaPythonMember, "range", SpreadGroup),
+    (KafkaPythonMember, "cooperative-sticky", SpreadGroup),
+    (LibrdkafkaMember, "", EpochSpreadGroup),
 ]
 
 
@@ -57,13 +59,15 @@ def _described(kafka, group, wanted):
         eventually(lambda: any(wanted(lock) for lock in locks.holders() or ()))
 
 
-@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
-def test_a_rolling_restart_with_surge_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own):
+@pytest.mark.parametrize(("kind", "own", "grouped"), CLIENTS, ids=named)
+def test_a_rolling_restart_with_surge_through_the_other_gateway_causes_no_rebalance(
+    kafka, topic, joined, kind, own, grouped
+):
     with (
         two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=10,{BETWEEN}") as gateways,
         Load(kafka, topic, PARTITIONS) as load,
     ):
-        group = SpreadGroup(joined, gateways, topic, kind, own)
+        group = grouped(joined, gateways, topic, kind, own)
         group.fill()
         before = group.generation()
         for _ in range(MEMBERS):
@@ -81,13 +85,13 @@ def test_a_rolling_restart_with_surge_through_the_other_gateway_causes_no_rebala
             each.close()
 
 
-@pytest.mark.parametrize(("kind", "own"), CLIENTS, ids=named)
-def test_a_member_that_restarts_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own):
+@pytest.mark.parametrize(("kind", "own", "grouped"), CLIENTS, ids=named)
+def test_a_member_that_restarts_through_the_other_gateway_causes_no_rebalance(kafka, topic, joined, kind, own, grouped):
     with (
         two_gateways(kafka.bootstrap_servers, f".*=on,seats.hold.seconds=1,seats.keep.seconds=60,{BETWEEN}") as both,
         Load(kafka, topic, PARTITIONS) as load,
     ):
-        group = SpreadGroup(joined, both, topic, kind, own)
+        group = grouped(joined, both, topic, kind, own)
         group.fill()
         before = group.generation()
         for _ in range(MEMBERS):

@@ -14,8 +14,10 @@ __all__ = [
     "Group",
     "SpreadGroup",
     "begin_period",
+    "check_killed",
     "check_restarts",
     "check_scale_up",
+    "check_successor_of_killed",
     "check_surge",
     "roll_with_surge",
 ]
@@ -114,13 +116,13 @@ def check_right(group):
     assert not acts.counted.keys() & {(act, "wrong") for act in ("handover", "keep")}
 
 
-def check_surge(kafka, topic, joined, kind, own):
+def check_surge(kafka, topic, joined, kind, own, group_kind=Group):
     """A rolling restart with surge causes no rebalance."""
     with (
         gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=10") as through,
         Load(kafka, topic, PARTITIONS) as load,
     ):
-        group = Group(joined, through, topic, kind, own)
+        group = group_kind(joined, through, topic, kind, own)
         group.fill()
         before = group.generation()
         roll_with_surge(group)
@@ -165,13 +167,13 @@ def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
             each.close()
 
 
-def check_restarts(kafka, topic, joined, kind, own):
+def check_restarts(kafka, topic, joined, kind, own, group_kind=Group):
     """Members that restart within the time of their rule cause no rebalance."""
     with (
         gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=1,seats.keep.seconds=60") as through,
         Load(kafka, topic, PARTITIONS) as load,
     ):
-        group = Group(joined, through, topic, kind, own)
+        group = group_kind(joined, through, topic, kind, own)
         group.fill()
         before = group.generation()
         for _ in range(MEMBERS):
@@ -185,3 +187,42 @@ def check_restarts(kafka, topic, joined, kind, own):
             each.close()
     assert through.acts.done("handover") == MEMBERS
     assert through.acts.partition_seconds["on"] > 0
+
+
+def check_successor_of_killed(kafka, topic, joined, kind, own, group_kind=Group):
+    """The successor of a killed process takes its seat, and the group does not rebalance."""
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=20") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = group_kind(joined, through, topic, kind, own)
+        group.fill_at_once(MEMBERS)
+        before, held = group.generation(), through.acts.done("hold")
+        successor = group.start()
+        eventually(lambda: through.acts.done("hold") > held, waiting_for=group.state)
+        group.members.pop(0).kill()
+        group.members.append(successor)
+        eventually(group.whole, waiting_for=group.state())
+        assert group.generation() == before, group.state()
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("handover") == 1
+
+
+def check_killed(kafka, topic, joined, kind, own, group_kind=Group, **properties):
+    """The seat of a killed process without a successor is given up while its session goes on."""
+    with (
+        gateway(kafka.bootstrap_servers, seats=".*=on,seats.hold.seconds=5") as through,
+        Load(kafka, topic, PARTITIONS) as load,
+    ):
+        group = group_kind(joined, through, topic, kind, own)
+        for _ in range(2):
+            group.members.append(group.start(**properties))
+        eventually(group.whole, waiting_for=group.state())
+        group.members.pop(0).kill()
+        eventually(group.whole, waiting_for=group.state())
+        read_everything(load, *group.everybody)
+        for each in group.members:
+            each.close()
+    assert through.acts.done("give_up") == 1

@@ -76,7 +76,8 @@ def main(bootstrap, group, topic, client_id, assignor, *more):
         "value.deserializer": DESERIALIZER,
         **dict(each.split("=", 1) for each in more),
     }.items():
-        properties.setProperty(name, value)
+        if value:
+            properties.setProperty(name, value)
     consumer = jpype.JClass(f"{CONSUMER}.KafkaConsumer")(properties)
     consumer.subscribe([topic], listener())
     wait = jpype.JClass("java.time.Duration").ofMillis(100)

@@ -164,7 +164,7 @@ def librdkafka_member(bootstrap, group, topic, client_id, assignor="range", **pr
 
 
 class LibrdkafkaMember(Lines):
-    """librdkafka's consumer in a thread; ``client`` creates it. Properties with the value None are omitted."""
+    """librdkafka's consumer in a thread; ``client`` creates it. Properties with the value None or "" are omitted."""
 
     client = Consumer
 
@@ -183,7 +183,7 @@ class LibrdkafkaMember(Lines):
             "log_level": 0,
             **properties,
         }
-        self._consumer = self.client({name: value for name, value in settings.items() if value is not None})
+        self._consumer = self.client({name: value for name, value in settings.items() if value not in (None, "")})
         callbacks = {f"on_{name}": self._callback(word) for name, word in WORDS.items()}
         self._consumer.subscribe([topic], **callbacks)
         self._thread = threading.Thread(target=self._run, daemon=True)

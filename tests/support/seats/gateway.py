@@ -23,6 +23,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     KeepSeat,
     ReleaseLock,
 )
+from rebalance_agent.model.group import GroupType
 from support.seats.coordinator import NONE, NOT_COORDINATOR, REBALANCING
 
 CONFIRM_SECONDS = 3.0
@@ -30,6 +31,8 @@ CONFIRM_SECONDS = 3.0
 
 class ModelGateway:
     """One gateway. ``inbox``: received frames and responses; ``outbox``: pending acts."""
+
+    GROUP_TYPE = GroupType.CLASSIC
 
     def __init__(self, number, world):
         self.number, self.world = number, world
@@ -44,7 +47,7 @@ class ModelGateway:
         world = self.world
         self.token = f"{self.number}-{world.next_number()}"
         self.core = GatewaySeats(world.settings, world.mode, self.token)
-        self.seats = self.core.of("g")
+        self.seats = self.core.of("g", group_type=self.GROUP_TYPE)
         self.inbox, self.outbox = [], []
         self.joins.clear()
         self.arrived.clear()

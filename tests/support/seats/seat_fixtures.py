@@ -26,3 +26,10 @@ def joined():
     """Starts members, which are closed at the end."""
     with joining() as join:
         yield join
+
+
+@pytest.fixture
+def joined_and_killed():
+    """Like `joined`, with killed members, which revoke nothing."""
+    with joining(alone=False) as join:
+        yield join

@@ -67,11 +67,14 @@ class SharingGateway(ModelGateway):
                 self._do(self.seats.lock_answered(act.instance_id, granted=act.granted, now=self.world.now))
                 continue
             if isinstance(act, MemberCheck):
-                error = self.world.coordinator.heartbeat(self.world.now, act.member_id, -1)
+                error = self._still_there(act)
                 self.put(lambda check=act, error=error: self._checked(check, error))
                 continue
             answer = None if self.cut_off else self.world.helper.beat(act, self.world.now)
             self.put(lambda beat=act, answer=answer: self._tell(self.locks.answered(beat, answer, self.world.now)))
+
+    def _still_there(self, check):
+        return self.world.coordinator.heartbeat(self.world.now, check.member_id, -1)
 
     def _checked(self, check, error):
         now = self.world.now

@@ -26,16 +26,24 @@ PROFILES = (profile(), profile(topics=("t", "u")), profile(names=("roundrobin",)
 class World:
     """Simulated time in ticks; every rule of the state machine is a method. ``checks``: names; None: all."""
 
-    def __init__(self, mode=SeatMode.ON, settings=SETTINGS, *, checks=None, kind=ModelGateway):
+    COORDINATOR, CLIENT, GATEWAY, PROFILES, KNOWN_ERRORS = (
+        ModelCoordinator,
+        ModelClient,
+        ModelGateway,
+        PROFILES,
+        KNOWN_ERRORS,
+    )
+
+    def __init__(self, mode=SeatMode.ON, settings=SETTINGS, *, checks=None, kind=None):
         self.now, self.mode, self.settings = 0.0, mode, settings
-        self.coordinator = ModelCoordinator()
+        self.coordinator = self.COORDINATOR()
         self.locks, self.helper = Locks(), HelperGroup()
         self.clients, self.ended = [], {}
         self._planned = []
         self.forecast, self.checks = CHEAP, checks
         self.slow_acts = False
         self._number = 0
-        self.gateways = [kind(number, self) for number in (0, 1)]
+        self.gateways = [(kind or self.GATEWAY)(number, self) for number in (0, 1)]
 
     def next_number(self):
         self._number += 1
@@ -44,10 +52,10 @@ class World:
     # -- clients -----------------------------------------------------------------------------------------------
 
     def start(self, gateway, *, which=0, version=9, patience=60.0, unfenced=False):
-        client = ModelClient(
+        client = self.CLIENT(
             self.next_number(),
             None if gateway is None else self.gateways[gateway],
-            PROFILES[which],
+            self.PROFILES[which],
             version,
             patience,
             SESSION,
@@ -196,7 +204,7 @@ class World:
     def check_errors(self):
         """No client gets an error that dynamic members do not know."""
         for client in self.clients:
-            assert client.shown <= KNOWN_ERRORS, "an error that no dynamic member knows"
+            assert client.shown <= self.KNOWN_ERRORS, "an error that no dynamic member knows"
 
     def check_vacant(self):
         """Members whose process has ended delay others by at most one session, as after a crash."""

@@ -96,6 +96,14 @@ def test_a_rule_for_seats_is_explained():
     assert "It is held for 60 s at most. If none waits for one that leaves, its seat is kept for 5 s." in text
     assert "Every frame is forwarded unchanged." in flat(explain(RULES, "slow", None, seats=rules))
     assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
-    assert "Nothing is done in a consumer group." in flat(
-        explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules)
-    )
+    for kind in (GroupType.SHARE, GroupType.STREAMS):
+        text = flat(explain(RULES, "orders", group(kind=kind), seats=rules))
+        assert f"Nothing is done in a {kind} group." in text
+
+
+def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():
+    rules = parse_seat_rules("orders=on,seats.keep.seconds=100; fast=on,seats.hold.seconds=5,seats.keep.seconds=4")
+    text = flat(explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules))
+    assert "It is held for 24 s at most. If none waits for one that leaves, its seat is kept for 42 s." in text
+    text = flat(explain(RULES, "fast", group(kind=GroupType.CONSUMER), seats=rules))
+    assert "It is held for 5 s at most. If none waits for one that leaves, its seat is kept for 4 s." in text

@@ -17,10 +17,12 @@ from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
 from rebalance_agent.gateway.groups.frame_handler import PASS, FrameHandler, FrameResult, note_loss
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
-from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_KEY,
     HEARTBEAT_VERSIONS,
+    JOIN_EPOCH,
+    STATIC_LEAVE_EPOCH,
     decode_heartbeat,
     decode_heartbeat_answer,
 )
@@ -35,9 +37,6 @@ NAMES_MAX = 10_000
 
 METADATA_VERSION = 12
 """The first Metadata version with topic ids in requests and responses; brokers with KIP-848 have it."""
-
-JOINING, LEAVING_FOR_A_WHILE = 0, -2
-"""Member epochs of a member that joins, and of a static one that leaves and may return (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,9 @@ class ConsumerHeartbeatHandler(FrameHandler):
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read it by our own table: kafka-python has no class for this API."""
-        return OpenedFrame(b"", decode_heartbeat(head.api_version, frame), head.api_version)
+        """Read it by our own table: kafka-python has no class for this API. The header ends with the client id."""
+        header = frame[: client_id_end(frame)]
+        return OpenedFrame(header, decode_heartbeat(head.api_version, frame), head.api_version)
 
     def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """See `open_request`."""
@@ -68,19 +68,19 @@ class ConsumerHeartbeatHandler(FrameHandler):
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
-        if epoch < JOINING:
+        if epoch < JOIN_EPOCH:
             if entry is None:
                 return PASS
             # A static member stays a member until its session ends.
-            entry.membership.record_leave_request("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
+            entry.membership.record_leave_request("for a while" if epoch == STATIC_LEAVE_EPOCH else None)
             return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
         if entry is None:
             entry = MemberEntry(
-                self._shared.new_membership(group, client_id, instance_id), unseen_before=epoch > JOINING
+                self._shared.new_membership(group, client_id, instance_id), unseen_before=epoch > JOIN_EPOCH
             )
         membership = entry.membership
         membership.beat(self._shared.alive)
-        if epoch == JOINING:
+        if epoch == JOIN_EPOCH:
             membership.record_join_request({})
             entry.pending_target, entry.unseen_before = None, False  # its former membership is over
         await self._learn(ask, message["subscribed_topic_names"] or (), entry)
@@ -96,17 +96,17 @@ class ConsumerHeartbeatHandler(FrameHandler):
         """Note the epoch and the assignment."""
         entry, membership = memory.entry, memory.entry.membership
         if message["error_code"] != NO_ERROR:
-            epoch = memory.epoch if memory.epoch >= JOINING else membership.generation
+            epoch = memory.epoch if memory.epoch >= JOIN_EPOCH else membership.generation
             note_loss(membership, message["error_code"], "ConsumerGroupHeartbeat", epoch)
             membership.record_leave_refusal()
             return False
-        if memory.epoch < JOINING:
+        if memory.epoch < JOIN_EPOCH:
             self.unanswered(memory)
             return False
         membership.member_id = message["member_id"] or membership.member_id
         names = memory.group, membership.member_id, memory.instance_id
         # Another process of the same static member may have taken the entry during this one's last heartbeat.
-        if memory.epoch == JOINING or self._shared.entries.vacant(*names):
+        if memory.epoch == JOIN_EPOCH or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
         if message["assignment"] is None and entry.pending_target is None:
             membership.record_epoch(message["member_epoch"])
@@ -119,8 +119,8 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """Report a member that asked to leave as left: clients close the connection without waiting long."""
-        if memory.epoch < JOINING:
+        """A member that asked to leave has left: clients close the connection without waiting long."""
+        if memory.epoch < JOIN_EPOCH:
             memory.entry.membership.record_leave()
             self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
 

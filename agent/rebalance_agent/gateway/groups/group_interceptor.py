@@ -22,8 +22,7 @@ from rebalance_agent.gateway.groups.observed_apis import (
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.seating import SeatFrames
-from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
-from rebalance_agent.gateway.seating.seat_frames import SeatNote
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer, SeatNote
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
 

@@ -1,4 +1,4 @@
-"""Carries out the decisions of `gateway.seats` in classic groups, on the connections of clients.
+"""Carries out what `gateway.seats` decides, on the connections of clients, in groups of consumers.
 
 A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
 `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
@@ -7,7 +7,8 @@ The gateway has no login of its own for this: its requests for a seat go by clie
 rights. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
 A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) keeps the time of all.
 
-- ``seat_frames``: the frames of one connection; ``newcomers``: what a JoinGroup says of its consumer.
+- ``seat_frames``: the frames of one connection, of classic groups, ``frames``: also of groups of KIP-848;
+  ``newcomers``: what a JoinGroup, or a first heartbeat, says of its consumer.
 - ``seating_groups``: all groups of the gateway; ``shared_parts``: what they share;
   ``group_names``: those that have no seats any more.
 - ``acting_group``: a group with mode ``on``; ``observed_group``: one with mode ``observe``; ``seated_group``: what both

@@ -7,9 +7,16 @@ from collections import deque
 from collections.abc import Iterable
 from functools import singledispatchmethod
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
-from rebalance_agent.gateway.seating.connections.coordinator_requests import describe, heartbeat, leave
-from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.coordinator_requests import (
+    ClassicRequests,
+    GroupRequests,
+    heartbeat,
+)
+from rebalance_agent.gateway.seating.connections.epoch_requests import EpochRequests
+from rebalance_agent.gateway.seating.connections.group_connections import ANSWER_SECONDS, GroupConnections
 from rebalance_agent.gateway.seating.seat_sharing import SeatSharing
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import SeatsRoster
@@ -31,6 +38,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     SeatAct,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNKNOWN_MEMBER_ID
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActCarrier"]
@@ -50,8 +58,13 @@ class ActCarrier:
         """Nothing is under way; ``between_gateways``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
+        classic = seats.group_type is GroupType.CLASSIC
+        self._requests: GroupRequests = ClassicRequests() if classic else EpochRequests()
         self.connections = GroupConnections(seats.table)
-        self.sharing = SeatSharing(group, seats, self.connections, shared, self.run, on=between_gateways)
+        self._keeps = classic or between_gateways
+        self.sharing = SeatSharing(
+            group, seats, self.connections, self._requests, shared, self.run, on=between_gateways
+        )
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
         self._kept: dict[str, str] = {}
@@ -93,6 +106,32 @@ class ActCarrier:
         member_id = self._kept.pop(instance_id, None)
         if member_id is not None:
             self._report.report(Act.KEEP, outcome, self.group, instance_id=instance_id, member_id=member_id)
+
+    def generation_before(self, instance_id: str) -> int:
+        """The generation, or group epoch, in which a seat may be handed over without a rebalance; -1 if unknown."""
+        if self.seats.group_type is GroupType.CONSUMER:
+            roster = self.seats.facts.known_roster(self._clock.monotonic())
+            return -1 if roster is None else roster.epoch
+        seat = self.seats.table.get(instance_id)
+        return -1 if seat is None else seat.generation
+
+    async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
+        """See `SeatedGroup`. In KIP-848 a member's requests come by the connection by which it leaves."""
+        seat = self.seats.table.of_member(member_id)
+        if seat is None or self.seats.group_type is GroupType.CONSUMER:
+            return False
+        names = seat.generation, member_id, seat.instance_id
+        try:
+            error = await asyncio.wait_for(heartbeat(connection.ask, self.group, *names), ANSWER_SECONDS)
+        except (TimeoutError, ConnectionError, DecodeError):
+            return False
+        return error == NO_ERROR
+
+    def leave_refused(self, member_id: str, error: int) -> None:
+        """See `SeatedGroup`."""
+        seat = self.seats.table.of_member(member_id)
+        if seat is not None:
+            self.run(self.seats.kept(seat.instance_id, member_id, error, self.now()))
 
     @singledispatchmethod
     def _done(self, act: SeatAct) -> list[SeatAct]:  # noqa: ARG002 - HoldLeave: nothing to do
@@ -144,7 +183,8 @@ class ActCarrier:
 
     @_done.register
     def _(self, act: KeepSeat) -> list[SeatAct]:
-        self._shared.start(self._keep(act), Act.KEEP, self.group)
+        if self._keeps:  # else the coordinator does that alone, until the session ends
+            self._shared.start(self._keep(act), Act.KEEP, self.group)
         return []
 
     @_done.register
@@ -174,15 +214,19 @@ class ActCarrier:
     async def _keep(self, act: KeepSeat) -> None:
         if self._clock.monotonic() > act.until:
             return
-        names = act.generation, act.member_id, act.instance_id
-        error = await self.connections.ask(lambda ask: heartbeat(ask, self.group, *names), act.instance_id)
+        names = self.group, act.generation, act.member_id, act.instance_id
+        error = await self.connections.by_connection(
+            lambda connection: self._requests.keep(connection, *names), act.instance_id
+        )
         if error in FENCED:
             self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer of another gateway has it
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
 
     async def _give_up(self, act: GiveUpSeat) -> None:
-        names = act.member_id, act.instance_id
-        error = await self.connections.ask(lambda ask: leave(ask, self.group, *names), act.instance_id)
+        error = await self.connections.by_connection(
+            lambda connection: self._requests.leave(connection, self.group, act.member_id, act.instance_id),
+            act.instance_id,
+        )
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
         self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
@@ -191,8 +235,10 @@ class ActCarrier:
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:
-        member_ids = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
-        described = await self.connections.ask(lambda ask: describe(ask, self.group))
+        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
+        described = await self.connections.by_connection(
+            lambda connection: self._requests.describe(connection, self.group)
+        )
         if described is None:
             return  # the newcomer joins as it is
         if described.exists:
@@ -208,6 +254,7 @@ class ActCarrier:
             waiting=waiting,
             mixed=not described.consumers,
             exists=described.exists,
+            epoch=described.epoch,
         )
         self.run(self.seats.described(roster, self.now()))
         self.share()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
 
-from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
 from rebalance_agent.gateway.seating.acts.handover_outcomes import HandoverOutcomes
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, seen_host
-from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
-from rebalance_agent.gateway.seating.connections.group_connections import ANSWER_SECONDS
 from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
+from rebalance_agent.gateway.seating.seated_group import GrantedSeat, JoinResult
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
@@ -23,9 +20,10 @@ from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
-from rebalance_agent.gateway.seats.seat import SeatState
+from rebalance_agent.gateway.seats.seat import EpochBeat, SeatState
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ActingGroup"]
@@ -51,13 +49,18 @@ class ActingGroup:
         self._unfenced = False
 
     @property
+    def group_type(self) -> GroupType:
+        """See `SeatedGroup`."""
+        return self._seats.group_type
+
+    @property
     def wrong(self) -> bool:
         """See `SeatedGroup`."""
         return self._outcomes.wrong
 
     # -- newcomers ---------------------------------------------------------------------------------------------
 
-    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> GrantedSeat | None:
         """See `SeatedGroup`."""
         self._connections.use(connection)
         decision: asyncio.Future[ForwardJoin | ForwardSeated] = asyncio.get_running_loop().create_future()
@@ -81,24 +84,24 @@ class ActingGroup:
                 self.withdraw(newcomer)
                 raise ConnectionAbortedError("the client disconnected while its request waited")
             self._returns[newcomer.join] = act, round(self._clock.monotonic() - since, 1)
-            return act.instance_id
+            seat = self._seats.table.get(act.instance_id)
+            return GrantedSeat(act.instance_id, "" if seat is None else seat.member_id)
         if not newcomer.member_id:
             self._report.report(Act.PASS_JOIN, ActOutcome.DONE, self.group, reason=str(act.reason))
         return None
 
-    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
+    def seated(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
         sent, held_seconds = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
-        seat = self._seats.table.get(sent.instance_id)
-        before = -1 if seat is None else seat.generation
-        error, member_id, generation = response.error_code, response.member_id, response.generation_id
+        before = self._carrier.generation_before(sent.instance_id)
+        error, member_id, generation = result.error, result.member_id, result.generation
         acts, verdict = self._seats.join_answered(
-            newcomer.join, error, member_id, generation, leads=response.leader == member_id, now=self._carrier.now()
+            newcomer.join, error, member_id, generation, leads=result.leads, now=self._carrier.now()
         )
         act = Act.HANDOVER if sent.returns else Act.SEAT
         facts = {"instance_id": sent.instance_id, "member_id": member_id, "generation": generation}
-        facts |= {"client_id": newcomer.client_id, "host": seen_host(connection)}
+        facts |= {"client_id": newcomer.client_id, "host": seen_host(connection), "group_type": self.group_type}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
         if sent.joint:
@@ -123,38 +126,38 @@ class ActingGroup:
         self._returns.pop(newcomer.join, None)
         self._carrier.run(self._seats.withdraw(newcomer.join, self._carrier.now()))
 
-    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401
+    def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:
         """See `SeatedGroup`."""
         if newcomer.instance_id is not None:
-            return int(response.error_code)
+            return result.error
         self._vacancies.heard(newcomer.member_id)
-        if response.error_code == NO_ERROR:
+        if result.error == NO_ERROR:
             self._outcomes.take(newcomer.member_id, self._checks.rejoined(newcomer.member_id))
-        leads = response.leader == response.member_id
-        facts = newcomer, response.error_code, response.generation_id
-        acts, shown = self._seats.rejoin_answered(*facts, leads=leads, now=self._carrier.now())
-        self.answered(newcomer.member_id, response.error_code, connection, newcomer.process or 0)
-        self._moved(response.error_code, connection)
+        facts = newcomer, result.error, result.generation
+        acts, shown = self._seats.rejoin_answered(*facts, leads=result.leads, now=self._carrier.now())
+        self.answered(newcomer.member_id, result.error, connection, newcomer.process or 0)
+        self._moved(result.error, connection)
         self._carrier.run(acts)
         return shown
 
     # -- members -----------------------------------------------------------------------------------------------
 
-    def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
-        """See `SeatedGroup`."""
-        self._vacancies.heard(member_id)
-        self._outcomes.take(member_id, self._checks.answered(member_id, response.error_code, self._carrier.now()))
-        acts, shown = self._seats.sync_answered(member_id, response.error_code, self._carrier.now())
-        if response.error_code == NO_ERROR:
-            self._vacancies.assigned(member_id, response)
-        self._carrier.run(acts)
-        return shown
-
-    def heartbeat_answered(self, member_id: str, error: int) -> int:
+    def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
         self._outcomes.take(member_id, self._checks.answered(member_id, error, self._carrier.now()))
-        acts, shown = self._seats.heartbeat_answered(member_id, error, self._carrier.now())
+        acts, shown = self._seats.sync_answered(member_id, error, self._carrier.now())
+        if error == NO_ERROR:
+            self._vacancies.assigned(member_id, partitions)
+        self._carrier.run(acts)
+        return shown
+
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
+        """See `SeatedGroup`."""
+        self._vacancies.heard(member_id)
+        now, epoch = self._carrier.now(), None if beat is None else beat.epoch
+        self._outcomes.take(member_id, self._checks.answered(member_id, error, now, epoch))
+        acts, shown = self._seats.heartbeat_answered(member_id, error, now, beat)
         self._carrier.run(acts)
         return shown
 
@@ -166,21 +169,14 @@ class ActingGroup:
         self._connections.use(connection, None if seat is None else seat.instance_id)
         self._seats.seen(member_id, process)
 
-    def has_seat(self, member_id: str) -> bool:
+    def seat_of(self, member_id: str) -> str | None:
         """See `SeatedGroup`."""
-        return self._seats.table.of_member(member_id) is not None
+        seat = self._seats.table.of_member(member_id)
+        return None if seat is None else seat.instance_id
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
-        seat = self._seats.table.of_member(member_id)
-        if seat is None:
-            return False
-        names = seat.generation, member_id, seat.instance_id
-        try:
-            error = await asyncio.wait_for(heartbeat(connection.ask, self.group, *names), ANSWER_SECONDS)
-        except (TimeoutError, ConnectionError, DecodeError):
-            return False
-        return error == NO_ERROR
+        return await self._carrier.is_member(member_id, connection)
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
@@ -203,6 +199,11 @@ class ActingGroup:
         finally:
             self._carrier.withdraw_leave(member_id, decision)
             self._vacancies.settle()
+
+    def leave_refused(self, member_id: str, error: int) -> None:
+        """See `SeatedGroup`."""
+        self._carrier.leave_refused(member_id, error)
+        self._vacancies.settle()
 
     def refuse_unfenced(self) -> None:
         """See `SeatedGroup`."""

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
-from rebalance_agent.gateway.seats.rules.join_profile import read_profile
-from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
+from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, epoch_profile, read_profile
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_PATIENCE_SECONDS, WAITING_SHARE
+from rebalance_agent.model.group import GroupType
 
-__all__ = ["HELD_BYTES_MAX", "HELD_TOTAL_BYTES_MAX", "HeldBytes", "newcomer", "patience_seconds"]
+__all__ = [
+    "HELD_BYTES_MAX",
+    "HELD_TOTAL_BYTES_MAX",
+    "EpochSubscription",
+    "HeldBytes",
+    "epoch_newcomer",
+    "newcomer",
+    "patience_seconds",
+]
 
 HELD_BYTES_MAX = 32 * 1024
 """Bytes of a JoinGroup that is read for seats, and held: a usual one has some hundred, one with a thousand topics
@@ -89,4 +99,59 @@ def newcomer(
         former=former,
         was_member=was_member,
         client_id=client_id[:CLIENT_ID_MAX],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EpochSubscription:
+    """What a member of KIP-848 subscribes to: in a heartbeat null where it did not change since the last one."""
+
+    topics: tuple[str, ...] = ()
+    regex: str = ""
+    rebalance_timeout_ms: int = -1
+
+    def changed(self, message: Mapping[str, Any]) -> EpochSubscription:
+        """As of a heartbeat."""
+        topics, regex, timeout = (
+            message["subscribed_topic_names"],
+            message.get("subscribed_topic_regex"),
+            message["rebalance_timeout_ms"],
+        )
+        return EpochSubscription(
+            self.topics if topics is None else tuple(topics),
+            self.regex if regex is None else regex,
+            self.rebalance_timeout_ms if timeout < 0 else timeout,
+        )
+
+    @property
+    def profile(self) -> JoinProfile | None:
+        """What is compared with a successor's; None of a member without a subscription."""
+        known = bool(self.topics or self.regex)
+        return epoch_profile(self.topics, self.regex, self.rebalance_timeout_ms) if known else None
+
+
+def epoch_newcomer(
+    subscription: EpochSubscription,
+    size: int,
+    join: int,
+    version: int,
+    process: int,
+    former: frozenset[int],
+    *,
+    member_id: str,
+    was_member: bool,
+    client_id: str,
+) -> Newcomer:
+    """The consumer of a first heartbeat (KIP-848); ``member_id``: as in `Newcomer`, for the rest see `newcomer`."""
+    return Newcomer(
+        join=join,
+        version=version,
+        profile=subscription.profile if size <= HELD_BYTES_MAX else None,
+        member_id=member_id,
+        patience_seconds=EPOCH_PATIENCE_SECONDS,
+        process=process,
+        former=former,
+        was_member=was_member,
+        client_id=client_id[:CLIENT_ID_MAX],
+        group_type=GroupType.CONSUMER,
     )

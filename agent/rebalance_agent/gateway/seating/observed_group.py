@@ -8,18 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_agent.gateway.seat_rules import SeatRule
-from rebalance_agent.gateway.seating.acts.vacancies import partitions_of
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.seated_group import GrantedSeat, JoinResult
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.predicted_seats import PredictedSeats, SeatTally
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.groupprotocol.wire.error_codes import (
     MEMBER_ID_REQUIRED,
     NO_ERROR,
     REBALANCE_IN_PROGRESS,
 )
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["ObservedGroup"]
@@ -58,49 +60,59 @@ class ObservedGroup:
         self._partitions: OrderedDict[str, int] = OrderedDict()
         self._stable = False
 
-    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:  # noqa: ARG002
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> GrantedSeat | None:  # noqa: ARG002
         """See `SeatedGroup`."""
         return None
 
-    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401, ARG002
+    @property
+    def group_type(self) -> GroupType:
+        """See `SeatedGroup`."""
+        return self._seats.group_type
+
+    def seated(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> bool:  # noqa: ARG002
         """See `SeatedGroup`; no JoinGroup is sent with an instance id."""
         return True
 
     def withdraw(self, newcomer: Newcomer) -> None:
         """See `SeatedGroup`."""
 
-    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401, ARG002
+    def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:  # noqa: ARG002
         """See `SeatedGroup`."""
-        if response.error_code == MEMBER_ID_REQUIRED:
+        if result.error == MEMBER_ID_REQUIRED:
             until = self._clock.monotonic() + PENDING_SECONDS
-            self._keep(self._pending, response.member_id, _Pending(newcomer, until))
-        elif response.error_code == NO_ERROR:
+            self._keep(self._pending, result.member_id, _Pending(newcomer, until))
+        elif result.error == NO_ERROR:
             self._stable = False
             pending = self._pending.pop(newcomer.member_id, None)
             first = pending.newcomer if pending is not None else newcomer
             if pending is not None or not newcomer.member_id:
-                self._predicted.joined(first, response.member_id, *self._times())
+                self._predicted.joined(first, result.member_id, *self._times())
                 self._count()
-        return int(response.error_code)
+        return result.error
 
-    def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
+    def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
         """See `SeatedGroup`."""
-        if response.error_code == NO_ERROR:
+        if error == NO_ERROR:
             self._stable = True
-            self._keep(self._partitions, member_id, partitions_of(response))
-        return int(response.error_code)
+            self._keep(self._partitions, member_id, partitions)
+        return error
 
-    def heartbeat_answered(self, member_id: str, error: int) -> int:  # noqa: ARG002
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
         """See `SeatedGroup`."""
+        if beat is not None and error == NO_ERROR:
+            self._predicted.beaten(member_id, beat)
         self._stable = self._stable and error != REBALANCE_IN_PROGRESS
         return error
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
         """See `SeatedGroup`."""
 
-    def has_seat(self, member_id: str) -> bool:
+    def seat_of(self, member_id: str) -> str | None:
         """See `SeatedGroup`."""
-        return member_id in self._partitions
+        return "" if member_id in self._partitions else None
+
+    def leave_refused(self, member_id: str, error: int) -> None:
+        """See `SeatedGroup`; no leave is changed."""
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
         """See `SeatedGroup`; always False, since the coordinator is not asked and the leave is not counted."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kafka.protocol.consumer.group import (
@@ -18,29 +15,31 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.client_software import ClientSoftware
-from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, OwnAnswer
+from rebalance_agent.gateway.seating.connections.client_connection import (
+    ClientConnection,
+    Held,
+    OwnAnswer,
+    SeatNote,
+)
+from rebalance_agent.gateway.seating.frames.connection_groups import ConnectionGroups
+from rebalance_agent.gateway.seating.frames.epoch_frames import EpochFrames
 from rebalance_agent.gateway.seating.newcomers import newcomer
-from rebalance_agent.gateway.seating.seated_group import SeatedGroup
+from rebalance_agent.gateway.seating.seated_group import JoinResult, SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
-from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 from rebalance_agent.gateway.transport.kafka_messages import OpenedFrame, open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead, client_id
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import count_partitions
 
 if TYPE_CHECKING:
     from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
 
-__all__ = ["Held", "SeatFrames", "SeatNote"]
-
-Held = Callable[[], AbstractContextManager[None]]
-"""The context of a JoinGroup that is kept."""
-
-GROUPS_MAX = 32
-"""Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
-
-NO_MEMBER = ""
-"""Instead of a member id, of a client that joined a group and was not accepted yet."""
+__all__ = ["SeatFrames"]
 
 _APIS = {
     kind.API_KEY
@@ -55,13 +54,6 @@ _APIS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SeatNote:
-    """A function that takes the answer to a request, and returns the error code that the client is shown."""
-
-    answered: Callable[[Any], int]
-
-
 class SeatFrames:
     """Handles the frames of one connection. An error of it must leave the client's own frame unchanged.
 
@@ -72,8 +64,8 @@ class SeatFrames:
         """Handle the frames of ``connection``; ``held`` is entered while a JoinGroup waits."""
         self._groups, self._connection, self._held = groups, connection, held
         self._software = ""
-        self._named: set[str] = set()
-        self._member_of: dict[str, str] = {}
+        self._members = ConnectionGroups(groups)
+        self._epochs = EpochFrames(groups, self._members, connection, held)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
         """Take the client id and the library of the client."""
@@ -88,12 +80,14 @@ class SeatFrames:
         Raises:
             ConnectionError: the client or the broker closed the connection.
         """
+        if head.api_key == HEARTBEAT_KEY:
+            return await self._epochs.request(head, opened, size)
         if head.api_key not in _APIS:
             return None
         message = opened.message
         if head.api_key == TxnOffsetCommitRequest.API_KEY and _unfenced(message):
             self._groups.refuse_unfenced(message.group_id)
-        group = self._group(message.group_id)
+        group = self._members.of(message.group_id, GroupType.CLASSIC)
         if group is None:
             return None
         if head.api_key == JoinGroupRequest.API_KEY:
@@ -107,18 +101,12 @@ class SeatFrames:
             return None  # a commit may come from a producer, whose connections say nothing of the consumer
         return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
 
-    def _group(self, name: str) -> SeatedGroup | None:
-        """The group of this name; of the many that one client names only the first have seats."""
-        if short_hash(name) not in self._named and len(self._named) >= GROUPS_MAX:
-            return None
-        group = self._groups.of(name)
-        if group is not None:
-            self._named.add(short_hash(name))
-        return group
-
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-        """Handle the response to a request that left ``note``; return whether the message was changed."""
+        """Handle the response to a request that left ``note``; whether the message was changed."""
+        if isinstance(message, dict):
+            note.answered(message)  # no answer to a heartbeat of KIP-848 that was sent as it is is changed
+            return False
         before = message.error_code
         message.error_code = note.answered(message)
         return bool(message.error_code != before)
@@ -143,7 +131,7 @@ class SeatFrames:
             self._software,
             self._groups.process(self._connection),
             former=self._groups.clients.former(self._connection),
-            was_member=short_hash(message.group_id) in self._member_of,
+            was_member=self._members.was_member(message.group_id),
             client_id=client_id(opened.header),
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
@@ -151,19 +139,19 @@ class SeatFrames:
             if not (room or who.member_id):
                 return own
             with self._held():
-                instance_id = await group.admitted(who, self._connection)
+                seat = await group.admitted(who, self._connection)
         if not who.member_id:
-            self._note(message.group_id)  # a client waits once, also where the coordinator moved meanwhile
-        if instance_id is None:
+            self._members.note_waited(message.group_id)
+        if seat is None:
             return own
         try:
-            response, answer = await self._seated(head, opened, instance_id)
+            response, answer = await self._seated(head, opened, seat.instance_id)
         except BaseException:
             group.withdraw(who)
             raise
-        if not group.seated(who, response, self._connection):
+        if not group.seated(who, _result(response), self._connection):
             return own
-        self._note_member(message.group_id, response.member_id, response.error_code)
+        self._members.note_answer(message.group_id, response.member_id, response.error_code)
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
@@ -180,24 +168,16 @@ class SeatFrames:
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
-        self._note_member(name, response.member_id, response.error_code)
-        return group.join_answered(who, response, self._connection)
+        self._members.note_answer(name, response.member_id, response.error_code)
+        return group.join_answered(who, _result(response), self._connection)
 
     def _accepted(self, group: SeatedGroup, head: RequestHead, name: str, member_id: str, response: Any) -> int:  # noqa: ANN401
         """The coordinator answered a SyncGroup or Heartbeat of a member."""
-        self._note_member(name, member_id, response.error_code)
+        self._members.note_answer(name, member_id, response.error_code)
         group.answered(member_id, response.error_code, self._connection, self._groups.process(self._connection))
         if head.api_key == SyncGroupRequest.API_KEY:
-            return group.sync_answered(member_id, response)
+            return group.sync_answered(member_id, response.error_code, _partitions(response))
         return group.heartbeat_answered(member_id, response.error_code)
-
-    def _note_member(self, group: str, member_id: str, error: int) -> None:
-        """Note the groups of which this client is a member by the coordinator's answers, and its member ids."""
-        if error == NO_ERROR:
-            self._note(group, short_hash(member_id))
-
-    def _note(self, group: str, member_id: str = NO_MEMBER) -> None:
-        self._member_of[short_hash(group)] = member_id
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
         message = opened.message
@@ -205,9 +185,9 @@ class SeatFrames:
         if not members:
             members = [(message.member_id, None, None)]
         ((member_id, instance_id, reason),) = members[:1]
-        if len(members) != 1 or instance_id is not None or not group.has_seat(member_id):
+        if len(members) != 1 or instance_id is not None or group.seat_of(member_id) is None:
             return None
-        known = self._member_of.get(short_hash(message.group_id)) == short_hash(member_id)
+        known = self._members.is_member(message.group_id, member_id)
         if not known and not await group.is_member(member_id, self._connection):
             return None  # only the coordinator knows whether this client may make the member leave
         if not await group.leaves(member_id, reason, self._connection):
@@ -221,6 +201,24 @@ def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
     Below version 3 none does; later ones do unless the producer knows no consumer (measured on 4.3.0: accepted).
     """
     return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None
+
+
+def _result(response: Any) -> JoinResult:  # noqa: ANN401 - kafka-python is untyped
+    """The answer to a JoinGroup."""
+    return JoinResult(
+        error=response.error_code,
+        member_id=response.member_id,
+        generation=response.generation_id,
+        leads=response.leader == response.member_id,
+    )
+
+
+def _partitions(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
+    """The number of partitions in a SyncGroup response; 0 where they cannot be read."""
+    try:
+        return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
+    except DecodeError:
+        return 0
 
 
 def _left(head: RequestHead, opened: OpenedFrame, member_id: str) -> bytes:

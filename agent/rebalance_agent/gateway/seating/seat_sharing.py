@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.seating.connections.coordinator_requests import heartbeat
+from rebalance_agent.gateway.seating.connections.coordinator_requests import GroupRequests
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
@@ -26,9 +26,6 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
 __all__ = ["SeatSharing"]
 
-NO_GENERATION = -1
-"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION, and begins no session anew."""
-
 
 class SeatSharing:
     """The seats of one group that other gateways offer, and those that this one offers to them.
@@ -42,6 +39,7 @@ class SeatSharing:
         group: str,
         seats: GroupSeats,
         connections: GroupConnections,
+        group_requests: GroupRequests,
         shared: SharedParts,
         run: Callable[[Iterable[SeatAct]], None],
         *,
@@ -49,7 +47,7 @@ class SeatSharing:
     ) -> None:
         """Share nothing yet."""
         self._group, self._seats, self._connections, self._shared, self._run = group, seats, connections, shared, run
-        self._clock, self._report = shared.clock, shared.report
+        self._clock, self._report, self._group_requests = shared.clock, shared.report, group_requests
         self._requests = _requests(group) if on else None
         self._locks = SeatLocks(seats.settings, _member_ids(), shared.token, on=self._requests is not None)
         self._claimed: set[str] = set()
@@ -124,9 +122,11 @@ class SeatSharing:
         return follows
 
     async def _check(self, check: MemberCheck) -> None:
-        """Ask by a heartbeat of no generation, which changes nothing, whether a member is still in its seat."""
-        names = NO_GENERATION, check.member_id, check.instance_id
-        error = await self._connections.ask(lambda ask: heartbeat(ask, self._group, *names), check.instance_id)
+        """Ask whether a member is still in its seat."""
+        names = self._group, check.member_id, check.instance_id
+        error = await self._connections.by_connection(
+            lambda connection: self._group_requests.check(connection, *names), check.instance_id
+        )
         now = self._clock.monotonic()
         self._run(self._seats.kept(check.instance_id, check.member_id, error if error in FENCED else NO_ERROR, now))
         self._run(self._done(self._locks.checked(check.instance_id, error, now)))

@@ -3,55 +3,86 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.gateway.seats.seat import EpochBeat
+from rebalance_agent.model.group import GroupType
 
-__all__ = ["SeatedGroup"]
+__all__ = ["GrantedSeat", "JoinResult", "SeatedGroup"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedSeat:
+    """A seat that a newcomer gets; ``last_member``: the id of its last member, empty where it is new."""
+
+    instance_id: str
+    last_member: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinResult:
+    """The coordinator's answer to a JoinGroup, or to the first heartbeat of a member (KIP-848).
+
+    ``generation``: of a member of KIP-848 its epoch. ``leads``: it names the member as leader.
+    """
+
+    error: int
+    member_id: str
+    generation: int = -1
+    leads: bool = False
 
 
 class SeatedGroup(Protocol):
     """A group in mode ``on`` or ``observe``.
 
-    Messages are kafka-python's. Methods that return an error code return the one that the client is shown.
+    Its members have one protocol: classic, or that of KIP-848. There the first heartbeat of a member stands for a
+    JoinGroup, one with epoch -1 for a LeaveGroup, and an answer with an assignment is one to a SyncGroup, too. Methods
+    that return an error code return the one that the client is shown.
     """
 
-    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> str | None:
-        """Wait until a JoinGroup is to be sent; return the instance id to send it with, None: send it unchanged.
+    @property
+    def group_type(self) -> GroupType:
+        """The protocol of its members: classic or consumer."""
+        ...
+
+    async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> GrantedSeat | None:
+        """Wait until a JoinGroup is to be sent; the seat to send it with, None: as it is.
 
         Raises:
             ConnectionError: the client disconnected meanwhile.
         """
         ...
 
-    def seated(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> bool:  # noqa: ANN401
-        """Take the answer to a JoinGroup with an instance id; return whether the client is shown it."""
+    def seated(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> bool:
+        """A JoinGroup with an instance id was answered; whether the client is shown that answer."""
         ...
 
     def withdraw(self, newcomer: Newcomer) -> None:
         """Take a JoinGroup with an instance id whose client disconnected before the answer."""
         ...
 
-    def join_answered(self, newcomer: Newcomer, response: Any, connection: ClientConnection) -> int:  # noqa: ANN401
-        """Take the answer to a JoinGroup that was sent unchanged."""
+    def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:
+        """A JoinGroup that was sent as it is was answered."""
         ...
 
-    def sync_answered(self, member_id: str, response: Any) -> int:  # noqa: ANN401
-        """Take the answer to a member's SyncGroup."""
+    def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
+        """A member's SyncGroup was answered, with this number of ``partitions`` if it was accepted."""
         ...
 
-    def heartbeat_answered(self, member_id: str, error: int) -> int:
-        """Take the answer to a member's heartbeat."""
+    def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
+        """A member's heartbeat was answered; ``beat``: what it changes (KIP-848), None in classic groups."""
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
         """Note that a member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
         ...
 
-    def has_seat(self, member_id: str) -> bool:
-        """Whether a member has a seat, so that its LeaveGroup may be answered by the gateway."""
+    def seat_of(self, member_id: str) -> str | None:
+        """The instance id of a member's seat; empty where it only would have one, None for a member without a seat."""
         ...
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
@@ -60,6 +91,10 @@ class SeatedGroup(Protocol):
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """Decide whether the gateway answers a LeaveGroup itself. Raises as `ClientConnection.answered`."""
+        ...
+
+    def leave_refused(self, member_id: str, error: int) -> None:
+        """A leave was changed so that the member's seat is kept, and the coordinator refused it (KIP-848)."""
         ...
 
     def refuse_unfenced(self) -> None:

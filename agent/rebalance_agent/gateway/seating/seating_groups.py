@@ -16,18 +16,20 @@ from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
 from rebalance_agent.gateway.seating.act_report import ActCounts, ActReport, NoCounts
 from rebalance_agent.gateway.seating.acting_group import ActingGroup
 from rebalance_agent.gateway.seating.acts.act_events import ActEvents, EmitAct
-from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, Held
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
+from rebalance_agent.gateway.seating.frames.connection_groups import ImpatientMembers
 from rebalance_agent.gateway.seating.group_names import GroupNames
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
-from rebalance_agent.gateway.seating.seat_frames import Held, SeatFrames
+from rebalance_agent.gateway.seating.seat_frames import SeatFrames
 from rebalance_agent.gateway.seating.seated_group import SeatedGroup
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.seats.gateway_seats import GatewaySeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import Act
 
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
@@ -85,7 +87,7 @@ class SeatingGroups:
         self._numbers = itertools.count(1)
         self._processes: dict[ClientConnection, int] = {}
         self._unfenced, self._wrong, self.held_bytes = GroupNames(), GroupNames(), HeldBytes()
-        self._off, self._switched_off = False, ""
+        self._off, self._switched_off, self.impatient = False, "", ImpatientMembers()
         self._switch_file, self._switch_at = switch_file, math.inf
         if switch_file:
             self._look_at_switch()
@@ -108,11 +110,17 @@ class SeatingGroups:
         """The number of a new JoinGroup."""
         return next(self._numbers)
 
-    def of(self, group: str) -> SeatedGroup | None:
-        """Return the group; None if all its frames are to be forwarded unchanged."""
+    def of(self, group: str, group_type: GroupType = GroupType.CLASSIC) -> SeatedGroup | None:
+        """The group; None where all its frames of this protocol are to be forwarded as they are.
+
+        A group has seats of one protocol at a time: of another one once it has no member any more that it knows.
+        """
         known = self._groups.get(group)
+        if known is not None and known.group_type is not group_type and known.idle:
+            self._forget_idle()
+            known = None
         if known is not None:
-            return known
+            return known if known.group_type is group_type else None
         rule = None if self._off else self._rules.of(group)
         if rule is None or (self._switched_off and rule.mode is SeatMode.ON):
             return None
@@ -120,7 +128,7 @@ class SeatingGroups:
             self._forget_idle()
         if len(self._groups) >= rule.settings.groups_max:
             return None
-        made = self._made(group, rule)
+        made = self._made(group, rule, group_type)
         if made is not None:
             self._groups[group] = made
             if group in self._unfenced:
@@ -149,7 +157,11 @@ class SeatingGroups:
         """
         for name, seats in saved.items():
             rule = self._rules.of(name)
-            if rule is None or rule.mode is not SeatMode.ON or (group := self._made(name, rule)) is None:
+            if (
+                rule is None
+                or rule.mode is not SeatMode.ON
+                or (group := self._made(name, rule, _type_of(seats))) is None
+            ):
                 continue
             self._groups[name] = group
             group.restore(seats, elapsed_seconds)
@@ -238,10 +250,10 @@ class SeatingGroups:
         elif not self._off:
             self._each(lambda group: group.go_on())
 
-    def _made(self, group: str, rule: SeatRule) -> SeatedGroup | None:
+    def _made(self, group: str, rule: SeatRule, group_type: GroupType) -> SeatedGroup | None:
         acts = rule.mode is SeatMode.ON and group not in self._wrong
         settings = replace(rule.settings, admission_seconds=self._admission_seconds)
-        seats = (self._acting if acts else self._observing).of(group, settings)
+        seats = (self._acting if acts else self._observing).of(group, settings, group_type)
         if seats is None:
             return None
         if acts:
@@ -279,3 +291,7 @@ class SeatingGroups:
             except Exception as error:  # noqa: BLE001 - see above
                 self.report.failed(Act.GIVE_UP, name, error)
         return results
+
+
+def _type_of(seats: tuple[SavedSeat, ...]) -> GroupType:
+    return next((one.group_type for one in seats), GroupType.CLASSIC)

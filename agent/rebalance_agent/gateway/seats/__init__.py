@@ -1,4 +1,4 @@
-"""Decides which consumers take the seats of others in classic groups; ``gateway.seating`` carries the decisions out.
+"""Decides which consumers take the seats of others in groups of consumers; it decides, and does nothing.
 
 A *seat* is a static membership (KIP-345) that the gateway gives to a consumer which has no instance id of its own: its
 JoinGroup is sent with one. When the consumer is restarted, its successor's JoinGroup is sent with the same instance id,
@@ -41,6 +41,10 @@ The inputs, and the decision about each:
 | ... and a request of a member is accepted, or a heartbeat for a vacant one | its seat is known again |
 | ... and none is, until the session is over | forget the seat |
 | seats are switched off | held JoinGroups are forwarded, vacant seats given up; members go on |
+
+In groups of KIP-848 the first heartbeat of a member stands for its JoinGroup, and one with epoch -1 for a LeaveGroup:
+*answer it* means that the coordinator gets epoch -2 instead. A vacant seat needs no heartbeat there, and stays when the
+group rebalances; a successor joins once its predecessor has left by -2, which is said for one that was killed.
 
 A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
 A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).

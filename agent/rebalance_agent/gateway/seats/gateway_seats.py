@@ -8,6 +8,7 @@ from itertools import count
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 from rebalance_agent.gateway.seats.seat_acts import SeatAct
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
 __all__ = ["GatewaySeats", "new_seat_names"]
@@ -31,16 +32,19 @@ class GatewaySeats:
         self._names = new_seat_names(gateway_token)
         self._groups: dict[str, GroupSeats] = {}
 
-    def of(self, group: str, settings: SeatSettings | None = None) -> GroupSeats | None:
-        """The group's seats; None if every frame of the group is to be forwarded unchanged.
+    def of(
+        self, group: str, settings: SeatSettings | None = None, group_type: GroupType = GroupType.CLASSIC
+    ) -> GroupSeats | None:
+        """The group's seats; None where every frame of the group is to be forwarded as it is.
 
-        It is None in mode ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
+        That is with ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
+        Also where the group has seats of another protocol than ``group_type``.
         ``settings``: those of a group that is seen for the first time, where they are not those of the gateway.
         """
         seats = self._groups.get(group)
         if seats is None and self.mode is not SeatMode.OFF and len(self._groups) < self.settings.groups_max:
-            seats = self._groups[group] = GroupSeats(settings or self.settings, self._names)
-        return seats
+            seats = self._groups[group] = GroupSeats(settings or self.settings, self._names, group_type)
+        return seats if seats is not None and seats.group_type is group_type else None
 
     def switch_off(self, now: float) -> dict[str, list[SeatAct]]:
         """Stop giving and keeping seats; return the last acts by group. Only a restart of the gateway undoes it."""

@@ -52,7 +52,8 @@ class SeatsRoster:
     """A description of the group and its locks.
 
     ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
-    protocols, or migrates. ``exists``: False also where it has another protocol.
+    protocols, or migrates. ``exists``: False also where it has another protocol. ``epoch``: the group's (KIP-848), -1
+    in classic groups.
     """
 
     phase: GroupPhase
@@ -62,6 +63,7 @@ class SeatsRoster:
     waiting: tuple[WaitingElsewhere, ...] = ()
     mixed: bool = False
     exists: bool = True
+    epoch: int = -1
 
 
 @dataclass(slots=True)
@@ -95,8 +97,8 @@ class GroupFacts:
         roster = self.known_roster(now)
         return roster is not None and roster.mixed
 
-    def classic(self, now: float) -> bool:
-        """Whether the last description, unless it is too old, shows a group of the classic protocol with members."""
+    def seatable(self, now: float) -> bool:
+        """Whether it is one of a group of one protocol, that of its seats, with members."""
         roster = self.known_roster(now)
         return roster is not None and roster.members > 0 and not roster.mixed
 

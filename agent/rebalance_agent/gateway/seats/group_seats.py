@@ -23,7 +23,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import (
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import Admission, join_wait
 from rebalance_agent.gateway.seats.saved_seats import RestoredSeats, SavedSeat, save
-from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.gateway.seats.seat import EpochBeat, Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import (
     ClaimLock,
     ContinueSeat,
@@ -34,6 +34,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
 from rebalance_agent.gateway.seats.seated_joins import SeatedJoins
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["GroupSeats"]
 
@@ -46,12 +47,15 @@ class GroupSeats:
     seat is not known here: a gateway that lost its list does not know the seats that it gave.
     """
 
-    def __init__(self, settings: SeatSettings, new_names: Iterator[str]) -> None:
-        """Begin without seats."""
-        self.settings = settings
+    def __init__(
+        self, settings: SeatSettings, new_names: Iterator[str], group_type: GroupType = GroupType.CLASSIC
+    ) -> None:
+        """Begin without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
+        self.settings, self.group_type = settings, group_type
         self.table = SeatTable(settings)
-        self.facts = GroupFacts(settings)
-        self.keeper = SeatKeeper(self.table, settings)
+        classic = group_type is GroupType.CLASSIC
+        self.facts = GroupFacts(settings, GroupPhase.UNKNOWN if classic else GroupPhase.STABLE)
+        self.keeper = SeatKeeper(self.table, settings, by_heartbeats=classic)
         self._seated = SeatedJoins(self.table, self.keeper, self.facts)
         self.held = HeldJoins(self.table, self.keeper, self._seated, self.facts, new_names)
         self._leaves = MemberLeaves(self.table, self.keeper, self.held, self.facts)
@@ -100,6 +104,8 @@ class GroupSeats:
         if error == NO_ERROR:
             seat.generation, seat.leads, seat.returned = generation, leads, False
             seat.profile, seat.version = newcomer.profile, newcomer.version
+            if seat.state is SeatState.VACANT and self.group_type is GroupType.CONSUMER:
+                seat.state = SeatState.OCCUPIED  # it had left, and is back with the same member id
             self.facts.phase = GroupPhase.COMPLETING
         return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
@@ -137,8 +143,12 @@ class GroupSeats:
         if seat is not None:
             self.keeper.seen(seat, process)
 
-    def heartbeat_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
-        """Take the response to a member's own heartbeat; also return the error code for the client.
+    def heartbeat_answered(
+        self, member_id: str, error: int, now: float, beat: EpochBeat | None = None
+    ) -> tuple[list[SeatAct], int]:
+        """A member's own heartbeat was answered; and the error that the client is shown.
+
+        ``beat``: what it changes (KIP-848), None in classic groups.
 
         A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
         so leads a rebalance.
@@ -146,6 +156,8 @@ class GroupSeats:
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
             return (self._rebalancing(now) if error == REBALANCE_IN_PROGRESS else acts), shown_error(error)
+        if error == NO_ERROR and beat is not None:
+            seat.beaten(beat)
         if error == NO_ERROR and seat.rejoin_due:
             seat.rejoin_due = False
             return acts, REBALANCE_IN_PROGRESS
@@ -238,8 +250,8 @@ class GroupSeats:
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
-        """The seats that the gateway has to know after a restart."""
-        return (*save(self.table, now), *self._restored.saved())
+        """The seats that a restart of the gateway has to know."""
+        return (*save(self.table, now, self.group_type), *self._restored.saved())
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns acts for them."""

@@ -57,7 +57,7 @@ class MemberLeaves:
             until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         seat.for_newcomer = not forecast.worth_keeping
-        if refusal is None and self._facts.classic(now):
+        if refusal is None and self._facts.seatable(now):
             return self._keep(seat, until, now)
         if refusal not in (None, GiveUpReason.NO_SUCCESSOR):
             return self._send(seat, refusal, now)
@@ -113,7 +113,7 @@ class MemberLeaves:
             return self._send(seat, GiveUpReason.REBALANCE, now)
         if not (asked.wanted or self._successor(seat, now)):
             return self._send(seat, GiveUpReason.NO_SUCCESSOR, now)
-        if not self._facts.classic(now):
+        if not self._facts.seatable(now):
             return self._send(seat, GiveUpReason.GROUP_TYPE, now)
         return self._keep(seat, asked.kept_until, now)
 

@@ -17,6 +17,7 @@ from rebalance_agent.gateway.seats.group_facts import GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
+from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
     ClaimLock,
@@ -95,6 +96,12 @@ class PredictedSeats:
         self._leaving = _predicted(join), _Vacancy(partitions, now)
         self._count(self._seats.leave(_predicted(join), reason, forecast, now, epoch_seconds), now)
         self._seats.facts.phase = GroupPhase.STABLE
+
+    def beaten(self, member_id: str, beat: EpochBeat) -> None:
+        """A heartbeat of a member was accepted (KIP-848)."""
+        seat = self._seats.table.of_member(_predicted(self._join_of.get(member_id, 0)))
+        if seat is not None:
+            seat.beaten(EpochBeat(seat.generation, beat.profile))
 
     def due(self, now: float) -> None:
         """Count the decisions that are due by ``now``; call it at `next_due`."""

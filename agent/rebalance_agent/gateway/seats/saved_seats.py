@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["RestoredSeats", "SavedSeat", "save"]
 
@@ -23,7 +24,10 @@ RESTORED_SECONDS_MAX = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedSeat:
-    """A seat when it was saved. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up."""
+    """A seat when it was saved. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up.
+
+    ``group_type``: the protocol of its group.
+    """
 
     instance_id: str
     member_id: str
@@ -34,12 +38,14 @@ class SavedSeat:
     profile: JoinProfile
     vacant: bool
     kept_seconds: float
+    group_type: GroupType = GroupType.CLASSIC
 
 
-def save(table: SeatTable, now: float) -> tuple[SavedSeat, ...]:
-    """Return the seats with a member. A seat whose JoinGroup is not answered is not saved: its member is unknown."""
+def save(table: SeatTable, now: float, group_type: GroupType) -> tuple[SavedSeat, ...]:
+    """The seats with a member. Who gets a seat whose JoinGroup is not answered is not known: it is not saved."""
     seats = ((seat, seat.profile) for seat in table if seat.state is not SeatState.JOINING)
-    return tuple(_saved(seat, profile, now) for seat, profile in seats if profile is not None)
+    saved = (_saved(seat, profile, now) for seat, profile in seats if profile is not None)
+    return tuple(replace(one, group_type=group_type) for one in saved)
 
 
 class RestoredSeats:
@@ -60,7 +66,7 @@ class RestoredSeats:
 
         Vacant ones are kept for the rest of their time, since no other gateway does; a clock that went backwards counts
         as if that were over. Consumers of the others may live, so nothing is done for them: if they do not, their
-        sessions end.
+        sessions end. So do those of vacant ones of KIP-848, which no heartbeat confirms.
         """
         for one in saved:
             if len(self._table) + len(self._seats) >= self._settings.seats_max:
@@ -68,6 +74,8 @@ class RestoredSeats:
             if not one.vacant:
                 session_seconds = min(one.profile.session_timeout_ms / 1000, RESTORED_SECONDS_MAX)
                 self._seats[one.member_id], self._until[one.member_id] = one, now + session_seconds
+                continue
+            if one.group_type is GroupType.CONSUMER:
                 continue
             rest = one.kept_seconds - elapsed_seconds if elapsed_seconds >= 0 else 0.0
             seat = _seat(one, SeatState.VACANT)

@@ -11,7 +11,18 @@ from rebalance_agent.gateway.seats.rules.eligibility import LastMember
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
-__all__ = ["Seat", "SeatState", "SeatTable"]
+__all__ = ["EpochBeat", "Seat", "SeatState", "SeatTable"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBeat:
+    """An accepted heartbeat of a member of KIP-848: its ``epoch`` from then on.
+
+    ``profile``: its new one, if the heartbeat changes what it subscribes to.
+    """
+
+    epoch: int
+    profile: JoinProfile | None = None
 
 
 class SeatState(StrEnum):
@@ -75,6 +86,12 @@ class Seat:
     def free(self) -> bool:
         """Whether a newcomer behind this gateway may take the seat."""
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
+
+    def beaten(self, beat: EpochBeat) -> None:
+        """The coordinator accepted a heartbeat of its member (KIP-848)."""
+        self.generation = beat.epoch
+        if beat.profile is not None:
+            self.profile = beat.profile
 
     def expired(self, now: float) -> bool:
         """Whether the coordinator has removed its member, since it accepted nothing of it for a session."""

@@ -85,6 +85,8 @@ class AnswerLeave:
 class KeepSeat:
     """Send a heartbeat for the vacant member, but not after ``until`` (seconds of the caller's clock).
 
+    In groups of KIP-848, where it only shows whether a newcomer of another gateway has the seat: another -2.
+
     A gateway that was stopped for long and goes on would make a group wait that began to rebalance meanwhile.
     """
 

@@ -12,6 +12,7 @@ from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import ContinueSeat, GiveUpSeat, KeepSeat, ReleaseLock, SeatAct
 from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO_ERROR, REBALANCE_IN_PROGRESS
@@ -22,12 +23,17 @@ __all__ = ["SeatKeeper"]
 class SeatKeeper:
     """The vacant, disconnected and given-up seats of one group."""
 
-    def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
-        """Keep seats of ``table``."""
-        self._table, self._settings = table, settings
+    def __init__(self, table: SeatTable, settings: SeatSettings, *, by_heartbeats: bool = True) -> None:
+        """Keep seats of ``table``; ``by_heartbeats`` is False where they do not make a vacant member's session longer.
+
+        That is in groups of KIP-848: there it stays until its session ends, and others never wait for it.
+        """
+        self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        """Keep the seat of a consumer whose LeaveGroup was answered, ``until`` then, for a newcomer of any gateway."""
+        """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
+        if not self._by_heartbeats:
+            until = max(now, min(until, seat.heard_at + EPOCH_KEPT_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
         seat.next_at = min(until, now + self._settings.keeper_seconds)
         return self._release(seat)

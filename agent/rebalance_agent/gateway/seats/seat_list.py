@@ -10,6 +10,7 @@ from typing import Any
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, OfferedAssignor
 from rebalance_agent.gateway.seats.saved_seats import SavedSeat
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
@@ -79,6 +80,7 @@ def _entry(one: SavedSeat, saved_ms: int) -> dict[str, Any]:
     profile = one.profile
     entry["kept_until"] = round(saved_ms / 1000 + one.kept_seconds) if one.vacant else 0
     entry["protocol_type"] = profile.protocol_type
+    entry["group_type"] = one.group_type
     entry["timeouts_ms"] = [profile.session_timeout_ms, profile.rebalance_timeout_ms]
     entry["assignors"] = [[getattr(offer, name) for name in _ASSIGNOR] for offer in profile.assignors]
     return entry
@@ -91,6 +93,7 @@ def _seat(entry: dict[str, Any], saved_ms: int) -> SavedSeat:
     return SavedSeat(
         **{name: _of(kind, entry[name]) for name, kind in _SEAT.items()},
         profile=JoinProfile(_of(str, entry["protocol_type"]), tuple(offers), session_ms, rebalance_ms),
+        group_type=GroupType(entry.get("group_type", GroupType.CLASSIC)),  # lists of earlier releases have none
         kept_seconds=max(0.0, _of(int, entry["kept_until"]) - saved_ms / 1000) if vacant else 0.0,
     )
 

@@ -11,7 +11,7 @@ from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer, join_an
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated, SeatAct
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, UNRELEASED_INSTANCE_ID
 
 __all__ = ["SeatedJoins"]
 
@@ -62,7 +62,12 @@ class SeatedJoins:
             return [], JoinAnswer.SHOW
         verdict = join_answer(error)
         if error != NO_ERROR:
-            own = [ForwardJoin(join, PlainReason.COORDINATOR)] if verdict is JoinAnswer.RESEND else []
+            own: list[SeatAct] = []
+            if verdict is JoinAnswer.RESEND:
+                own = [ForwardJoin(join, PlainReason.COORDINATOR)]
+            if error == UNRELEASED_INSTANCE_ID and sent.state is not None:
+                sent.seat.state = SeatState.OCCUPIED  # its last member is there, or another one
+                return own, verdict
             return [*own, *self._restore(sent)], verdict
         seat = sent.seat
         self._table.rename(seat, member_id)

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (KIP-848), request and response, version 0: the members of groups whose coordinator assigns.
+"""ConsumerGroupDescribe (KIP-848), versions 0 and 1: the members of groups whose coordinator assigns.
 
 A static member that left for a while (`consumer_group_heartbeat`) is still described, with member epoch -2.
 """
@@ -13,12 +13,14 @@ from rebalance_agent.groupprotocol.wire.frames import read_response, request_fra
 from rebalance_agent.groupprotocol.wire.primitives import INT8, INT16, INT32, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
-__all__ = ["DESCRIBE_KEY", "DESCRIBE_VERSION", "decode_description", "encode_describe"]
+__all__ = ["DESCRIBE_KEY", "DESCRIBE_VERSION", "TYPED_VERSION", "decode_description", "encode_describe"]
 
 DESCRIBE_KEY = 69
 """API key of ConsumerGroupDescribe."""
 DESCRIBE_VERSION = 0
 """Its first version: all brokers with groups of KIP-848 have it."""
+TYPED_VERSION = 1
+"""The first version that tells members of the classic protocol from others; brokers of Kafka 4.0 and later have it."""
 
 _REQUEST = (Field("group_ids", Array(STRING)), Field("include_authorized_operations", INT8))
 
@@ -38,6 +40,7 @@ _MEMBER = Struct(
     Field("subscribed_topic_regex", STRING, nullable_since=0),
     Field("assignment", _ASSIGNMENT),
     Field("target_assignment", _ASSIGNMENT),
+    Field("member_type", INT8, since=TYPED_VERSION),
 )
 
 _GROUP = Struct(
@@ -54,27 +57,32 @@ _GROUP = Struct(
 
 _ANSWER = (Field("throttle_time_ms", INT32), Field("groups", Array(_GROUP)))
 
-_REQUEST_CODEC = struct_codec(_REQUEST, DESCRIBE_VERSION, flexible=True)
-_ANSWER_CODEC = struct_codec(_ANSWER, DESCRIBE_VERSION, flexible=True)
+_VERSIONS = (DESCRIBE_VERSION, TYPED_VERSION)
+_REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in _VERSIONS}
+_ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in _VERSIONS}
 
 
-def encode_describe(correlation_id: int, client_id: str, groups: Sequence[str]) -> bytes:
+def encode_describe(
+    correlation_id: int, client_id: str, groups: Sequence[str], version: int = DESCRIBE_VERSION
+) -> bytes:
     """Encode a request for ``groups`` as a frame without its length.
 
     Raises:
         InvalidInputError: a name is too long.
     """
     fields = {"group_ids": list(groups), "include_authorized_operations": 0}
-    return request_frame(DESCRIBE_KEY, DESCRIBE_VERSION, correlation_id, client_id, _REQUEST_CODEC, fields)
+    return request_frame(DESCRIBE_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)
 
 
-def decode_description(frame: bytes) -> list[dict[str, Any]]:
+def decode_description(frame: bytes, version: int = DESCRIBE_VERSION) -> list[dict[str, Any]]:
     """Decode the response, a whole frame after its length: its groups, in the order of the request.
+
+    With `TYPED_VERSION` each member has ``member_type``: -1 unknown, 0 classic, 1 consumer.
 
     Raises:
         DecodeError: the bytes are not one.
     """
-    what = f"ConsumerGroupDescribeResponse v{DESCRIBE_VERSION}"
-    answer = decode_whole(what, frame, lambda reader: read_response(reader, _ANSWER_CODEC))
+    what = f"ConsumerGroupDescribeResponse v{version}"
+    answer = decode_whole(what, frame, lambda reader: read_response(reader, _ANSWERS[version]))
     groups: list[dict[str, Any]] = answer["groups"]
     return groups

@@ -10,16 +10,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
-from rebalance_agent.groupprotocol.wire.frames import read_request, read_response, request_frame
+from rebalance_agent.groupprotocol.wire.frames import read_request, read_response, request_frame, response_frame
 from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
 
-__all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer", "encode_heartbeat"]
+__all__ = [
+    "HEARTBEAT_KEY",
+    "HEARTBEAT_VERSIONS",
+    "JOIN_EPOCH",
+    "LEAVE_EPOCH",
+    "STATIC_LEAVE_EPOCH",
+    "decode_heartbeat",
+    "decode_heartbeat_answer",
+    "encode_heartbeat",
+    "encode_heartbeat_answer",
+]
 
 HEARTBEAT_KEY = 68
 """API key of ConsumerGroupHeartbeat."""
 HEARTBEAT_VERSIONS = range(2)
 """Versions of the request that can be decoded."""
+
+JOIN_EPOCH = 0
+"""Member epoch of a member that joins."""
+LEAVE_EPOCH = -1
+"""Member epoch of a member that leaves."""
+STATIC_LEAVE_EPOCH = -2
+"""Member epoch of a static member that leaves and may return."""
 
 _PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 
@@ -77,3 +94,14 @@ def encode_heartbeat(version: int, correlation_id: int, client_id: str, fields: 
         InvalidInputError: a field is missing, of the wrong type or too long.
     """
     return request_frame(HEARTBEAT_KEY, version, correlation_id, client_id, _REQUESTS[version], fields)
+
+
+def encode_heartbeat_answer(version: int, correlation_id: int, fields: Mapping[str, Any]) -> bytes:
+    """Encode the response to a request of ``version`` as a frame without its length.
+
+    ``fields`` as `decode_heartbeat_answer` returns them.
+
+    Raises:
+        InvalidInputError: a field is missing, of the wrong type or too long.
+    """
+    return response_frame(correlation_id, _ANSWERS[version], fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "COORDINATOR_MOVED",
     "FENCED_INSTANCE_ID",
+    "FENCED_MEMBER_EPOCH",
     "GROUP_AUTHORIZATION_FAILED",
     "INCONSISTENT_GROUP_PROTOCOL",
     "INVALID_RECORD",
@@ -38,6 +39,8 @@ MEMBER_ID_REQUIRED = 79
 FENCED_INSTANCE_ID = 82
 INVALID_RECORD = 87
 THROTTLING_QUOTA_EXCEEDED = 89
+FENCED_MEMBER_EPOCH = 110
+"""The coordinator knows the member by another epoch: it has to join again (KIP-848)."""
 UNRELEASED_INSTANCE_ID = 111
 """A member has the instance id and has not left, be it the same one (KIP-848)."""
 STALE_MEMBER_EPOCH = 113

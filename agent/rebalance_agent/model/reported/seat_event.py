@@ -64,8 +64,8 @@ class SeatEvent:
 
     ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
     or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None where none
-    is, or where it is unknown. ``reason``: why a seat was given up. ``rebalances_spared`` and
-    ``partition_seconds_spared``: lower bounds, None until they are known.
+    is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
+    seat was given up. ``rebalances_spared`` and ``partition_seconds_spared``: lower bounds, None until they are known.
     """
 
     KIND: ClassVar[str] = "seat"

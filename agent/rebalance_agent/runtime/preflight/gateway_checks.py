@@ -58,7 +58,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
         others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*" if seats.between_gateways else ""
-        yield passed(f"seats {seats}", f"for consumers of the classic protocol behind this gateway{others}")
+        yield passed(f"seats {seats}", f"for consumers behind this gateway{others}")
     if switch := settings.gateway_seats_switch_file:
         yield _switch(switch)
     if seats_file := settings.gateway_seats_file:

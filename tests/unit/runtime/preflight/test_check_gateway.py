@@ -214,7 +214,7 @@ def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert "switch" not in str(found)
     assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
-    assert found["seats eager=observe"] == (OK, "for consumers of the classic protocol behind this gateway")
+    assert found["seats eager=observe"] == (OK, "for consumers behind this gateway")
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
     assert found["group 'eager'"] == (OK, "1 members, range")
     assert found["group 'kept'"][0] is FAILED

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 
@@ -31,6 +32,9 @@ TEXT_MAX = 200
 
 _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
 _FIELDS = (*_TEXTS, "generation")
+
+_NAMED_BY_COORDINATOR = ("client_id", "host")
+"""Of the consumer that took a seat, in groups of KIP-848; in classic ones the coordinator goes on naming the former."""
 
 EmitAct = Callable[[SeatEvent, int], None]
 """Publishes an event; the number is that of the events left out before it. Never blocks and never raises."""
@@ -61,6 +65,8 @@ class ActEvents:
         values = {name: facts[name] for name in _FIELDS if facts.get(name) not in (None, "")}
         values |= {name: str(values[name])[:TEXT_MAX] for name in _TEXTS if name in values}
         values.setdefault("member_id", "")
+        if act is Act.HANDOVER and facts.get("group_type") is GroupType.CONSUMER:
+            values = {name: value for name, value in values.items() if name not in _NAMED_BY_COORDINATOR}
         event = SeatEvent(
             event_id=process_event_id(SeatEvent.KIND, self._process, self._sequence),
             group=group,

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.outcomes.spared_stalls import KilledMember, SparedStalls
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 from rebalance_agent.gateway.seats.seat import Seat, SeatState
-from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
-from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 
-__all__ = ["Vacancies", "partitions_of"]
+__all__ = ["Vacancies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +37,11 @@ class Vacancies:
         self._removing: dict[str, KilledMember] = {}
         self._spared = SparedStalls()
 
-    def assigned(self, member_id: str, response: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-        """Take the partitions in the response to a member's SyncGroup."""
+    def assigned(self, member_id: str, partitions: int) -> None:
+        """A member was assigned this number of partitions."""
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
-            self._partitions[seat.instance_id] = partitions_of(response)
+            self._partitions[seat.instance_id] = partitions
 
     def settle(self) -> None:
         """Note the seats that are vacant now, and count the vacancies that have ended."""
@@ -117,14 +113,6 @@ class Vacancies:
         # In a group that rebalances, others would have waited for the member for a time that is not known.
         if vacancy.killed is not None and given_up and self._seats.facts.phase is GroupPhase.STABLE:
             self._removing[vacancy.killed.member_id] = vacancy.killed
-
-
-def partitions_of(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
-    """Return the number of partitions in a SyncGroup response; 0 if they cannot be read."""
-    try:
-        return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
-    except DecodeError:
-        return 0
 
 
 def _killed(seat: Seat, partitions: int) -> KilledMember | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rebalance_agent.http.loopback import is_loopback
 
-__all__ = ["ClientConnection", "OwnAnswer", "seen_host"]
+__all__ = ["ClientConnection", "Held", "OwnAnswer", "SeatNote", "seen_host"]
+
+Held = Callable[[], AbstractContextManager[None]]
+"""The context of a JoinGroup that is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +20,13 @@ class OwnAnswer:
     """The gateway's own answer to a request, a frame for the client. The request is not sent to the broker."""
 
     frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SeatNote:
+    """What the answer to a request is for: takes it, and returns the error code that the client is shown."""
+
+    answered: Callable[[Any], int]
 
 
 class ClientConnection(Protocol):

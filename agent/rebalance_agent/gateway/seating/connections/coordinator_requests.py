@@ -1,4 +1,4 @@
-"""The gateway's own requests to a group's coordinator, sent on the connection of any client of the group."""
+"""The gateway's own requests to the coordinator of a classic group, by the connection of some client of the group."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from kafka.protocol.admin.groups import DescribeGroupsRequest
 from kafka.protocol.consumer.group import HeartbeatRequest, LeaveGroupRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
@@ -27,8 +28,11 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 __all__ = [
     "CONSUMER",
     "AskElsewhereError",
+    "ClassicRequests",
     "Described",
+    "GroupRequests",
     "assigned_counts",
+    "checked",
     "describe",
     "heartbeat",
     "leave",
@@ -43,6 +47,9 @@ DESCRIBE_VERSION = 4
 
 METADATA_VERSION = 4
 """The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
+
+NO_GENERATION = -1
+"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION."""
 
 CONSUMER = "consumer"
 
@@ -59,9 +66,9 @@ _PHASES = {
 class Described:
     """A group as its coordinator describes it.
 
-    A group of another protocol (KIP-848) is described like one that does not exist: both are not ``exists``.
-    ``consumers``: it is none of Connect or the like. ``members``: their ids. ``seats``: instance id -> member id, of
-    members with a seat of a gateway.
+    A group of another protocol is described like one that does not exist: both are not ``exists``.
+    ``consumers``: all members are consumers of the group's own protocol, none of Connect or the like. ``members``:
+    their ids. ``seats``: instance id -> member id, of members with a seat of a gateway. ``epoch``: see `SeatsRoster`.
     """
 
     phase: GroupPhase
@@ -69,6 +76,32 @@ class Described:
     consumers: bool
     members: frozenset[str]
     seats: Mapping[str, str]
+    epoch: int = -1
+
+
+class GroupRequests(Protocol):
+    """The gateway's requests that every group with seats needs, by its protocol.
+
+    All raise as `heartbeat`, and AskElsewhereError.
+    """
+
+    async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """Remove a member by both ids, which is refused once a successor has the seat; the error code."""
+        ...
+
+    async def describe(self, connection: ClientConnection, group: str) -> Described | None:
+        """Describe the group; None where the coordinator refuses."""
+        ...
+
+    async def keep(
+        self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
+    ) -> int:
+        """Keep a vacant member, if it is possible; the error code shows whether a successor has the seat."""
+        ...
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """Whether a vacant member is still in its seat, which changes nothing; an error code, see `FENCED`."""
+        ...
 
 
 class AskElsewhereError(ConnectionError):
@@ -83,6 +116,28 @@ class AskElsewhereError(ConnectionError):
         self.for_good = error in (NOT_COORDINATOR, GROUP_AUTHORIZATION_FAILED)
 
 
+class ClassicRequests:
+    """See `GroupRequests`."""
+
+    async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a LeaveGroup."""
+        return await leave(connection.ask, group, member_id, instance_id)
+
+    async def describe(self, connection: ClientConnection, group: str) -> Described | None:
+        """See `GroupRequests`: DescribeGroups."""
+        return await describe(connection.ask, group)
+
+    async def keep(
+        self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
+    ) -> int:
+        """See `GroupRequests`: a heartbeat."""
+        return await heartbeat(connection.ask, group, generation, member_id, instance_id)
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a heartbeat of no generation, which is refused, and begins no session anew."""
+        return await heartbeat(connection.ask, group, NO_GENERATION, member_id, instance_id)
+
+
 async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, instance_id: str) -> int:
     """Send a heartbeat for a member; return the error code of the answer. Raises as `Ask`, and AskElsewhereError."""
     request = HeartbeatRequest(
@@ -92,7 +147,7 @@ async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, insta
         member_id=member_id,
         group_instance_id=instance_id,
     )
-    return _answered((await ask(request)).error_code)
+    return checked((await ask(request)).error_code)
 
 
 async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
@@ -104,7 +159,7 @@ async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
     member = kind(version=INSTANCE_VERSION, member_id=member_id, group_instance_id=instance_id)
     response = await ask(LeaveGroupRequest(version=INSTANCE_VERSION, group_id=group, members=[member]))
     codes = [answered.error_code for answered in response.members or ()]
-    return _answered(response.error_code or next(iter(codes), NO_ERROR))
+    return checked(response.error_code or next(iter(codes), NO_ERROR))
 
 
 async def describe(ask: Ask, group: str) -> Described | None:
@@ -148,11 +203,12 @@ async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
 
 async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python is untyped
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    described = next((one for one in response.groups or () if one.group_id == group), None)
-    return described if described is not None and _answered(described.error_code) == NO_ERROR else None
+    found = next((one for one in response.groups or () if one.group_id == group), None)
+    return found if found is not None and checked(found.error_code) == NO_ERROR else None
 
 
-def _answered(error: int) -> int:
+def checked(error: int) -> int:
+    """The error code of an answer; raises AskElsewhereError where nothing was done."""
     if error in COORDINATOR_MOVED or error == GROUP_AUTHORIZATION_FAILED:
         raise AskElsewhereError(error)
     return int(error)

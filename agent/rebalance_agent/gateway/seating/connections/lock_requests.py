@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
-from kafka.protocol.metadata import ApiVersionsRequest
-
+from rebalance_agent.gateway.seating.connections.broker_apis import BrokerApis
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat
 from rebalance_agent.gateway.seats.locks.lock_frames import (
@@ -17,7 +14,11 @@ from rebalance_agent.gateway.seats.locks.lock_frames import (
     read_heartbeat_answer,
 )
 from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID
-from rebalance_agent.groupprotocol.requests.consumer_group_describe import DESCRIBE_KEY, encode_describe
+from rebalance_agent.groupprotocol.requests.consumer_group_describe import (
+    DESCRIBE_KEY,
+    DESCRIBE_VERSION,
+    encode_describe,
+)
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY
 from rebalance_agent.groupprotocol.wire.error_codes import UNSUPPORTED_VERSION
 
@@ -31,16 +32,12 @@ _CORRELATION_ID = 0
 
 
 class LockRequests:
-    """The requests for the locks of one group.
-
-    A broker closes the connection on which an API comes that it does not know, so each connection is asked for the
-    broker's versions first.
-    """
+    """The requests for the locks of one group."""
 
     def __init__(self, group: str) -> None:
         """Raises InvalidInputError where the group's name is too long for a helper group."""
         self._group = group
-        self._supported: WeakKeyDictionary[ClientConnection, bool] = WeakKeyDictionary()
+        self._apis = BrokerApis({HEARTBEAT_KEY: VERSION, DESCRIBE_KEY: DESCRIBE_VERSION})
         self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:
@@ -50,25 +47,15 @@ class LockRequests:
             ConnectionError: the connection is closed.
             DecodeError: the answer cannot be read.
         """
-        if not await self._knows(connection):
+        if not await self._apis.known(connection):
             return LockAnswer(UNSUPPORTED_VERSION)
         return read_heartbeat_answer(
             await connection.exchange(heartbeat_frame(self._group, beat, _CORRELATION_ID, GATEWAY_CLIENT_ID))
         )
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:
-        """Return all locks of the group; None if the coordinator refuses, or there are too many. Raises as `beat`."""
-        if not await self._knows(connection):
+        """All locks of the group; None where the coordinator refuses, or there are too many. Raises as `beat`."""
+        if not await self._apis.known(connection):
             return None
         frame = await connection.exchange(self._describe)
         return holders(frame) if len(frame) <= DESCRIPTION_BYTES_MAX else None
-
-    async def _knows(self, connection: ClientConnection) -> bool:
-        """Whether the broker knows the requests for locks."""
-        supported = self._supported.get(connection)
-        if supported is None:
-            response = await connection.ask(ApiVersionsRequest(version=0))
-            newest = {one.api_key: one.max_version for one in response.api_keys or ()}
-            supported = newest.get(HEARTBEAT_KEY, -1) >= VERSION and DESCRIBE_KEY in newest
-            self._supported[connection] = supported
-        return supported

@@ -6,10 +6,11 @@ predecessor: a client may also join again by itself, for example a leader that f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
-from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.groupprotocol.wire.error_codes import FENCED_MEMBER_EPOCH, NO_ERROR, REBALANCE_IN_PROGRESS
 
 __all__ = ["WRONG_MAX", "ActCheck", "HandoverChecks"]
 
@@ -34,6 +35,14 @@ class ActCheck(StrEnum):
     """The member left, or none of its requests was answered in time."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A handover ``at`` a time; ``generation``: the group's, or its epoch, that is to stay."""
+
+    at: float
+    generation: int
+
+
 class HandoverChecks:
     """The unchecked handovers of one group at one gateway; each member has one at most.
 
@@ -42,7 +51,7 @@ class HandoverChecks:
 
     def __init__(self) -> None:
         """Nothing was handed over."""
-        self._since: dict[str, float] = {}
+        self._begun: dict[str, _Begun] = {}
         self._wrong = 0
 
     @property
@@ -53,41 +62,45 @@ class HandoverChecks:
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
         """Take a handover in a stable group: ``member_id`` has the seat in ``generation``.
 
-        ``before``: its predecessor's, -1 where unknown (it was behind another gateway).
+        ``before``: its predecessor's, -1 where unknown (it was behind another gateway). Of a group of KIP-848: the
+        group's epoch, which its members reach one after the other.
         """
-        if before not in (-1, generation):
+        if -1 < before < generation:
             return self._known(ActCheck.WRONG)
-        self._since[member_id] = now
+        self._begun[member_id] = _Begun(now, max(before, generation))
         return []
 
-    def answered(self, member_id: str, error: int, now: float) -> list[ActCheck]:
-        """Take the answer to a member's SyncGroup or heartbeat; ``error``: the coordinator's.
+    def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> list[ActCheck]:
+        """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
 
+        ``epoch``: the member's from then on (KIP-848): a later one than the group's before is a rebalance.
         Any client may name any member: so those errors count that say something of the member, not of the request.
         """
-        since = self._since.get(member_id)
-        if since is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, *FENCED):
+        begun = self._begun.get(member_id)
+        if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):
             return []
-        if error == NO_ERROR and now < since + SETTLED_SECONDS:
+        if error == NO_ERROR and epoch is not None and epoch > begun.generation:
+            return self.rejoined(member_id)
+        if error == NO_ERROR and now < begun.at + SETTLED_SECONDS:
             return []
-        del self._since[member_id]
+        del self._begun[member_id]
         return self._known(ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG)
 
     def rejoined(self, member_id: str) -> list[ActCheck]:
-        """Take a member's JoinGroup that the coordinator accepted, which begins a rebalance."""
-        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.WRONG)
+        """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
+        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.WRONG)
 
     def left(self, member_id: str) -> list[ActCheck]:
-        """Take the leave of a member: the cause of the group's next rebalance is not known then."""
-        return [] if self._since.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
+        """A member leaves: why the group rebalances next is not known."""
+        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
 
     def overdue(self, now: float) -> list[str]:
-        """Return the members whose handover was not checked in time, as if they had `left`; call it at `next_due`."""
-        return [member_id for member_id, since in self._since.items() if since + HEARTBEAT_SECONDS <= now]
+        """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
+        return [member_id for member_id, begun in self._begun.items() if begun.at + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `overdue`; None: there is nothing to check."""
-        return min((since + HEARTBEAT_SECONDS for since in self._since.values()), default=None)
+        """When `overdue` is to be called; None: nothing is to be checked."""
+        return min((begun.at + HEARTBEAT_SECONDS for begun in self._begun.values()), default=None)
 
     def _known(self, check: ActCheck) -> list[ActCheck]:
         if check is not ActCheck.UNKNOWN and self.trusted:

@@ -32,7 +32,7 @@ class GiveUpReason(StrEnum):
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer has another subscription."""
     GROUP_TYPE = "group_type"
-    """The coordinator does not describe the group as a classic group."""
+    """The coordinator does not describe the group as one of its members' protocol."""
     NOT_ENDING = "not_ending"
     """The consumer left without ending: by its poll limit, by unsubscribe()."""
     CRASHED = "crashed"

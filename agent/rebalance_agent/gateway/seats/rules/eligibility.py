@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, ProfileDifference, difference
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["LastMember", "Newcomer", "SeatRefusal", "handover_refusal", "seat_refusal"]
 
@@ -52,14 +53,15 @@ class SeatRefusal(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """A consumer that sends a JoinGroup, with the facts that the gateway knows about it.
+    """A consumer that sends a JoinGroup, or the first heartbeat of a member (KIP-848), and what is known of it.
 
-    ``join``: identifies the request within the gateway; ``version``: of the JoinGroup. ``patience_seconds``: how long
+    ``join``: identifies the request within the gateway; ``version``: of the request. ``patience_seconds``: how long
     its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
     connection, None where a connection is no evidence of a process. ``former``: processes of this client that closed
     all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below
     v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no predecessor
     will leave for it. ``profile`` is None where its subscription cannot be read. ``client_id``: the client's own name.
+    ``group_type``: the protocol of its request. ``member_id``: empty for one that no gateway knows by its member id.
     """
 
     join: int
@@ -74,6 +76,7 @@ class Newcomer:
     unfenced_commits: bool = False
     was_member: bool = False
     client_id: str = ""
+    group_type: GroupType = GroupType.CLASSIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class LastMember:
 
 
 def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None:
-    """Return the reason why a newcomer gets no seat at all; None if it may have one."""
-    if newcomer.version < STATIC_JOIN_VERSION:
+    """Why a newcomer gets no seat at all; None if it may have one."""
+    if newcomer.group_type is GroupType.CLASSIC and newcomer.version < STATIC_JOIN_VERSION:
         return SeatRefusal.VERSION
     if newcomer.instance_id is not None:
         return SeatRefusal.OWN_INSTANCE_ID

@@ -10,7 +10,7 @@ A profile is small, whatever the client sent: of topics, rack and user data it h
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -18,10 +18,18 @@ from functools import cached_property
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.gateway.seats.rules.short_hash import short_hash
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_SESSION_SECONDS
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["JoinProfile", "OfferedAssignor", "ProfileDifference", "difference", "read_profile"]
+__all__ = [
+    "JoinProfile",
+    "OfferedAssignor",
+    "ProfileDifference",
+    "difference",
+    "epoch_profile",
+    "read_profile",
+]
 
 ASSIGNORS_MAX = 16
 """Assignors of a consumer that is compared with others: the usual ones offer one or two, and ours come before these."""
@@ -91,6 +99,17 @@ def read_profile(
     except DecodeError:
         return None
     return JoinProfile(protocol_type, offers, session_timeout_ms, rebalance_timeout_ms)
+
+
+def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int) -> JoinProfile:
+    """The profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
+
+    Rack and server assignor are not compared: the coordinator takes them from the successor, and no epoch changes for
+    that (measured on 4.3.0). It takes other topics, too, but then the group gets a new epoch: no rebalance is spared.
+    """
+    subscribed = short_hash(repr((sorted(set(topics)), regex)))
+    offers = (OfferedAssignor("", subscribed, "", ""),)
+    return JoinProfile("consumer", offers, round(EPOCH_SESSION_SECONDS * 1000), rebalance_timeout_ms)
 
 
 def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | None:

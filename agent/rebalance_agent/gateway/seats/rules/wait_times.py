@@ -11,7 +11,29 @@ from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
-__all__ = ["WAITING_SHARE", "Admission", "JoinWait", "held_seconds_max", "join_wait", "kept_until"]
+__all__ = [
+    "EPOCH_KEPT_SECONDS",
+    "EPOCH_PATIENCE_SECONDS",
+    "EPOCH_SESSION_SECONDS",
+    "WAITING_SHARE",
+    "Admission",
+    "JoinWait",
+    "held_seconds_max",
+    "join_wait",
+    "kept_until",
+]
+
+EPOCH_PATIENCE_SECONDS = 24.0
+"""For how long the first heartbeat of a member (KIP-848) may be held: by default Java waits 30 s for the answer
+(request.timeout.ms), and librdkafka 45 s (measured). The coordinator answers at once."""
+
+EPOCH_SESSION_SECONDS = 45.0
+"""The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
+no group may set it by default (``group.consumer.min.session.timeout.ms``)."""
+
+EPOCH_KEPT_SECONDS = EPOCH_SESSION_SECONDS - 3.0
+"""For how long a seat of KIP-848 is kept at most, from its member's last heartbeat: then it is given up, while it is
+sure that the member is still there."""
 
 WAITING_SHARE = 0.5
 """The part of a client's patience for which its JoinGroup is held; in the rest the group may rebalance."""

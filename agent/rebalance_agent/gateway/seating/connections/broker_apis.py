@@ -1,0 +1,31 @@
+"""Which APIs the broker of a connection knows: it closes the connection on which another one comes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from weakref import WeakKeyDictionary
+
+from kafka.protocol.metadata import ApiVersionsRequest
+
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+
+__all__ = ["BrokerApis"]
+
+
+class BrokerApis:
+    """Some APIs with the newest version that is used of each; a connection is asked for its broker's once."""
+
+    def __init__(self, versions: Mapping[int, int]) -> None:
+        """Ask for ``versions``: API key -> version."""
+        self._versions = versions
+        self._known: WeakKeyDictionary[ClientConnection, bool] = WeakKeyDictionary()
+
+    async def known(self, connection: ClientConnection) -> bool:
+        """Whether the broker knows all of them. Raises as `Ask`."""
+        known = self._known.get(connection)
+        if known is None:
+            response = await connection.ask(ApiVersionsRequest(version=0))
+            newest = {one.api_key: one.max_version for one in response.api_keys or ()}
+            known = all(newest.get(key, -1) >= version for key, version in self._versions.items())
+            self._known[connection] = known
+        return known

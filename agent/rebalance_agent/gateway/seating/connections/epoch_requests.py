@@ -1,0 +1,126 @@
+"""The gateway's own requests to the coordinator of a group of KIP-848, by clients' connections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rebalance_agent.gateway.seating.connections.broker_apis import BrokerApis
+from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
+from rebalance_agent.gateway.seating.connections.coordinator_requests import AskElsewhereError, Described, checked
+from rebalance_agent.gateway.seats.group_facts import GroupPhase
+from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID
+from rebalance_agent.groupprotocol.requests.consumer_group_describe import (
+    DESCRIBE_KEY,
+    TYPED_VERSION,
+    decode_description,
+    encode_describe,
+)
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
+    HEARTBEAT_VERSIONS,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    decode_heartbeat_answer,
+    encode_heartbeat,
+)
+from rebalance_agent.groupprotocol.wire.error_codes import FENCED_INSTANCE_ID, NO_ERROR, UNSUPPORTED_VERSION
+from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
+
+__all__ = ["EpochRequests", "leave_for_a_while"]
+
+_VERSION = HEARTBEAT_VERSIONS[0]
+"""The first version: all brokers with groups of KIP-848 have it."""
+
+_CORRELATION_ID = 0
+"""Replaced by the connection's own (`ClientConnection.exchange`)."""
+
+_NO_GROUP = 69
+"""GROUP_ID_NOT_FOUND: it does not exist, or has another protocol."""
+
+_CONSUMER_TYPE = 1
+"""The member type of consumers with this protocol; others are those of the classic one, in a group that migrates."""
+
+_EMPTY, _DEAD = "Empty", "Dead"
+
+
+class EpochRequests:
+    """See `GroupRequests`."""
+
+    def __init__(self) -> None:
+        """No connection was asked."""
+        self._apis = BrokerApis({DESCRIBE_KEY: TYPED_VERSION})
+
+    async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a heartbeat with epoch -1."""
+        return checked(await _left(connection, group, member_id, instance_id, LEAVE_EPOCH))
+
+    async def describe(self, connection: ClientConnection, group: str) -> Described | None:
+        """See `GroupRequests`: ConsumerGroupDescribe. Newcomers cause no rebalance of their own in any state."""
+        one = await self._described(connection, group)
+        if one is None:
+            return None
+        exists = one["error_code"] == NO_ERROR and one["group_state"] != _DEAD
+        members = one["members"] if exists else []
+        phase = GroupPhase.EMPTY if not exists or one["group_state"] == _EMPTY else GroupPhase.STABLE
+        seats = {
+            member["instance_id"]: member["member_id"]
+            for member in members
+            if (member["instance_id"] or "").startswith(SEAT_PREFIX)
+        }
+        consumers = all(member["member_type"] == _CONSUMER_TYPE for member in members)
+        ids = frozenset(member["member_id"] for member in members)
+        return Described(phase, exists, consumers, ids, seats, one["group_epoch"])
+
+    async def keep(
+        self,
+        connection: ClientConnection,
+        group: str,
+        generation: int,  # noqa: ARG002 - of classic groups
+        member_id: str,
+        instance_id: str,
+    ) -> int:
+        """See `GroupRequests`: it leaves for a while once more, which makes its session no longer."""
+        return checked(await leave_for_a_while(connection, group, member_id, instance_id))
+
+    async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+        """See `GroupRequests`: a description. A member that is back counts as one that has the seat."""
+        one = await self._described(connection, group)
+        if one is None:
+            raise AskElsewhereError(UNSUPPORTED_VERSION)
+        away = [
+            (member["instance_id"], member["member_id"])
+            for member in one["members"]
+            if member["member_epoch"] == STATIC_LEAVE_EPOCH
+        ]
+        return NO_ERROR if (instance_id, member_id) in away else FENCED_INSTANCE_ID
+
+    async def _described(self, connection: ClientConnection, group: str) -> dict[str, Any] | None:
+        if not await self._apis.known(connection):
+            return None
+        request = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [group], TYPED_VERSION)
+        one = next(iter(decode_description(await connection.exchange(request), TYPED_VERSION)), None)
+        return one if one is not None and checked(one["error_code"]) in (NO_ERROR, _NO_GROUP) else None
+
+
+async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
+    """Say for a member that it leaves and may return, so that a successor may have its seat; the error code.
+
+    It may be said again. Refused once a successor has the seat. Raises ConnectionError and DecodeError.
+    """
+    return await _left(connection, group, member_id, instance_id, STATIC_LEAVE_EPOCH)
+
+
+async def _left(connection: ClientConnection, group: str, member_id: str, instance_id: str, epoch: int) -> int:
+    fields = {
+        "group_id": group,
+        "member_id": member_id,
+        "member_epoch": epoch,
+        "instance_id": instance_id,
+        "rack_id": None,
+        "rebalance_timeout_ms": -1,
+        "subscribed_topic_names": None,
+        "server_assignor": None,
+        "topic_partitions": None,
+    }
+    frame = encode_heartbeat(_VERSION, _CORRELATION_ID, GATEWAY_CLIENT_ID, fields)
+    answer = decode_heartbeat_answer(_VERSION, await connection.exchange(frame))
+    return int(answer["error_code"])

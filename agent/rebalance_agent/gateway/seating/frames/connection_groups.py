@@ -1,0 +1,83 @@
+"""The groups with seats that one connection names, and of which its client is a member."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from rebalance_agent.gateway.seating.seated_group import SeatedGroup
+from rebalance_agent.gateway.seats.rules.short_hash import short_hash
+from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR
+from rebalance_agent.model.group import GroupType
+
+if TYPE_CHECKING:
+    from rebalance_agent.gateway.seating.seating_groups import SeatingGroups
+
+__all__ = ["ConnectionGroups", "ImpatientMembers"]
+
+IMPATIENT_MAX = 1_000
+"""Members that are remembered: as many as a group holds."""
+
+GROUPS_MAX = 32
+"""Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
+
+NO_MEMBER = ""
+"""Instead of a member id, of a client that joined a group and was not accepted yet."""
+
+
+class ConnectionGroups:
+    """The groups that a client names, by short hashes: names and member ids from outside may have 32 KiB each."""
+
+    def __init__(self, groups: SeatingGroups) -> None:
+        """No group is named."""
+        self._groups = groups
+        self._named: set[str] = set()
+        self._member_of: dict[str, str] = {}
+
+    def of(self, name: str, group_type: GroupType) -> SeatedGroup | None:
+        """The group of this name; of the many that one client names only the first have seats."""
+        if short_hash(name) not in self._named and len(self._named) >= GROUPS_MAX:
+            return None
+        group = self._groups.of(name, group_type)
+        if group is not None:
+            self._named.add(short_hash(name))
+        return group
+
+    def was_member(self, name: str) -> bool:
+        """Whether the client is or was a member of the group, or waited to be one."""
+        return short_hash(name) in self._member_of
+
+    def is_member(self, name: str, member_id: str) -> bool:
+        """Whether the coordinator accepted a request of this member by this connection, as the last one."""
+        return self._member_of.get(short_hash(name)) == short_hash(member_id)
+
+    def note_waited(self, name: str) -> None:
+        """The client has waited to join: it waits once, also where the coordinator moved meanwhile."""
+        self._member_of[short_hash(name)] = NO_MEMBER
+
+    def note_answer(self, name: str, member_id: str, error: int) -> None:
+        """The coordinator answered a request of a member."""
+        if error == NO_ERROR:
+            self._member_of[short_hash(name)] = short_hash(member_id)
+
+
+class ImpatientMembers:
+    """Members of KIP-848 whose clients closed the connection while their first heartbeat was held.
+
+    A client that waits for less than the gateway assumes sends it again, by the same member id: it is not held again.
+    """
+
+    def __init__(self) -> None:
+        """No member is known."""
+        self._members: OrderedDict[str, None] = OrderedDict()
+
+    def add(self, group: str, member_id: str) -> None:
+        """Know a member; the first known one is forgotten if there are too many."""
+        if member_id:
+            self._members[short_hash(repr((group, member_id)))] = None
+            if len(self._members) > IMPATIENT_MAX:
+                self._members.popitem(last=False)
+
+    def __contains__(self, member: tuple[str, str]) -> bool:
+        """Whether a member is known, by its group and its id."""
+        return short_hash(repr(member)) in self._members

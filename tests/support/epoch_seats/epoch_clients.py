@@ -1,0 +1,113 @@
+"""Clients of KIP-848 of a gateway with seats, frame by frame; the coordinator is the model's."""
+
+from __future__ import annotations
+
+from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
+    HEARTBEAT_KEY,
+    decode_heartbeat,
+    decode_heartbeat_answer,
+    encode_heartbeat,
+)
+from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
+from support.epoch_seats.epoch_coordinator import JOINS, LEAVES, EpochCoordinator
+from support.epoch_seats.epoch_frames import beaten, described
+from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway
+
+__all__ = ["EpochClient", "EpochGateway"]
+
+
+class EpochGateway(SeatGateway):
+    """A gateway before a coordinator of KIP-848.
+
+    ``heartbeats``: those that reached it, decoded. ``refused``: member epoch -> error code of the next such request
+    with an instance id. ``before_answer``: called before each answer.
+    """
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        shared = self.beside.epochs if self.beside is not None else EpochCoordinator()
+        self.epochs, self.heartbeats, self.refused = shared, [], {}
+        self.described = 0
+        self.coordinator.versions[69] = 1
+        self.before_answer = lambda _asked: None
+
+    def broker(self, frame):
+        now = self.clock.monotonic()
+        if SEAT_LOCKS_PREFIX.encode() in frame:
+            return self.coordinator.locks(frame)
+        self.epochs.tick(now)
+        if read_head(frame).api_key != HEARTBEAT_KEY:
+            self.described += 1
+            return described(frame, self.epochs)
+        asked = decode_heartbeat(read_head(frame).api_version, frame)
+        self.heartbeats.append(asked)
+        self.before_answer(asked)
+        error = self.refused.pop(asked["member_epoch"], None) if asked["instance_id"] is not None else None
+        return beaten(frame, self.epochs, now, error)
+
+    def sent(self, epoch):
+        """The instance ids of the requests with a member epoch, in their order."""
+        return [asked["instance_id"] for asked in self.heartbeats if asked["member_epoch"] == epoch]
+
+
+class EpochClient(SeatClient):
+    """One consumer; ``version``: of its heartbeats. It keeps its member id for its life, as clients of version 1 do."""
+
+    def __init__(self, gateway, client_id="app", version=1, host="127.0.0.1"):
+        super().__init__(gateway, client_id, version, host)
+        self.member_id = f"{client_id}-{id(self)}" if version else ""
+        self.partitions, self.errors = None, []
+
+    async def beat(self, epoch, **changes):
+        """Send a heartbeat, and return its answer's error code."""
+        fields = {
+            "group_id": GROUP,
+            "member_id": self.member_id,
+            "member_epoch": epoch,
+            "instance_id": None,
+            "rack_id": None,
+            "rebalance_timeout_ms": -1,
+            "subscribed_topic_names": None,
+            "subscribed_topic_regex": None,
+            "server_assignor": None,
+            "topic_partitions": None,
+            **changes,
+        }
+        frame = encode_heartbeat(self.version, next(self._numbers), self.client_id, fields)
+        answer = decode_heartbeat_answer(self.version, await self._sent(frame))
+        if not answer["error_code"]:
+            self.member_id, self.generation = answer["member_id"] or self.member_id, answer["member_epoch"]
+            if answer["assignment"] is not None:
+                self.partitions = [p for one in answer["assignment"]["topic_partitions"] for p in one["partitions"]]
+        self.errors.append(answer["error_code"])
+        return answer["error_code"]
+
+    async def enter(self, **fields):
+        """Join; returns itself."""
+        usual = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["t"], "topic_partitions": []}
+        assert await self.beat(JOINS, **{**usual, **fields}) == 0
+        return self
+
+    async def heartbeat(self):
+        return await self.beat(self.generation)
+
+    async def leave(self):
+        return await self.beat(LEAVES)
+
+    async def _sent(self, frame):
+        head = read_head(frame)
+        passed = await self.talk.request(head, frame, self.ask)
+        if isinstance(passed, OwnAnswer):
+            shown = passed.frame
+        else:
+            self.sent.append((frame, passed))
+            answer = await self._broker(passed)
+            shown = self.talk.response(head, answer)
+            self.shown.append((answer, shown))
+        assert shown[:4] == frame[4:8], "the correlation id is the client's"
+        return shown
+
+    async def _broker(self, frame):
+        return self.gateway.broker(frame)
