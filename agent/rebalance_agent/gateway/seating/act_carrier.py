@@ -235,7 +235,7 @@ class ActCarrier:
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
 
     async def _describe(self) -> None:
-        known = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
+        member_ids = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]
         described = await self.connections.by_connection(
             lambda connection: self._requests.describe(connection, self.group)
         )
