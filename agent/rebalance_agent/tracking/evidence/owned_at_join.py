@@ -6,14 +6,14 @@ still, also if the member gets it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["claimed_partitions", "given_and_unowned", "kept_partitions"]
+__all__ = ["claimants", "claimed_partitions", "given_and_unowned", "kept_partitions"]
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
@@ -22,6 +22,15 @@ def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
     if not cooperative or generation.returned:
         return {}
     return {member.member_id: pairs(member.owned) for member in generation.members}
+
+
+def claimants(claimed: Mapping[str, Collection[Partition]]) -> Mapping[Partition, Sequence[str]]:
+    """Return partition -> ids of the members that owned it when they joined, of `claimed_partitions`."""
+    members: dict[Partition, list[str]] = {}
+    for member_id, partitions in claimed.items():
+        for partition in partitions:
+            members.setdefault(partition, []).append(member_id)
+    return members
 
 
 def given_and_unowned(before: Generation | None, generation: Generation) -> tuple[set[Partition], set[Partition]]:

@@ -5,7 +5,7 @@ Without reports, commits show how long an old owner worked at least, and when a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,7 +18,7 @@ from rebalance_agent.tracking.evidence.given_together import GivenTogether
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, LastSeen, TimeBounds
 from rebalance_agent.tracking.evidence.late_commits import WRITE_TIMEOUT_MS, removal_noticed_ms, surely_worked_ms
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
-from rebalance_agent.tracking.evidence.owned_at_join import claimed_partitions
+from rebalance_agent.tracking.evidence.owned_at_join import claimants, claimed_partitions
 from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms, unrecorded_losses
@@ -35,10 +35,7 @@ class StepMoments:
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``before``: the generation before ``generation``, whose join phase ended at ``joined_ms``.
-
-        ``claimed``: what members owned when they joined it.
-        """
+        """``generation`` follows ``before``, and members joined it until ``joined_ms`` with what is ``claimed``."""
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
@@ -75,7 +72,7 @@ class StepMoments:
             old and old.member_id,
             new and new.member_id,
             old is not None and self.gave_up(partition, old),
-            new is not None and partition in self.claimed.get(new.member_id, ()),
+            self.claimed_by_another(partition, old),
             first.after_release(partition),
             first.later_ms.get(partition),
         )
@@ -122,6 +119,18 @@ class StepMoments:
         if owner.member_id not in self._lost_ms or partition in self._generation.handovers:
             return False
         return partition in self._generation.first_commits.awaited
+
+    def claimed_by_another(self, partition: Partition, owner: Member | None) -> bool:
+        """Whether a member joined with the partition that was not its ``owner``: it never learned that it had lost it.
+
+        It consumes until it gets its new assignment, as a member that is asked to revoke a partition.
+        """
+        owner_id = owner.member_id if owner else None
+        return any(member_id != owner_id for member_id in self._claimants.get(partition, ()))
+
+    @cached_property
+    def _claimants(self) -> Mapping[Partition, Sequence[str]]:
+        return claimants(self.claimed)
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
         """Whether ``owner``, of the generation before, joined this one without the partition."""

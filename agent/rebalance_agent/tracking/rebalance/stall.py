@@ -227,16 +227,16 @@ def _follow(
             stopped = stopped.not_after(began_ms)
             stall = stall if new is None else replace(stall, upper_ms=0, exact=False)
         stalls.append(stall)
+    claimed = step.claimed_by_another(partition, old)
     if new is None:
-        return _Followed(tuple(stalls), stopped, None, carried)
+        return _Followed(tuple(stalls), stopped.not_before(FOREVER_MS) if claimed else stopped, None, carried)
     goes_on: OpenStall | None = None
     stopped, resumed = stopped.until(step.joined_ms), step.resumed(partition, new, handovers[-1])
     if resumed.endless:
         since_ms = stopped.earliest_ms if carried is None else min(stopped.earliest_ms, carried.since_ms)
         goes_on = step.open_stall(partition, new, handovers[-1], since_ms)
         resumed = step.resumed_later(partition, resumed)
-    if partition in step.claimed.get(new.member_id, ()):
-        # It joined with a partition that it did not have before: it may never have learned that it had lost it.
+    if claimed:
         stopped = stopped.not_before(resumed.earliest_ms)
     return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 

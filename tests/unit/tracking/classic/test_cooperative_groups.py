@@ -169,6 +169,18 @@ def test_a_second_join_during_the_follow_up_is_part_of_the_episode():
     assert triggers(events) == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
 
 
+def test_a_member_that_never_learned_that_it_lost_its_partitions_works_until_it_revokes_them():
+    """b never learns of generation 2, which gave it all; a, which owned them before, joins again."""
+    _, events = watch(
+        *START,
+        coop(20_000, 2, member("b", ALL), joined=19_990),
+        coop(23_000, 3, member("a", (0, 1), owned=ALL), member("b"), joined=22_990),
+        coop(29_000, 4, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)), joined=28_990),
+        tick(60_000),
+    )
+    assert closing(events)[-1].stall.lower_seconds == pytest.approx(0.01)
+
+
 def test_a_cooperative_name_alone_proves_no_protocol():
     tracker, _ = watch(*START)
     assert tracker.view("g").protocol is RebalanceProtocol.UNKNOWN
