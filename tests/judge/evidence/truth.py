@@ -55,17 +55,23 @@ def _placed(span, history, joins, *, classic):
     emptied_ms = empty.at_ms if empty else 0
     joined_ms = history.joined_after(emptied)
     # An expelled member may continue for a while; partitions that it leaves in an Empty group count from the next join.
-    if span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms):
-        shown = history.shown_since(span.partition, until)
-        if shown is not None and shown > span.stop_last and _unsubscribed(span, history, shown):
-            return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+    shown = history.shown_since(span.partition, until)
+    worked = span.old and (empty is None or joined_ms is None or span.stop_last > joined_ms)
+    since = span.stop_last if worked else joined_ms
+    if (
+        shown is not None
+        and since is not None
+        and shown > since
+        and _unsubscribed(span.partition, history, since, shown)
+    ):
+        return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
+    if worked:
         return span
     if span.partition in history.first_shown(emptied):
         # A group's very first record is one of an Empty group, written when its first member asks for an id.
         since_ms = emptied_ms - FIRST_JOIN_MS if empty is None or empty.number <= 0 else emptied_ms
         created = [emptied_ms] if empty is not None and empty.number <= 0 else []
         return _from_the_join(span, joined_ms, [*created, *joins], since_ms)
-    shown = history.shown_since(span.partition, until)
     if shown is None:
         return replace(span, unsure=True)
     return replace(span, stop_first=shown, stop_last=shown, reason="new", old="")
@@ -86,10 +92,10 @@ def _from_the_join(span, record_ms, moments, since_ms):
     return replace(span, stop_first=known[0], stop_last=second, reason="empty", old="")
 
 
-def _unsubscribed(span, history, shown):
-    """Whether no member had been subscribed to the partition's topic for a while before ``shown``."""
-    topic = span.partition.rpartition("-")[0]
-    between = [state for state in history.states if span.stop_last < state.at_ms < shown]
+def _unsubscribed(partition, history, since, shown):
+    """Whether no member was subscribed to the partition's topic for a while between ``since`` and ``shown``."""
+    topic = partition.rpartition("-")[0]
+    between = [state for state in history.states if since < state.at_ms < shown]
     return any(state.members and state.topics and topic not in state.topics for state in between)
 
 

@@ -244,3 +244,16 @@ def test_a_group_was_empty_if_the_log_says_so_and_its_generation_has_no_record(n
     old = member("a", (1_000, "assigned", "t-0"), (2_000, "lost", "t-0"))
     (span,) = [each for each in truth([old, member("b", (9_100, "assigned", "t-0"))], records) if each.until == 9_100]
     assert span.stop_first == begins
+
+
+def test_what_a_started_group_unsubscribed_counts_from_the_record_that_shows_it_again():
+    """Seed 23: the member that got it by the first record of the group never learned of that."""
+    other = {"member": "a-id", "client": "a", "partitions": [("u", 0)], "topics": ["u"]}
+    records = history(
+        (1_000, generation(1)),
+        (2_000, generation(2, a=[0])),
+        (5_000, {"kind": "generation", "generation": 3, "members": [other]}),
+        (9_000, generation(4, b=[0])),
+    )
+    (span,) = truth([member("b", (9_100, "assigned", "t-0"))], records)
+    assert (span.stop_first, span.reason) == (9_000, "new")
