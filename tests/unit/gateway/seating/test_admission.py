@@ -13,7 +13,7 @@ from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max, join_wait
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from unit.gateway.seats.test_seat_frames import REBALANCING, ended, member, run, waiting
+from support.seats.frame_steps import REBALANCING, ended, member, run, waiting
 
 PERIOD = 10.0
 RULE = "orders={},seats.hold.seconds=0"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 
 import pytest
 from kafka.protocol.consumer.group import JoinGroupRequest
@@ -17,17 +16,10 @@ from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
 from support.epoch_seats.epoch_coordinator import FENCED_EPOCH, UNRELEASED
 from support.gateway.seat_clients import SeatClient, settle
 from support.seats.coordinator import NOT_COORDINATOR, UNKNOWN
+from support.seats.frame_steps import ended, held, run
 
 KEEPS = "orders=on,seats.hold.seconds=0,seats.keep.seconds=30"
 INTERNAL = -1
-
-
-def run(test):
-    @functools.wraps(test)
-    def wrapped(*arguments, **fixtures):
-        asyncio.run(asyncio.wait_for(test(*arguments, **fixtures), 60))
-
-    return wrapped
 
 
 async def member(gateway, client_id="old", **options):
@@ -40,17 +32,7 @@ async def member(gateway, client_id="old", **options):
 
 async def waiting(gateway, client_id="new", *, version=1, **fields):
     """A newcomer whose first heartbeat is held, and the task that joins."""
-    one = EpochClient(gateway, client_id, version=version)
-    task = asyncio.create_task(one.enter(**fields))
-    await settle()
-    assert not task.done()
-    return one, task
-
-
-async def ended(client):
-    task = asyncio.create_task(client.close())
-    await settle()
-    return task
+    return await held(EpochClient(gateway, client_id, version=version), **fields)
 
 
 def done(gateway, *acts):

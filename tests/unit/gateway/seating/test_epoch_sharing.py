@@ -8,7 +8,8 @@ import pytest
 
 from support.epoch_seats.epoch_clients import EpochClient, EpochGateway
 from support.gateway.seat_clients import settle
-from unit.gateway.seating.test_epoch_frames import ended, run, waiting, without_failures
+from support.seats.frame_steps import ended, run, succeeded_elsewhere
+from unit.gateway.seating.test_epoch_frames import without_failures
 
 BETWEEN = "orders=on,seats.between.gateways=true"
 KEPT = f"{BETWEEN},seats.keep.seconds=30"
@@ -27,13 +28,9 @@ async def member(first, second, name="old"):
 
 
 async def left_for_one_elsewhere(first, second):
-    """A member behind ``first`` leaves while a newcomer waits behind ``second``."""
-    old = await member(first, second)
-    new, joining = await waiting(second)
-    await second.advance(1)
-    assert await old.leave() == 0
-    await ended(old)
-    return old, new, joining
+    """A member behind ``first`` that left while a newcomer waits behind ``second``, the newcomer, and its joining."""
+    old, new = await member(first, second), EpochClient(second, "new", version=1)
+    return old, new, await succeeded_elsewhere(old, second, new)
 
 
 @run

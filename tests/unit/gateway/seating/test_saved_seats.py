@@ -18,7 +18,7 @@ from rebalance_agent.gateway.seats.seat_acts import ClaimLock, ContinueSeat, For
 from rebalance_agent.gateway.seats.seat_list import LIST_BYTES_MAX, SeatList, decode_seats, encode_seats
 from support.gateway.seat_clients import SeatClient, SeatGateway
 from support.gateway.seats import CHEAP, STABLE, newcomer, only, profile, seated, seats
-from unit.gateway.seats.test_seat_frames import REBALANCING, ended, member, run, waiting
+from support.seats.frame_steps import REBALANCING, ended, member, run, waiting
 
 ON = "orders=on,seats.hold.seconds=10"
 

@@ -10,7 +10,7 @@ from kafka.protocol.consumer.group import JoinGroupRequest, LeaveGroupRequest
 
 from rebalance_agent.gateway.seating.switch_file import Switch, read_switch
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from unit.gateway.seats.test_seat_frames import member, run, waiting
+from support.seats.frame_steps import member, run, waiting
 
 ON, OFF = "orders=on,seats.keep.seconds=60", "off\n"
 

@@ -35,7 +35,7 @@ from rebalance_agent.model.subscription import ConsumerSubscription
 from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway, settle
 from support.gateway.seats import CHEAP, STABLE, newcomer, only, seated, seats
-from unit.gateway.seats.test_seat_frames import OTHER_TOPIC, UNKNOWN, ended, member, run, waiting
+from support.seats.frame_steps import OTHER_TOPIC, UNKNOWN, ended, member, run, waiting
 
 MEBIBYTE = 1024 * 1024
 REFUSED = 30

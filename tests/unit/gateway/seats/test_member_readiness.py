@@ -12,7 +12,7 @@ from rebalance_agent.gateway.connection_readiness import HELD_SECONDS, Connectio
 from rebalance_agent.http.latched_readiness import LatchedReadiness
 from support.gateway.groups import Gateway
 from support.gateway.seat_clients import NOBODY, SeatClient, SeatGateway
-from unit.gateway.seats.test_seat_frames import member, run, waiting
+from support.seats.frame_steps import member, run, waiting
 from unit.gateway.test_group_epochs import Member, parts
 
 ALONE = ["", "orders=on", "orders=observe"]

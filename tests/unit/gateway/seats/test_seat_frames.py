@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import threading
 import tracemalloc
 
@@ -20,42 +19,9 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from rebalance_agent.model.subscription import ConsumerSubscription
 from rebalance_agent.runtime.processes.gateway import _watch
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
+from support.seats.frame_steps import OTHER_TOPIC, REBALANCING, UNKNOWN, ended, member, run, waiting
 
-OTHER_TOPIC = encode_subscription(ConsumerSubscription(3, ("other",)))
-REBALANCING, UNKNOWN = 27, 25
 MEBIBYTE = 1024 * 1024
-
-
-def run(test):
-    """Run a test's coroutine."""
-
-    @functools.wraps(test)
-    def wrapped(*arguments, **fixtures):
-        asyncio.run(asyncio.wait_for(test(*arguments, **fixtures), 60))
-
-    return wrapped
-
-
-async def member(gateway, client_id="old", **options):
-    """A member with a seat in a stable group without earlier history."""
-    one = await SeatClient(gateway, client_id, **options).enter()
-    await gateway.advance(5)
-    return one
-
-
-async def waiting(gateway, client_id="new", *, version=9, **fields):
-    """A newcomer whose JoinGroup is held, and the task that joins."""
-    one = SeatClient(gateway, client_id, version=version)
-    task = asyncio.create_task(one.enter(**fields))
-    await settle()
-    assert not task.done()
-    return one, task
-
-
-async def ended(client):
-    task = asyncio.create_task(client.close())
-    await settle()
-    return task
 
 
 @run

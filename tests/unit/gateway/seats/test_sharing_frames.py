@@ -11,7 +11,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from unit.gateway.seats.test_seat_frames import ended, run, waiting
+from support.seats.frame_steps import ended, run, succeeded_elsewhere, waiting
 
 BETWEEN = "orders=on,seats.between.gateways=true"
 KEPT = f"{BETWEEN},seats.keep.seconds=60"
@@ -32,16 +32,9 @@ async def member(first, second, name="old"):
 
 
 async def kept_for_one_elsewhere(first, second):
-    """A member behind ``first`` leaves while a newcomer waits behind ``second``.
-
-    Returns the member, the newcomer and its entering.
-    """
-    old = await member(first, second)
-    new, joining = await waiting(second)
-    await second.advance(1)
-    assert await old.leave() == 0
-    await ended(old)
-    return old, new, joining
+    """A member behind ``first`` that left while a newcomer waits behind ``second``, the newcomer, and its joining."""
+    old, new = await member(first, second), SeatClient(second, "new", version=9)
+    return old, new, await succeeded_elsewhere(old, second, new)
 
 
 @run

@@ -20,7 +20,7 @@ from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatOccupant
 from support.gateway.seat_clients import GROUP, SeatClient, SeatGateway
 from support.seats.coordinator import PARTITIONS
-from unit.gateway.seats.test_seat_frames import ended, member, run, waiting
+from support.seats.frame_steps import ended, member, run, waiting
 
 SESSION_SECONDS, WINDOW_SECONDS = 45.0, 10.0
 REBALANCING = 27

@@ -17,7 +17,7 @@ from rebalance_agent.gateway.seats.outcomes.handover_checks import (
     HandoverChecks,
 )
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from unit.gateway.seats.test_seat_frames import ended, member, run, waiting
+from support.seats.frame_steps import ended, member, run, waiting
 
 RIGHT, WRONG, UNKNOWN = [ActCheck.RIGHT], [ActCheck.WRONG], [ActCheck.UNKNOWN]
 REBALANCING, MOVED = 27, 16
