@@ -36,6 +36,7 @@ played; 130: Ctrl-C.
 
 python tests/judge --minutes 3 --groups ck-range ck-cons --faults 'coordinator killed'
 python tests/judge --seed 7 11 23                     three runs, and a summary of them
+python tests/judge --minutes 8 --faults               a run in which brokers do not fail
 python tests/judge --again FOLDER ...                 judge saved evidence once more, without a broker
 python tests/judge --again FOLDER --case ck-range:8   one false bound, with its callbacks, records, commits and logs
 """
@@ -63,11 +64,9 @@ def main(arguments=None):
 
 
 def _together(ended, base):
-    """Print and write the summary of several runs (folder -> exit code); return the exit code of all of them."""
+    """Print and write the summary of all runs (folder -> exit code); return the exit code of all of them."""
     judged = [folder for folder, code in ended.items() if code not in (INTERRUPTED, UNPLAYED)]
     worst = max(ended.values())
-    if len(ended) == 1:
-        return worst
     print(*(f"judge: {folder}: exit code {code}" for folder, code in ended.items()), sep="\n")
     if not judged:
         return worst

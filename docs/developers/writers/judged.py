@@ -1,6 +1,6 @@
-"""``python -m docs.developers.writers.judged SUMMARY``: write the results of ``make judge`` into ``docs/trust.md``.
+"""``python -m docs.developers.writers.judged QUIET FAILING``: write the results of ``make judge`` into ``docs/trust.md``.
 
-``SUMMARY``: ``summary.json``, which ``make judge`` writes for more than one seed.
+``QUIET``, ``FAILING``: ``summary.json`` of runs without and with failures of brokers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["replace_judged", "tables"]
+__all__ = ["replace_judged", "tables", "text"]
 
 PAGE = Path(__file__).parents[2] / "trust.md"
 
@@ -53,6 +53,13 @@ _TIGHTNESS = {
 _UNITS = {"both bounds": " %", "short within goal": " %", "commit_s": " s", "width median": " s", "width p90": " s"}
 
 
+def text(quiet: Mapping[str, Any], failing: Mapping[str, Any]) -> str:
+    """The text with the tables of both kinds of runs."""
+    return "\n\n".join(
+        ["### While brokers work", tables(quiet), "### While brokers fail, most of the time", tables(failing)]
+    )
+
+
 def tables(summary: Mapping[str, Any]) -> str:
     """The text with two tables: the runs and their sum, and how tight bounds are by kind of change."""
     runs = summary["runs"]
@@ -63,17 +70,17 @@ def tables(summary: Mapping[str, Any]) -> str:
         [
             *_table(_RUNS, rows),
             "",
-            f"Played, in all runs: {faults}.",
+            f"Played: {faults}.",
             "",
-            "By kind of change and by how often the group commits, of all runs and both observers:",
+            "By kind of change and by how often the group commits, of both observers:",
             "",
             *_table(_TIGHTNESS, summary["tightness"]),
         ]
     )
 
 
-def replace_judged(page: str, text: str) -> str:
-    """The page with ``text`` between its two marks.
+def replace_judged(page: str, judged: str) -> str:
+    """The page with the text ``judged`` between its two marks.
 
     Raises:
         ValueError: a mark is missing.
@@ -82,7 +89,7 @@ def replace_judged(page: str, text: str) -> str:
     _, end, after = rest.partition(_END)
     if not (begin and end):
         raise ValueError("docs/trust.md does not have both marks of the generated part")
-    return f"{before}{begin}\n{text}\n\n{end}{after}"
+    return f"{before}{begin}\n{judged}\n\n{end}{after}"
 
 
 def _with_share(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,5 +116,5 @@ def _line(cells: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    found = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    PAGE.write_text(replace_judged(PAGE.read_text(encoding="utf-8"), tables(found)), encoding="utf-8")
+    quiet, failing = (json.loads(Path(path).read_text(encoding="utf-8")) for path in sys.argv[1:])
+    PAGE.write_text(replace_judged(PAGE.read_text(encoding="utf-8"), text(quiet, failing)), encoding="utf-8")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 
 READ_AGAIN_MS = 60_000
-"""Longest age of a snapshot at the observer's end: a restarted observer reads later records again."""
+"""Longest time from a snapshot to the last event after it that was written: a restarted observer reads again what it
+cannot have published."""
 
 
 def read_late(name, folder, without_brokers):
@@ -16,6 +18,7 @@ def read_late(name, folder, without_brokers):
     survivors: it must have read the records that are in both.
     """
     found, since, left, last = list(without_brokers), None, None, None
+    published = sorted(row["timestamp"] for row in folder.rows(f"events-{name}.ndjson"))
     for act in folder.acts:
         if act["do"] == "survivors":
             left = _survivors(folder, act["file"])
@@ -25,7 +28,9 @@ def read_late(name, folder, without_brokers):
         if act.get("observer") != name:
             continue
         if act["do"] == "observer killed":
-            since, left = act["at"], None
+            # While brokers took no event, it wrote no snapshot, and what it had read was lost with it.
+            index = bisect_left(published, act["at"])
+            since, left = published[index - 1] if index else act["at"], None
         elif act["do"] == "observer ready" and since is not None:
             last = len(found)
             found.append((since - READ_AGAIN_MS, act["at"], left))

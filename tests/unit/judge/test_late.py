@@ -10,9 +10,13 @@ from judge.verdict.late import read_late, unreadable
 class Evidence:
     """A folder of evidence with the parts that determine late reading."""
 
-    def __init__(self, *acts, left=(), looks=None):
+    def __init__(self, *acts, left=(), looks=None, published=()):
         self.acts = [{"at": at, "do": do, **more} for at, do, more in acts]
-        self._left, self._looks = left, looks or {}
+        self._left, self._looks, self._published = left, looks or {}, published
+
+    def rows(self, name):
+        assert name.startswith("events-")
+        return [{"timestamp": at} for at in self._published]
 
     def text(self, name):
         return json.dumps(self._looks.get(name, self._left))
@@ -42,6 +46,12 @@ def test_a_killed_observer_reads_records_late_from_shortly_before_until_its_rest
     folder = Evidence(killed(100_000), LATER, started(190_000), ready(200_000), left=["0:1"])
     assert late("lone", folder) == [(40_000, 200_000, {"0:1"})]
     assert late("kept", folder) == []
+
+
+def test_what_a_killed_observer_read_after_its_last_written_event_is_read_late():
+    """Seed 23: brokers took no events for minutes before it was killed."""
+    folder = Evidence(killed(300_000), LATER, ready(400_000), left=["0:1"], published=[90_000, 100_000, 410_000])
+    assert late("lone", folder) == [(40_000, 400_000, {"0:1"})]
 
 
 def test_an_observer_must_have_read_only_records_left_before_and_after_its_reading():
