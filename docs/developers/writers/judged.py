@@ -1,4 +1,4 @@
-"""``python -m docs.developers.writers.judged QUIET FAILING``: write the results of ``make judge`` into ``docs/trust.md``.
+"""``python -m docs.developers.writers.judged QUIET FAILING``: write what ``make judge`` found into ``docs/trust.md``.
 
 ``QUIET``, ``FAILING``: ``summary.json`` of runs without and with failures of brokers.
 """
