@@ -211,10 +211,11 @@ class StepMoments:
         return max(removed_ms + session_ms * expelled, removal_noticed_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
-        """Return when the owner stopped, if it may have stopped already when brokers went away."""
+        """Return when it stopped, perhaps already when brokers went away; before ``_before`` it is a stall of that one."""
         worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
-        return stopped if since_ms is None else stopped.not_after(since_ms)
+        before_ms = self._before.timestamp_ms if self._before else 0
+        return stopped if since_ms is None else stopped.not_after(max(since_ms, before_ms))
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""

@@ -182,3 +182,19 @@ def test_commits_of_kept_partitions_do_not_show_that_a_new_one_is_consumed():
         last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *given, committed(at, 4)) for at in (33_000, 35_000)
     )
     assert later.upper_partition_seconds - first.upper_partition_seconds == pytest.approx(2.0)
+
+
+def test_an_outage_before_the_last_rebalance_does_not_count_for_what_moves_in_the_next_one():
+    moves = [
+        fact(38_000, GroupEpoch(4)),
+        target(38_000, "a", 0),
+        target(38_000, "b", 1, 2, 3),
+        fact(38_000, TargetEpoch(4)),
+        current(38_100, "a", 3, (0,), (1,), MemberState.UNREVOKED),
+        current(38_200, "a", 4, (0,)),
+        current(38_300, "b", 4, (1, 2, 3)),
+        committed(39_000, 0, 1, 2, 3),
+    ]
+    first = [*rebalance(35_000), committed(36_000, 0, 1, 2, 3)]
+    stall = last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *first, *moves)
+    assert stall.seconds == pytest.approx(3.8, abs=0.01)
