@@ -211,7 +211,7 @@ class StepMoments:
         return max(removed_ms + session_ms * expelled, removal_noticed_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
-        """Return when it stopped, perhaps already when brokers went away; before ``_before`` it is a stall of that one."""
+        """Return when it stopped, perhaps when brokers went away; a stall before ``_before`` is one of that one."""
         worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         before_ms = self._before.timestamp_ms if self._before else 0
