@@ -85,6 +85,11 @@ class MemberProcess:
         """Check the cluster's topics at the next poll; the leader rejoins if they have changed."""
         self._plan_poll()
 
+    def racks_changed(self) -> None:
+        """Join again at the next poll, if this member is the leader: its assignor may use the partitions' racks."""
+        self._topics.see_racks()
+        self._plan_poll()
+
     # -- responses of the coordinator --------------------------------------------------------------------------
 
     def joined(self, reply: JoinReply) -> None:
