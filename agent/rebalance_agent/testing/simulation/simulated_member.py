@@ -81,13 +81,10 @@ class MemberProcess:
         self._topics.wanted = topics
         self._plan_poll()
 
-    def metadata_changed(self) -> None:
-        """Check the cluster's topics at the next poll; the leader rejoins if they have changed."""
-        self._plan_poll()
-
-    def racks_changed(self) -> None:
-        """Join again at the next poll, if this member is the leader: its assignor may use the partitions' racks."""
-        self._topics.see_racks()
+    def metadata_changed(self, *, racks: bool = False) -> None:
+        """Check the cluster's topics at the next poll; the leader rejoins if they, or the ``racks``, have changed."""
+        if racks:
+            self._topics.see_racks()
         self._plan_poll()
 
     # -- responses of the coordinator --------------------------------------------------------------------------

@@ -92,6 +92,6 @@ def _take(step: Step, shared: SharedState, members: dict[str, MemberProcess]) ->
             member.metadata_changed()
     elif isinstance(step, RacksChange):
         for member in members.values():
-            member.racks_changed()
+            member.metadata_changed(racks=True)
     else:
         shared.coordinator.delete()

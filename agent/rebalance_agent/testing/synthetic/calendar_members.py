@@ -18,7 +18,10 @@ NODES = tuple(f"node-{number:02}" for number in range(24))
 """The nodes on which members run."""
 
 _POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
-"""Hexadecimal digits -> letters that Kubernetes uses in pod-template hashes."""
+"""Hexadecimal digits -> letters that Kubernetes uses in pods' names."""
+
+_KUBERNETES_HASH = str.maketrans("0123456789", "456789bcdf")
+"""Decimal digits of a template's hash -> what Kubernetes makes of each (``SafeEncodeString``)."""
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes, which without vowels makes no words
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
@@ -117,7 +120,10 @@ class CalendarMembers:
     def _new_name(self, number: int) -> str:
         if not self._plan.pods:
             return f"consumer-{self._plan.name}-{number + 1}-{self._letters(8)}"
-        template = f"{self.release:04x}{self._plan.number % 0xFFFF:04x}".translate(_POD_TEMPLATE_HASH)
+        if self._plan.kubernetes_hashes:
+            template = f"{self.release:04}{self._plan.number % 10_000:04}".translate(_KUBERNETES_HASH)
+        else:
+            template = f"{self.release:04x}{self._plan.number % 0xFFFF:04x}".translate(_POD_TEMPLATE_HASH)
         return f"{self._plan.name}-{template}-{self._letters(5)}"
 
     def _planned_member(self, spec: SimulatedMember, name: str, at_ms: int) -> PlannedMember:

@@ -1,4 +1,4 @@
-"""The steps of a group on each day: deploys, crashes, scaling, growing topics, and the events of its cluster.
+"""The steps of a group on each day: deploys, crashes, scaling, growing topics, and maintenance.
 
 Actions do not overlap: one that would start during another starts after it. Restarts of brokers may be at any time.
 """
@@ -12,9 +12,9 @@ from functools import partial
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
 from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
-from rebalance_agent.testing.synthetic.cluster_events import ClusterEvents
 from rebalance_agent.testing.synthetic.fleet_plan import MEMBERS_MAX, GroupPlan, MembershipPattern, chance
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
+from rebalance_agent.testing.synthetic.maintenance import Maintenance
 
 __all__ = ["DAY_MS", "PARTITIONS_MAX", "Calendar"]
 
@@ -33,12 +33,12 @@ _BACKOFF_MAX_MS = 300_000  # Kubernetes' maximum delay between restarts of a con
 class Calendar:
     """The steps of a group, day by day in order. Times are milliseconds since the start of the history."""
 
-    def __init__(self, plan: GroupPlan, rng: random.Random, events: ClusterEvents | None = None) -> None:
-        """Start without members; ``rng`` chooses the actions, ``events`` are those of the cluster."""
+    def __init__(self, plan: GroupPlan, rng: random.Random, maintenance: Maintenance | None = None) -> None:
+        """Start without members; ``rng`` chooses the actions, ``maintenance`` that of its cluster."""
         self.members = CalendarMembers(plan, rng)
         self._plan = plan
         self._rng = rng
-        self._events = events or ClusterEvents()
+        self._maintenance = maintenance or Maintenance()
         self._counts = dict(plan.topics)
         self._free_ms = 0
 
@@ -53,9 +53,8 @@ class Calendar:
             if made:
                 self._free_ms = made[-1].at_ms + _REST_MS
                 steps += made
-        return sorted(
-            (*steps, *self._events.rack_changes_between(begins_ms, begins_ms + DAY_MS)), key=lambda step: step.at_ms
-        )
+        changes = self._maintenance.rack_changes_between(begins_ms, begins_ms + DAY_MS)
+        return sorted((*steps, *changes), key=lambda step: step.at_ms)
 
     def _planned_actions(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
         """Time and action of everything planned for a day."""
@@ -73,7 +72,7 @@ class Calendar:
             work_ms = begins_ms + 8 * HOUR_MS + (at_ms - begins_ms) * 9 // 24
             if is_working_time(work_ms) or chance(self._rng, _WEEKEND_DEPLOYS):
                 yield work_ms, self._deploy
-        for drain in self._events.drains_between(begins_ms, begins_ms + DAY_MS):
+        for drain in self._maintenance.drains_between(begins_ms, begins_ms + DAY_MS):
             yield drain.at_ms, partial(self._drain, drain.node)
         for per_day, action in (
             (plan.crashes_per_day, self._crash),

@@ -86,9 +86,7 @@ class InProgress:
         a member consumes until it learns of the rebalance and polls again.
         """
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
-        return sum(
-            member.reported + member.withheld + member.silent * rejoined for member in self._stalled.values()
-        )
+        return sum(member.reported + member.withheld + member.silent * rejoined for member in self._stalled.values())
 
     @property
     def unsure(self) -> int:
@@ -205,8 +203,8 @@ class InProgress:
 class _Stalled(NamedTuple):
     """Partitions of one member.
 
-    ``reported``: its own whose stop it reported. ``withheld``: those that it reported and that are not its own any more.
-    ``silent``: those that it must revoke and reports nothing of.
+    ``reported``: its own whose stop it reported. ``withheld``: those that it reported and that it does not own any
+    more. ``silent``: those that it must revoke and reports nothing of.
     """
 
     reported: int = 0

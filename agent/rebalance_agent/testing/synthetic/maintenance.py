@@ -1,4 +1,4 @@
-"""Events of a cluster and its hosts, which many groups have at the same time."""
+"""Maintenance of a cluster and its hosts, which concerns many groups at the same time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.testing.simulation import RacksChange
 
-__all__ = ["BrokerRestart", "ClusterEvents", "NodeDrain"]
+__all__ = ["BrokerRestart", "Maintenance", "NodeDrain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class BrokerRestart:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterEvents:
-    """The events of a history, each kind in the order of time. By default there are none."""
+class Maintenance:
+    """The maintenance during a history, each kind in the order of time. By default there is none."""
 
     drains: Sequence[NodeDrain] = ()
     restarts: Sequence[BrokerRestart] = ()
