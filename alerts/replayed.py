@@ -1,7 +1,7 @@
-"""Renders ``docs/alert-replays.md``: what fires when, and for how long, in replays of faults.
+"""Renders ``docs/alert-replays.md``: what fires when, and for how long, in replays of faults and of quiet fleets.
 
-The folder ``replays`` has the results. ``tests/alerts/test_replay.py`` and ``tests/slow/alerts/test_long_replays.py``
-write them after promtool has confirmed them.
+The folder ``replays`` has the results. ``tests/alerts/test_replay.py`` and the tests in ``tests/slow/alerts`` write
+them after promtool has confirmed them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from alerts.pack import ALERTS
+from alerts.quiet_fleets import quiet_fleets
+from alerts.replay_words import duration, receivers
 from alerts.values import Values
 
 __all__ = ["replays_page"]
@@ -30,7 +32,7 @@ and the committed [rules](alerts.md) in promtool, with the default values. Scrap
 - an alert fires more than a minute after its condition holds and its `for` is over, or twice, or before the fault;
 - it still fires a minute after the fault is over and its window and `keep_firing_for` have passed;
 - one fault is more than one notification for a pager or a ticket at the same time;
-- a normal deploy is a page or a ticket."""
+- a normal deploy, or a topic that grows, is a page or a ticket."""
 
 _FAULTS = """\
 ## One fault for each alert
@@ -51,7 +53,8 @@ def replays_page(values: Values) -> str:
     faults = sorted(_read("faults") + _read("long_faults"), key=lambda row: order[row["alert"]])
     parts = [_HEAD, _FAULTS, _faults(faults), _BAD]
     for row in _read("bad_groups"):
-        parts += [f"**{row['what'].capitalize()}.** {_sent(row['sent'], [])}.", _fired(row["fired"], severity)]
+        parts += [f"**{row['what'].capitalize()}.** {receivers(row['sent'], [])}.", _fired(row["fired"], severity)]
+    parts += quiet_fleets(_read("quiet_day"), _read("quiet_week"), severity)
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,36 +67,15 @@ def _faults(rows: list[dict[str, Any]]) -> str:
     lines = ["| fault | alert | after | lasts | sent |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         alert = f"[`{row['alert']}`](alerts.md#{row['alert'].lower()})"
-        sent = _sent(row["sent"], [row["alert"], *row["beside"]])
-        lines.append(f"| {row['what']} | {alert} | {_time(row['after'])} | {_time(row['lasts'])} | {sent} |")
+        sent = receivers(row["sent"], [row["alert"], *row["beside"]])
+        lines.append(f"| {row['what']} | {alert} | {duration(row['after'])} | {duration(row['lasts'])} | {sent} |")
     return "\n".join(lines)
-
-
-def _sent(sent: dict[str, list[str]], fired: list[str]) -> str:
-    words = {"pager": "page", "tickets": "ticket"}
-    parts = [f"{words[receiver]}: {', '.join(map(_short, alerts))}" for receiver, alerts in sent.items()]
-    told = {alert for alerts in sent.values() for alert in alerts}
-    if silent := [alert for alert in fired if alert not in told]:
-        parts.append(f"*{', '.join(map(_short, silent))}*")
-    return "; ".join(parts)
 
 
 def _fired(fired: dict[str, list[int]], severity: dict[str, str]) -> str:
     lines = ["| alert | severity | after | times | in all |", "| --- | --- | --- | --- | --- |"]
     lines += [
-        f"| `{alert}` | {severity[alert]} | {_time(after)} | {times} | {_time(lasted)} |"
+        f"| `{alert}` | {severity[alert]} | {duration(after)} | {times} | {duration(lasted)} |"
         for alert, (after, times, lasted) in fired.items()
     ]
     return "\n".join(lines)
-
-
-def _short(alert: str) -> str:
-    return alert.removeprefix("KafkaGroup")
-
-
-def _time(seconds: int) -> str:
-    """Return seconds in one or two units: ``90 s``, ``3 min 30 s``, ``2 h 5 min``."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    parts = [f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest and not hours)
-    return " ".join(parts) or "0 s"

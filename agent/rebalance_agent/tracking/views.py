@@ -63,7 +63,8 @@ class RunningRebalance:
     """A rebalance that has started and is not closed.
 
     ``stalled_partitions``: the number of partitions that surely stand still. ``unsure_partitions``: the number of those
-    that may stand still as well: in an eager group, members stop when they learn of the rebalance and poll.
+    that may stand still as well: in an eager group, members stop when they learn of the rebalance and poll; in a
+    cooperative one, they revoke partitions of the follow-up when they poll.
     """
 
     started_ms: int

@@ -1,4 +1,4 @@
-"""Normal deploys of groups of each kind, without faults."""
+"""Normal deploys of groups of each kind, and topics that grow, without faults."""
 
 from __future__ import annotations
 
@@ -47,6 +47,13 @@ def _static():
     return script
 
 
+def _grown(late):
+    """A topic grows, and the leader learns of it as late as ``metadata.max.age.ms`` allows."""
+    script = Script(f"grown {late} s after a scrape", *PODS, processing_ms=1_000)
+    script.grow(FROM - late, FROM - late + 300, t=16)
+    return script
+
+
 DEPLOYS = {
     script.name: script
     for script in (
@@ -61,6 +68,7 @@ DEPLOYS = {
         _successor_first("consumer, successors first", kind=GroupType.CONSUMER),
         _one_by_one("streams, one by one", kind=GroupType.STREAMS),
         _one_by_one("share, one by one", kind=GroupType.SHARE),
+        *(_grown(late) for late in (0, 5, 10)),
     )
 }
 """Groups by name."""

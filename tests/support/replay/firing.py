@@ -39,7 +39,9 @@ class Span:
 
 
 def firing(series, folder, *, until, scrape, evaluation, rules=RULES):
-    """The spans of every alert, in the order of time. ``series``: name -> values by the number of the scrape.
+    """The spans of every alert, in the order of time.
+
+    ``series``: name -> values by the number of the scrape, or in promtool's notation.
 
     promtool gets an empty expectation for each evaluation, so its errors list all firing alerts.
     """
@@ -48,7 +50,11 @@ def firing(series, folder, *, until, scrape, evaluation, rules=RULES):
     test = {
         "interval": f"{scrape}s",
         "input_series": [
-            {"series": name, "values": notation(values, until // scrape + 1)} for name, values in series.items()
+            {
+                "series": name,
+                "values": values if isinstance(values, str) else notation(values, until // scrape + 1),
+            }
+            for name, values in series.items()
         ],
         "promql_expr_test": nothing,
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from support.replay.fault import FROM
 
-__all__ = ["BAD_GROUPS", "checked", "fault_row", "group_row"]
+__all__ = ["BAD_GROUPS", "checked", "fault_row", "group_row", "written"]
 
 FOLDER = Path(__file__).parents[3] / "alerts" / "replays"
 
@@ -58,10 +58,16 @@ def receivers(sent):
     return {receiver: sorted(alerts) for receiver, alerts in sorted(found.items())}
 
 
+def written(name):
+    """The rows of the file; none if it does not exist."""
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
 def checked(name, rows):
     """Assert that the file has these rows; write it with ``REBALANCE_AGENT_GOLDEN=write``."""
     path = FOLDER / f"{name}.json"
     if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
         path.parent.mkdir(exist_ok=True)
         path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
-    assert json.loads(path.read_text(encoding="utf-8")) == rows
+    assert written(name) == rows

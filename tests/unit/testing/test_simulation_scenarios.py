@@ -12,6 +12,7 @@ from rebalance_agent.testing.simulation import (
     Delete,
     Join,
     Leave,
+    RacksChange,
     SimulatedMember,
     SimulationSettings,
     Subscribe,
@@ -204,6 +205,12 @@ def test_partitions_whose_first_owner_fails_before_its_callback_stall_from_the_g
 def test_new_partitions_wait_since_the_record_that_shows_them():
     timeline = run(Join(0, member("a", assigned_ms=70)), TopicGrows(9_000, "t", 8))
     assert ((6, 7), 9_000, 9_070, None, "a") in stalls(timeline)
+
+
+def test_the_leader_rejoins_once_when_the_racks_of_partitions_change():
+    timeline = run(Join(0, member("a")), Join(1_000, member("b")), RacksChange(30_000))
+    assert [each[:4] for each in rebalances(timeline)[2:]] == [(3, "rejoin", "a", 30_000)]
+    assert timeline.generations[-1].assignment == timeline.generations[-2].assignment
 
 
 def test_a_static_member_that_processes_for_too_long_stops_heartbeats_and_fails():

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.testing.simulation import Join, SimulationSettings, TopicGrows
+from rebalance_agent.testing.simulation import Join, Leave, RacksChange, SimulationSettings, TopicGrows
 from rebalance_agent.testing.simulation.script import check_script
+from rebalance_agent.testing.synthetic.calendar_members import NODES
 from rebalance_agent.testing.synthetic.fleet_plan import (
     DAYS_MAX,
     GROUPS_MAX,
@@ -21,8 +24,12 @@ from rebalance_agent.testing.synthetic.fleet_plan import (
 )
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, PARTITIONS_MAX, Calendar
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
+from rebalance_agent.testing.synthetic.maintenance import BrokerRestart, Maintenance, NodeDrain
+from rebalance_agent.testing.synthetic.synthetic_history import history
+from rebalance_agent.tracking.patterns.rollout_evidence import pod_template
 
 FLEET = FleetPlan(groups=300, days=1, seed=7)
+_AT_NOON = BrokerRestart(12 * HOUR_MS, 60_000)
 
 
 def test_the_load_is_high_by_day_low_by_night_and_lower_on_weekends():
@@ -110,6 +117,46 @@ def test_autoscaled_groups_follow_the_load():
     night = min(size for hour, size in sizes.items() if hour in range(2, 6))
     day = max(size for hour, size in sizes.items() if hour in range(11, 18))
     assert night < day
+
+
+QUIET = {f"{what}_per_day": 0 for what in ("deploys", "crashes", "crash_loops", "storms", "growths")}
+STEADY = replace(plan_group(FLEET, 1), members=20, pattern=MembershipPattern.STEADY, static=False, **QUIET)
+
+
+def test_successors_have_the_hash_of_another_template_if_their_pods_are_named_as_by_kubernetes():
+    calendar = Calendar(replace(STEADY, deploys_per_day=3, kubernetes_hashes=True), random.Random(1))
+    names = [step.member.name for step in calendar.day(0) if isinstance(step, Join)]
+    templates = [pod_template(name) for name in names]
+    assert None not in templates
+    assert len(set(templates)) == calendar.members.release > 1
+
+
+def test_a_drain_moves_the_members_of_its_node_to_others():
+    drains = [NodeDrain(DAY_MS + HOUR_MS * hour, node) for hour, node in enumerate(NODES[:23])]
+    calendar = Calendar(STEADY, random.Random(1), Maintenance(drains))
+    calendar.day(0)
+    before = {each.name: each.where.node for each in calendar.members}
+    steps, joined = calendar.day(1), {each.name: each.where.node for each in calendar.members}
+    moved = [name for name, node in before.items() if node in NODES[:23]]
+    assert {step.name for step in steps if isinstance(step, Leave)} >= set(moved)
+    assert len(joined) == len(before)
+    assert not set(moved) & joined.keys()
+
+
+def test_a_broker_that_restarts_changes_the_racks_twice_also_during_a_deploy():
+    restart = BrokerRestart(DAY_MS - 30_000, 60_000)
+    calendar = Calendar(STEADY, random.Random(1), Maintenance(restarts=[restart]))
+    steps = [*calendar.day(0), *calendar.day(1)]
+    changes = [RacksChange(restart.at_ms), RacksChange(restart.at_ms + 60_000)]
+    assert [step for step in steps if isinstance(step, RacksChange)] == changes
+
+
+def test_the_coordinators_that_assign_begin_an_epoch_when_racks_change():
+    plan = replace(STEADY, group_type=GroupType.CONSUMER, assignor="uniform")
+    events = [history(FLEET, 1, None, plan, Maintenance(restarts=restarts)) for restarts in ((), [_AT_NOON])]
+    without, restarted = ([each for each in run if isinstance(each, GenerationEvent)] for run in events)
+    assert len(restarted) == len(without) + 2
+    assert all(each.noop for each in restarted[-2:])
 
 
 def test_a_roster_returns_the_member_with_a_name_at_a_time():

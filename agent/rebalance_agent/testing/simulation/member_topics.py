@@ -18,19 +18,24 @@ class MemberTopics:
         self.wanted = self.joined = topics
         self._shared = shared
         self._counts: dict[str, int] | None = None
+        self._racks_changed = False
 
     def join(self) -> None:
         """Join with the wanted topics; the leader is not known yet."""
-        self.joined, self._counts = self.wanted, None
+        self.joined, self._counts, self._racks_changed = self.wanted, None, False
 
     def lead(self, topics: Iterable[str]) -> None:
         """Remember the partition counts of all ``topics`` of the group: only its leader watches them."""
         self._counts = self._shared.counts(topics)
 
+    def see_racks(self) -> None:
+        """See that the partitions have other racks: only the leader watches them."""
+        self._racks_changed = self._counts is not None
+
     @property
     def changed(self) -> bool:
         """Whether the member has to join again."""
-        return self._counts_changed or self.wanted != self.joined
+        return self._racks_changed or self._counts_changed or self.wanted != self.joined
 
     @property
     def reason(self) -> Trigger:

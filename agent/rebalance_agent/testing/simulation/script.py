@@ -17,6 +17,7 @@ __all__ = [
     "Delete",
     "Join",
     "Leave",
+    "RacksChange",
     "SimulatedMember",
     "SimulationSettings",
     "Step",
@@ -132,13 +133,20 @@ class TopicGrows:
 
 
 @dataclass(frozen=True, slots=True)
+class RacksChange:
+    """The racks of partitions change, for example since a broker stops or returns; the leader rejoins (KIP-881)."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Delete:
     """An administrator deletes the group; without effect unless it is empty."""
 
     at_ms: int
 
 
-Step = Join | Leave | Crash | Subscribe | TopicGrows | Delete
+Step = Join | Leave | Crash | Subscribe | TopicGrows | RacksChange | Delete
 """One step of a script."""
 
 

@@ -81,8 +81,10 @@ class MemberProcess:
         self._topics.wanted = topics
         self._plan_poll()
 
-    def metadata_changed(self) -> None:
-        """Check the cluster's topics at the next poll; the leader rejoins if they have changed."""
+    def metadata_changed(self, *, racks: bool = False) -> None:
+        """Check the cluster's topics at the next poll; the leader rejoins if they, or the ``racks``, have changed."""
+        if racks:
+            self._topics.see_racks()
         self._plan_poll()
 
     # -- responses of the coordinator --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from rebalance_agent.testing.simulation.script import (
     Crash,
     Join,
     Leave,
+    RacksChange,
     SimulationSettings,
     Step,
     Subscribe,
@@ -89,5 +90,8 @@ def _take(step: Step, shared: SharedState, members: dict[str, MemberProcess]) ->
         shared.topics[step.topic] = TopicMetadata(step.partitions)
         for member in members.values():
             member.metadata_changed()
+    elif isinstance(step, RacksChange):
+        for member in members.values():
+            member.metadata_changed(racks=True)
     else:
         shared.coordinator.delete()

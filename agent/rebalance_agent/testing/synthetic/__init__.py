@@ -4,7 +4,8 @@ Pure Python, without Spark and without a broker. Only the command ``pipeline syn
 ``pyproject.toml`` says so.
 
 - ``fleet_plan``: the properties of a group, random by seed and group number; ``hourly_load``: load by hour of the week.
-- ``group_calendar``: what happens to a group on each day, as steps of a simulation; ``calendar_members``: its members.
+- ``group_calendar``: what happens to a group on each day, as steps of a simulation; ``calendar_members``: its members;
+  ``maintenance``: drains of nodes and restarts of brokers.
 - ``classic_play``: plays the steps through the simulated classic coordinator; ``epoch_play`` (with
   ``target_assignments``) through a model of the coordinators that assign partitions themselves. Both return
   observations.

@@ -12,14 +12,19 @@ from rebalance_agent.testing.simulation import SimulatedMember
 from rebalance_agent.testing.synthetic.fleet_plan import GroupPlan
 from rebalance_agent.testing.synthetic.hourly_load import load_at
 
-__all__ = ["CalendarMembers", "PlannedMember"]
+__all__ = ["NODES", "CalendarMembers", "PlannedMember"]
+
+NODES = tuple(f"node-{number:02}" for number in range(24))
+"""The nodes on which members run."""
 
 _POD_TEMPLATE_HASH = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrst")
-"""Hexadecimal digits -> letters that Kubernetes uses in pod-template hashes."""
+"""Hexadecimal digits -> letters that Kubernetes uses in pods' names."""
+
+_KUBERNETES_HASH = str.maketrans("0123456789", "456789bcdf")
+"""Decimal digits of a template's hash -> what Kubernetes makes of each (``SafeEncodeString``)."""
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes, which without vowels makes no words
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
-_NODES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,10 @@ class CalendarMembers:
     def _new_name(self, number: int) -> str:
         if not self._plan.pods:
             return f"consumer-{self._plan.name}-{number + 1}-{self._letters(8)}"
-        template = f"{self.release:04x}{self._plan.number % 0xFFFF:04x}".translate(_POD_TEMPLATE_HASH)
+        if self._plan.kubernetes_hashes:
+            template = f"{self.release:04}{self._plan.number % 10_000:04}".translate(_KUBERNETES_HASH)
+        else:
+            template = f"{self.release:04x}{self._plan.number % 0xFFFF:04x}".translate(_POD_TEMPLATE_HASH)
         return f"{self._plan.name}-{template}-{self._letters(5)}"
 
     def _planned_member(self, spec: SimulatedMember, name: str, at_ms: int) -> PlannedMember:
@@ -126,7 +134,7 @@ class CalendarMembers:
             host, node = processes[-1].host, processes[-1].where.node
         else:
             host = f"/10.{self._rng.randrange(16, 32)}.{self._rng.randrange(256)}.{self._rng.randrange(1, 255)}"
-            node = f"node-{self._rng.randrange(_NODES):02}"
+            node = NODES[self._rng.randrange(len(NODES))]
         where = Workload(pod, node, workload, f"registry.example/{workload}:1.{self.release}.0")
         client_id = name if self._plan.pods else f"consumer-{self._plan.name}-1"
         return PlannedMember(spec, client_id, host, where, at_ms)

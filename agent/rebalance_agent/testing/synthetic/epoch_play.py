@@ -26,7 +26,7 @@ from rebalance_agent.model.events import Callback
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import topic_partitions
-from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
+from rebalance_agent.testing.simulation import Crash, Join, Leave, RacksChange, Step, TopicGrows
 from rebalance_agent.testing.simulation.action_queue import ActionQueue
 from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
@@ -114,6 +114,8 @@ class EpochPlay:
         elif isinstance(step, TopicGrows):
             self._counts[step.topic] = step.partitions
             self._observations.append(self._topics(self._actions.now_ms))
+            self._bump()
+        elif isinstance(step, RacksChange):
             self._bump()
 
     # Joining and leaving

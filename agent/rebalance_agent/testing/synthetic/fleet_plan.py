@@ -80,6 +80,8 @@ class GroupPlan:
     - ``topics``: topic -> number of partitions. ``static``: members have instance ids.
     - ``reports``: members have sidecars. ``pods``: client ids are pod names, else all members share one client id.
     - ``slow_ms``: processing time of one slow member, 0 for none.
+    - ``kubernetes_hashes``: pods' names have the hash of their template as Kubernetes encodes it, so that a deploy is
+      recognised without reports.
     - ``surge``: a deploy starts the new member before the old one ends.
     """
 
@@ -93,6 +95,7 @@ class GroupPlan:
     static: bool = False
     reports: bool = False
     pods: bool = True
+    kubernetes_hashes: bool = False
     processing_ms: int = 200
     revoked_ms: int = 20
     assigned_ms: int = 10

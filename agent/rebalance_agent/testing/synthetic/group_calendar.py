@@ -1,18 +1,20 @@
-"""The steps of a group on each day: deploys, crashes, scaling, growing topics.
+"""The steps of a group on each day: deploys, crashes, scaling, growing topics, and maintenance.
 
-Actions do not overlap: one that would start during another starts after it.
+Actions do not overlap: one that would start during another starts after it. Restarts of brokers may be at any time.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
 from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import MEMBERS_MAX, GroupPlan, MembershipPattern, chance
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
+from rebalance_agent.testing.synthetic.maintenance import Maintenance
 
 __all__ = ["DAY_MS", "PARTITIONS_MAX", "Calendar"]
 
@@ -31,11 +33,12 @@ _BACKOFF_MAX_MS = 300_000  # Kubernetes' maximum delay between restarts of a con
 class Calendar:
     """The steps of a group, day by day in order. Times are milliseconds since the start of the history."""
 
-    def __init__(self, plan: GroupPlan, rng: random.Random) -> None:
-        """Start without members; ``rng`` chooses the actions."""
+    def __init__(self, plan: GroupPlan, rng: random.Random, maintenance: Maintenance | None = None) -> None:
+        """Start without members; ``rng`` chooses the actions, ``maintenance`` that of its cluster."""
         self.members = CalendarMembers(plan, rng)
         self._plan = plan
         self._rng = rng
+        self._maintenance = maintenance or Maintenance()
         self._counts = dict(plan.topics)
         self._free_ms = 0
 
@@ -50,7 +53,8 @@ class Calendar:
             if made:
                 self._free_ms = made[-1].at_ms + _REST_MS
                 steps += made
-        return steps
+        changes = self._maintenance.rack_changes_between(begins_ms, begins_ms + DAY_MS)
+        return sorted((*steps, *changes), key=lambda step: step.at_ms)
 
     def _planned_actions(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
         """Time and action of everything planned for a day."""
@@ -68,6 +72,8 @@ class Calendar:
             work_ms = begins_ms + 8 * HOUR_MS + (at_ms - begins_ms) * 9 // 24
             if is_working_time(work_ms) or chance(self._rng, _WEEKEND_DEPLOYS):
                 yield work_ms, self._deploy
+        for drain in self._maintenance.drains_between(begins_ms, begins_ms + DAY_MS):
+            yield drain.at_ms, partial(self._drain, drain.node)
         for per_day, action in (
             (plan.crashes_per_day, self._crash),
             (plan.crash_loops_per_day, self._crash_loop),
@@ -79,6 +85,8 @@ class Calendar:
 
     def _moments(self, begins_ms: int, per_day: float) -> Iterator[int]:
         """Random times of a day, ``per_day`` on average."""
+        if not per_day:
+            return
         at = self._rng.expovariate(per_day)
         while at < 1:
             yield begins_ms + int(at * DAY_MS)
@@ -119,6 +127,11 @@ class Calendar:
                 at_ms += self._rng.randrange(3_000, 20_000)
                 yield self._restart(at_ms, planned)
             at_ms += self._rng.randrange(8_000, 45_000)
+
+    def _drain(self, node: str, at_ms: int) -> Iterator[Step]:
+        evicted = [planned for planned in self.members if planned.where.node == node]
+        yield from [self._leave(at_ms + self._rng.randrange(2_000), planned) for planned in evicted]
+        yield from [self._restart(at_ms + self._rng.randrange(5_000, 25_000), planned) for planned in evicted]
 
     def _crash(self, at_ms: int) -> Iterator[Step]:
         if len(self.members):

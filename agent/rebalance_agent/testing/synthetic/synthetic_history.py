@@ -11,6 +11,7 @@ from rebalance_agent.testing.synthetic.classic_play import ClassicPlay
 from rebalance_agent.testing.synthetic.epoch_play import EpochPlay
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, plan_group
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, Calendar
+from rebalance_agent.testing.synthetic.maintenance import Maintenance
 from rebalance_agent.tracking.observations import (
     EpochRecord,
     GroupRecord,
@@ -27,16 +28,20 @@ _SETTLED_MS = 3_600_000  # after the last day: by then all events are published
 
 
 def history(
-    fleet: FleetPlan, number: int, tracker: Tracker | None = None, plan: GroupPlan | None = None
+    fleet: FleetPlan,
+    number: int,
+    tracker: Tracker | None = None,
+    plan: GroupPlan | None = None,
+    maintenance: Maintenance | None = None,
 ) -> Iterator[Event]:
     """All events of group ``number`` in the order of publication; one day of them is in memory.
 
     ``tracker`` gets the observations, by default a new tracker. ``plan`` has the properties of the group, by default
-    those of `plan_group`.
+    those of `plan_group`. ``maintenance`` is that of its cluster, by default none.
     """
     plan = plan or plan_group(fleet, number)
     rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet has to be reproducible
-    calendar = Calendar(plan, rng)
+    calendar = Calendar(plan, rng, maintenance)
     play = _play(fleet, plan, calendar, rng)
     tracker = tracker or Tracker(fleet.cluster_id)
     for observation in play.begin():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
@@ -86,12 +86,18 @@ class InProgress:
         a member consumes until it learns of the rebalance and polls again.
         """
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
-        return sum(member.reported + member.silent * rejoined for member in self._stalled.values())
+        return sum(member.reported + member.withheld + member.silent * rejoined for member in self._stalled.values())
 
     @property
     def unsure(self) -> int:
         """The number of other partitions that may stand still: their owners must revoke them before they rejoin."""
-        return sum(member.reported + member.silent for member in self._stalled.values()) - self.stalled
+        rejoined = self.state is GroupState.COMPLETING_REBALANCE
+        return sum(member.silent * (not rejoined) for member in self._stalled.values())
+
+    @property
+    def withheld(self) -> int:
+        """The number of stalled partitions that the last generation took from their owners, as these report."""
+        return sum(member.withheld for member in self._stalled.values())
 
     def begin(
         self,
@@ -195,15 +201,21 @@ class InProgress:
 
 
 class _Stalled(NamedTuple):
-    """Partitions of one member: those whose stop it reported, and those that it must revoke and reports nothing of."""
+    """Partitions of one member.
+
+    ``reported``: its own whose stop it reported. ``withheld``: those that it reported and that it does not own any
+    more. ``silent``: those that it must revoke and reports nothing of.
+    """
 
     reported: int = 0
     silent: int = 0
+    withheld: int = 0
 
 
 def _stalled(member: Member, last: Generation, reports: MemberReports) -> _Stalled:
     span = ReportSpan(last.number, last.number, last.timestamp_ms, FOREVER_MS)
     if stops := reports.stops(member, span):
-        return _Stalled(reported=len(stops))
+        own = pairs(member.assigned)
+        return _Stalled(reported=len(stops.keys() & own), withheld=len(stops.keys() - own))
     silent = last.protocol is RebalanceProtocol.EAGER and not reports.knows(member.member_id)
     return _Stalled(silent=count_partitions(member.assigned) if silent else 0)

@@ -259,8 +259,13 @@ class ClassicState(TrackedGroup):
 
     @property
     def _stalled(self) -> int:
+        return min(self._in_progress.stalled, sum(self._sizes.values()))
+
+    @property
+    def _unsure(self) -> int:
+        """The number of partitions that may stand still; the owner of a withheld one revokes it when it polls."""
         withheld = self._episodes.open.withheld if self._episodes.open else 0
-        return min(self._in_progress.stalled + withheld, sum(self._sizes.values()))
+        return self._in_progress.unsure + max(0, withheld - self._in_progress.withheld)
 
     def _build_view(self, last: Generation, *, judged: bool) -> GroupView:
         state = self._in_progress.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
@@ -274,7 +279,7 @@ class ClassicState(TrackedGroup):
         if self._episodes.open:
             first = self._episodes.open.generations[0]
             started_ms = first.start.earliest_ms if first.start else first.timestamp_ms
-        return None if started_ms is None else RunningRebalance(started_ms, self._stalled, self._in_progress.unsure)
+        return None if started_ms is None else RunningRebalance(started_ms, self._stalled, self._unsure)
 
 
 def _returned(before: GroupSnapshot, value: GroupSnapshot) -> bool:

@@ -3,6 +3,7 @@ import pytest
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
+from rebalance_agent.tracking.views import RunningRebalance
 from support.tracker.tracking import (
     REBALANCE_MS,
     SILENT_MS,
@@ -90,9 +91,22 @@ def test_the_episode_runs_while_its_follow_up_is_awaited():
     tracker, _ = watch(*START, *FIRST)
     view = tracker.view("g")
     assert view.state is GroupState.STABLE
-    assert (view.running.started_ms, view.running.stalled_partitions) == (T0 + 20_000, 2)
+    assert view.running == RunningRebalance(T0 + 20_000, 0, unsure_partitions=2), "a may process them until it polls"
     feed(tracker, SECOND[-1])
     assert tracker.view("g").running is None
+
+
+def test_withheld_partitions_stand_still_once_when_their_owner_reports_it():
+    tracker, _ = watch(*START, *FIRST, revoked("a", 23_005, 23_045, 2, (2, 3)), listed(23_070, "g"))
+    assert tracker.view("g").running == RunningRebalance(T0 + 20_000, 2, unsure_partitions=0)
+
+
+@pytest.mark.parametrize("reports", [(), (revoked("a", 23_005, 23_045, 2, (2, 3)),)], ids=["silent", "reporting"])
+def test_a_long_wait_for_the_follow_up_counts_no_more_than_its_lower_bound(reports):
+    third = coop(43_000, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)), joined=42_990)
+    tracker, events = watch(*START, *FIRST, *reports, listed(23_070, "g"), third, tick(90_000))
+    lower = sum(event.stall.partition_seconds for event in closing(events))
+    assert tracker.view("g").counters.stalled_partition_seconds == pytest.approx(lower)
 
 
 def test_a_missing_follow_up_is_awaited_up_to_the_rebalance_timeout():

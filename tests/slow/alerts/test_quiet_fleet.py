@@ -1,0 +1,82 @@
+"""The committed rules on fleets in which nothing fails: groups are deployed, scaled and moved to other nodes.
+
+No alert pages for that. Faults that are planted among them still fire in time, each as one notification. The fleets
+have the sizes of ``docs/alert-replays.md``, or those that ``REBALANCE_AGENT_FLEET`` names, for example
+``day=34,week=50`` groups of each kind. ``REBALANCE_AGENT_GOLDEN=write`` writes ``alerts/replays/quiet_*.json``, and
+then ``make alerts`` the page.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import pytest
+from alerts.values import load
+
+from support.charts.alertmanager import needs_alertmanager
+from support.charts.promtool import PROMTOOL
+from support.replay.fault import LATE
+from support.replay.fleet.quiet import QuietFleet, replayed
+from support.replay.fleet.table import fleet_rows, quiet
+from support.replay.incidents import notified
+from support.replay.tables import checked, written
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(7200),
+    pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found"),
+]
+
+ASKED = dict(each.split("=") for each in os.environ.get("REBALANCE_AGENT_FLEET", "").split(",") if each)
+SEVERITY = {name: values["severity"] for name, values in load().alerts.items()}
+
+
+def groups(name):
+    """The number of groups of each kind: as asked for, or as in the table."""
+    return int(ASKED.get(name) or written(f"quiet_{name}")[0]["groups"])
+
+
+@dataclass(frozen=True)
+class Replay:
+    name: str
+    fleet: QuietFleet
+    spans: list
+
+
+@pytest.fixture(scope="module", params=["day", "week"])
+def replay(request, tmp_path_factory):
+    name = request.param
+    days, scrape = (1, 30) if name == "day" else (7, 60)
+    fleet = QuietFleet(days, groups(name), scrape, faulty=name == "day")
+    return Replay(name, fleet, replayed(fleet, tmp_path_factory.mktemp("fleet")))
+
+
+def test_normal_life_causes_no_page(replay):
+    assert [span for span in quiet(replay.spans) if SEVERITY[span.alert] == "critical"] == []
+
+
+def test_planted_faults_fire_within_their_wait_and_a_minute_once(replay):
+    for planted in replay.fleet.planted:
+        fault = planted.fault
+        own = [span for span in planted.spans(replay.spans) if span.alert == fault.alert]
+        assert len(own) == 1, (fault.alert, own)
+        assert fault.due <= own[0].began <= fault.due + fault.waits + LATE, fault.alert
+        assert own[0].ended <= fault.over + fault.lingers + LATE, fault.alert
+
+
+@needs_alertmanager
+def test_a_group_has_one_notification_at_a_time_and_the_table_is_current(replay, tmp_path):
+    groups = {planted.group: planted.spans(replay.spans) for planted in replay.fleet.planted}
+    for span in quiet(replay.spans):
+        groups.setdefault(span["consumergroup"], []).append(span)
+    sent = notified(groups, tmp_path)
+    many = {
+        name: moment
+        for name, moments in sent.items()
+        for moment in moments
+        if sum(receiver != "nobody" for receiver, _ in moment) > 1
+    }
+    assert many == {}
+    if not ASKED or os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        checked(f"quiet_{replay.name}", fleet_rows(replay.fleet, replay.spans, sent))
