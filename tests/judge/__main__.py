@@ -51,7 +51,8 @@ def main(arguments=None):
         return show(Path(options.again[0]), options.case)
     if options.again:
         folders = [Path(folder) for folder in options.again]
-        return _together({folder: judge(folder) for folder in folders}, folders[0].parent)
+        base = folders[0].parent if len(folders) > 1 else folders[0]
+        return _together({folder: judge(folder) for folder in folders}, base)
     base = Path(options.folder or tempfile.mkdtemp(prefix="judge-"))
     ended = {}
     for seed in options.seeds:

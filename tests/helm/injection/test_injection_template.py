@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -75,16 +76,22 @@ def test_its_secrets_are_mounted(release, render):
     assert json.dumps("/etc/rebalance-agent/kafka/user.crt") in json.dumps(sidecar(made)["env"])
 
 
+@contextmanager
+def in_both(api_server, render, *values):
+    """Two admitted pods: with the template's sidecar, and with the injected one. Both charts have these values."""
+    with injecting(api_server, *values) as release:
+        namespace, bare = release.namespace(), copy.deepcopy(the_pod(render()))
+        del bare["spec"]["initContainers"]
+        own = the_pod(render(*(f"rebalance-agent.{value}" for value in values)))
+        yield release.admitted(namespace, own), release.admitted(namespace, bare)
+
+
 SEATS = ("sidecar.settings.gateway_seats=.*=on",)
 
 
 def test_seats_are_saved_on_a_volume_in_both(api_server, render):
-    with injecting(api_server, *SEATS) as release:
-        namespace = release.namespace()
-        own = release.admitted(namespace, the_pod(render(*(f"rebalance-agent.{each}" for each in SEATS))))
-        bare = copy.deepcopy(the_pod(render()))
-        del bare["spec"]["initContainers"]
-        for pod in (own, release.admitted(namespace, bare)):
+    with in_both(api_server, render, *SEATS) as pods:
+        for pod in pods:
             name, folder = "rebalance-agent-seats", "/var/lib/rebalance-agent"
             assert {"name": name, "emptyDir": {}} in pod["spec"]["volumes"]
             assert {"name": name, "mountPath": folder} in sidecar(pod)["volumeMounts"]
@@ -103,12 +110,8 @@ SWITCH = ("sidecar.settings.gateway_seats=.*=on", "sidecar.seatsSwitchConfigMap=
 
 
 def test_the_switch_of_seats_is_mounted_into_both_and_need_not_exist(api_server, render):
-    with injecting(api_server, *SWITCH) as release:
-        namespace = release.namespace()
-        own = release.admitted(namespace, the_pod(render(*(f"rebalance-agent.{each}" for each in SWITCH))))
-        bare = copy.deepcopy(the_pod(render()))
-        del bare["spec"]["initContainers"]
-        for pod in (own, release.admitted(namespace, bare)):
+    with in_both(api_server, render, *SWITCH) as pods:
+        for pod in pods:
             items = [{"key": "seats", "path": "seats/switch"}]
             source = {"configMap": {"name": "seats-switch", "optional": True, "items": items}}
             (volume,) = [each for each in pod["spec"]["volumes"] if each["name"] == SIDECAR]
@@ -126,12 +129,9 @@ READY = ("sidecar.memberReadiness=true",)
 
 
 def test_the_consumer_has_the_same_readiness_probe_in_both_and_none_without_the_value(api_server, render):
-    with injecting(api_server, *READY) as release:
-        own, bare = the_pod(render(*(f"rebalance-agent.{each}" for each in READY))), copy.deepcopy(the_pod(render()))
-        assert "readinessProbe" not in bare["spec"]["containers"][0]
-        del bare["spec"]["initContainers"]
-        namespace = release.namespace()
-        first, second = (release.admitted(namespace, each)["spec"]["containers"][0] for each in (own, bare))
+    assert "readinessProbe" not in the_pod(render())["spec"]["containers"][0]
+    with in_both(api_server, render, *READY) as pods:
+        first, second = (pod["spec"]["containers"][0] for pod in pods)
         assert first["readinessProbe"] == second["readinessProbe"]
         assert first["readinessProbe"]["httpGet"] == {"path": "/readyz/member", "port": 29308, "scheme": "HTTP"}
         assert first["readinessProbe"]["failureThreshold"] == 8

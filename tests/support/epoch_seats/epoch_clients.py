@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_KEY,
+    UNCHANGED,
     decode_heartbeat,
     decode_heartbeat_answer,
     encode_heartbeat,
@@ -63,16 +63,10 @@ class EpochClient(SeatClient):
     async def beat(self, epoch, **changes):
         """Send a heartbeat, and return its answer's error code."""
         fields = {
+            **UNCHANGED,
             "group_id": GROUP,
             "member_id": self.member_id,
             "member_epoch": epoch,
-            "instance_id": None,
-            "rack_id": None,
-            "rebalance_timeout_ms": -1,
-            "subscribed_topic_names": None,
-            "subscribed_topic_regex": None,
-            "server_assignor": None,
-            "topic_partitions": None,
             **changes,
         }
         frame = encode_heartbeat(self.version, next(self._numbers), self.client_id, fields)
@@ -95,19 +89,6 @@ class EpochClient(SeatClient):
 
     async def leave(self):
         return await self.beat(LEAVES)
-
-    async def _sent(self, frame):
-        head = read_head(frame)
-        passed = await self.talk.request(head, frame, self.ask)
-        if isinstance(passed, OwnAnswer):
-            shown = passed.frame
-        else:
-            self.sent.append((frame, passed))
-            answer = await self._broker(passed)
-            shown = self.talk.response(head, answer)
-            self.shown.append((answer, shown))
-        assert shown[:4] == frame[4:8], "the correlation id is the client's"
-        return shown
 
     async def _broker(self, frame):
         return self.gateway.broker(frame)

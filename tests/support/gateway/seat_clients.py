@@ -227,6 +227,11 @@ class SeatClient:
     async def send(self, message):
         message.with_header(correlation_id=next(self._numbers), client_id=self.client_id)
         frame = bytes(message.encode(header=True))
+        shown = await self._sent(frame)
+        return open_frame(RESPONSES[type(message)[None]], read_head(frame), shown).message
+
+    async def _sent(self, frame):
+        """Send a frame; return the answer that the client is shown."""
         head = read_head(frame)
         passed = await self.talk.request(head, frame, self.ask) if self.talk.wants(head) else frame
         if isinstance(passed, OwnAnswer):
@@ -237,7 +242,7 @@ class SeatClient:
             shown = self.talk.response(head, answer)
             self.shown.append((answer, shown))
         assert shown[:4] == frame[4:8], "the correlation id is the client's"
-        return open_frame(RESPONSES[type(message)[None]], head, shown).message
+        return shown
 
     async def join(self, **fields):
         self.joined = await self.send(self._join_request(**fields))

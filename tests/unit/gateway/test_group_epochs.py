@@ -19,17 +19,7 @@ from rebalance_agent.model.events import Callback
 from support.gateway.groups import Gateway
 
 IDS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name) for name in ("t", "u")}
-REQUEST = {
-    "group_id": "g",
-    "member_id": "m",
-    "instance_id": None,
-    "rack_id": None,
-    "rebalance_timeout_ms": -1,
-    "subscribed_topic_names": None,
-    "subscribed_topic_regex": None,
-    "server_assignor": None,
-    "topic_partitions": None,
-}
+REQUEST = {**heartbeat.UNCHANGED, "group_id": "g", "member_id": "m"}
 ANSWER = {
     "throttle_time_ms": 0,
     "error_code": 0,

@@ -25,6 +25,7 @@ from rebalance_agent.gateway.seating.connections.client_connection import (
 )
 from rebalance_agent.gateway.seating.frames.connection_groups import ConnectionGroups
 from rebalance_agent.gateway.seating.frames.epoch_frames import EpochFrames
+from rebalance_agent.gateway.seating.frames.newcomer_admission import NewcomerAdmission
 from rebalance_agent.gateway.seating.newcomers import newcomer
 from rebalance_agent.gateway.seating.seated_group import JoinResult, SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
@@ -62,10 +63,11 @@ class SeatFrames:
 
     def __init__(self, groups: SeatingGroups, connection: ClientConnection, held: Held) -> None:
         """Handle the frames of ``connection``; ``held`` is entered while a JoinGroup waits."""
-        self._groups, self._connection, self._held = groups, connection, held
+        self._groups, self._connection = groups, connection
         self._software = ""
         self._members = ConnectionGroups(groups)
-        self._epochs = EpochFrames(groups, self._members, connection, held)
+        self._admission = NewcomerAdmission(groups, self._members, connection, held)
+        self._epochs = EpochFrames(groups, self._members, connection, self._admission)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
         """Take the client id and the library of the client."""
@@ -135,13 +137,7 @@ class SeatFrames:
             client_id=client_id(opened.header),
         )
         own = SeatNote(lambda response: self._joined(group, who, message.group_id, response))
-        with self._groups.held_bytes.room(size) as room:
-            if not (room or who.member_id):
-                return own
-            with self._held():
-                seat = await group.admitted(who, self._connection)
-        if not who.member_id:
-            self._members.note_waited(message.group_id)
+        seat = await self._admission.seat(group, message.group_id, who, size)
         if seat is None:
             return own
         try:

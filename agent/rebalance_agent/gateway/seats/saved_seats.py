@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
@@ -44,8 +44,7 @@ class SavedSeat:
 def save(table: SeatTable, now: float, group_type: GroupType) -> tuple[SavedSeat, ...]:
     """The seats with a member. Who gets a seat whose JoinGroup is not answered is not known: it is not saved."""
     seats = ((seat, seat.profile) for seat in table if seat.state is not SeatState.JOINING)
-    saved = (_saved(seat, profile, now) for seat, profile in seats if profile is not None)
-    return tuple(replace(one, group_type=group_type) for one in saved)
+    return tuple(_saved(seat, profile, now, group_type) for seat, profile in seats if profile is not None)
 
 
 class RestoredSeats:
@@ -122,7 +121,7 @@ def _seat(one: SavedSeat, state: SeatState) -> Seat:
     )
 
 
-def _saved(seat: Seat, profile: JoinProfile, now: float) -> SavedSeat:
+def _saved(seat: Seat, profile: JoinProfile, now: float, group_type: GroupType) -> SavedSeat:
     given_up = seat.state is SeatState.GIVEN_UP
     vacant = given_up or seat.state is SeatState.VACANT
     return SavedSeat(
@@ -133,6 +132,7 @@ def _saved(seat: Seat, profile: JoinProfile, now: float) -> SavedSeat:
         leads=seat.leads,
         returned=seat.returned,
         profile=profile,
+        group_type=group_type,
         vacant=vacant,
         kept_seconds=max(0.0, seat.vacant_until - now) if vacant and not given_up else 0.0,
     )

@@ -7,6 +7,7 @@ are topic ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves temporarily (a sta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from rebalance_agent.groupprotocol.wire.byte_reader import decode_whole
@@ -20,6 +21,7 @@ __all__ = [
     "JOIN_EPOCH",
     "LEAVE_EPOCH",
     "STATIC_LEAVE_EPOCH",
+    "UNCHANGED",
     "decode_heartbeat",
     "decode_heartbeat_answer",
     "encode_heartbeat",
@@ -37,6 +39,17 @@ LEAVE_EPOCH = -1
 """Member epoch of a member that leaves."""
 STATIC_LEAVE_EPOCH = -2
 """Member epoch of a static member that leaves and may return."""
+
+UNCHANGED: Mapping[str, Any] = MappingProxyType({
+    "instance_id": None,
+    "rack_id": None,
+    "rebalance_timeout_ms": -1,
+    "subscribed_topic_names": None,
+    "subscribed_topic_regex": None,
+    "server_assignor": None,
+    "topic_partitions": None,
+})  # fmt: skip
+"""The fields of a request by which nothing changed since the member's last one; without group, member id and epoch."""
 
 _PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
 

@@ -37,7 +37,7 @@ PARTITIONS = (6, 12, 24, 48)
 
 
 def plan_of(fleet, kind, number):
-    """The plan of one group of a kind; half of the groups are autoscaled, and half of those that can have reports."""
+    """The plan of one group of a kind. Half of the groups are autoscaled. Half have reports, if their kind can."""
     base = plan_group(fleet, list(KINDS).index(kind) * 10_000 + number)
     rng = random.Random(f"{fleet.seed}/{base.number}/quiet")
     group_type, assignors = KINDS[kind]

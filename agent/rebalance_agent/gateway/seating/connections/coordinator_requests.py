@@ -33,9 +33,7 @@ __all__ = [
     "GroupRequests",
     "assigned_counts",
     "checked",
-    "describe",
     "heartbeat",
-    "leave",
     "partition_counts",
 ]
 
@@ -121,11 +119,24 @@ class ClassicRequests:
 
     async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
         """See `GroupRequests`: a LeaveGroup."""
-        return await leave(connection.ask, group, member_id, instance_id)
+        kind = LeaveGroupRequest.MemberIdentity
+        member = kind(version=INSTANCE_VERSION, member_id=member_id, group_instance_id=instance_id)
+        request = LeaveGroupRequest(version=INSTANCE_VERSION, group_id=group, members=[member])
+        response = await connection.ask(request)
+        codes = [answered.error_code for answered in response.members or ()]
+        return checked(response.error_code or next(iter(codes), NO_ERROR))
 
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
         """See `GroupRequests`: DescribeGroups."""
-        return await describe(connection.ask, group)
+        one = await _describe(connection.ask, group)
+        if one is None or one.group_state not in _PHASES:
+            return None
+        members = one.members or ()
+        by_instance = {member.group_instance_id or "": member.member_id for member in members}
+        seats = {name: member_id for name, member_id in by_instance.items() if name.startswith(SEAT_PREFIX)}
+        consumers = one.protocol_type in ("", CONSUMER)
+        ids = frozenset(member.member_id for member in members)
+        return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seats)
 
     async def keep(
         self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
@@ -148,31 +159,6 @@ async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, insta
         group_instance_id=instance_id,
     )
     return checked((await ask(request)).error_code)
-
-
-async def leave(ask: Ask, group: str, member_id: str, instance_id: str) -> int:
-    """Send a LeaveGroup by both ids, which is refused once a successor has the seat; its error code.
-
-    Raises as `heartbeat`.
-    """
-    kind = LeaveGroupRequest.MemberIdentity
-    member = kind(version=INSTANCE_VERSION, member_id=member_id, group_instance_id=instance_id)
-    response = await ask(LeaveGroupRequest(version=INSTANCE_VERSION, group_id=group, members=[member]))
-    codes = [answered.error_code for answered in response.members or ()]
-    return checked(response.error_code or next(iter(codes), NO_ERROR))
-
-
-async def describe(ask: Ask, group: str) -> Described | None:
-    """Describe the group; None if the coordinator refuses. Raises as `heartbeat`."""
-    one = await _describe(ask, group)
-    if one is None or one.group_state not in _PHASES:
-        return None
-    members = one.members or ()
-    by_instance = {member.group_instance_id or "": member.member_id for member in members}
-    seats = {name: member_id for name, member_id in by_instance.items() if name.startswith(SEAT_PREFIX)}
-    consumers = one.protocol_type in ("", CONSUMER)
-    ids = frozenset(member.member_id for member in members)
-    return Described(_PHASES[one.group_state], one.group_state != "Dead", consumers, ids, seats)
 
 
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:

@@ -19,10 +19,16 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_VERSIONS,
     LEAVE_EPOCH,
     STATIC_LEAVE_EPOCH,
+    UNCHANGED,
     decode_heartbeat_answer,
     encode_heartbeat,
 )
-from rebalance_agent.groupprotocol.wire.error_codes import FENCED_INSTANCE_ID, NO_ERROR, UNSUPPORTED_VERSION
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    FENCED_INSTANCE_ID,
+    GROUP_ID_NOT_FOUND,
+    NO_ERROR,
+    UNSUPPORTED_VERSION,
+)
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 
 __all__ = ["EpochRequests", "leave_for_a_while"]
@@ -32,9 +38,6 @@ _VERSION = HEARTBEAT_VERSIONS[0]
 
 _CORRELATION_ID = 0
 """Replaced by the connection's own (`ClientConnection.exchange`)."""
-
-_NO_GROUP = 69
-"""GROUP_ID_NOT_FOUND: it does not exist, or has another protocol."""
 
 _CONSUMER_TYPE = 1
 """The member type of consumers with this protocol; others are those of the classic one, in a group that migrates."""
@@ -98,7 +101,7 @@ class EpochRequests:
             return None
         request = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [group], TYPED_VERSION)
         one = next(iter(decode_description(await connection.exchange(request), TYPED_VERSION)), None)
-        return one if one is not None and checked(one["error_code"]) in (NO_ERROR, _NO_GROUP) else None
+        return one if one is not None and checked(one["error_code"]) in (NO_ERROR, GROUP_ID_NOT_FOUND) else None
 
 
 async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
@@ -110,17 +113,7 @@ async def leave_for_a_while(connection: ClientConnection, group: str, member_id:
 
 
 async def _left(connection: ClientConnection, group: str, member_id: str, instance_id: str, epoch: int) -> int:
-    fields = {
-        "group_id": group,
-        "member_id": member_id,
-        "member_epoch": epoch,
-        "instance_id": instance_id,
-        "rack_id": None,
-        "rebalance_timeout_ms": -1,
-        "subscribed_topic_names": None,
-        "server_assignor": None,
-        "topic_partitions": None,
-    }
-    frame = encode_heartbeat(_VERSION, _CORRELATION_ID, GATEWAY_CLIENT_ID, fields)
+    names = {"group_id": group, "member_id": member_id, "member_epoch": epoch, "instance_id": instance_id}
+    frame = encode_heartbeat(_VERSION, _CORRELATION_ID, GATEWAY_CLIENT_ID, {**UNCHANGED, **names})
     answer = decode_heartbeat_answer(_VERSION, await connection.exchange(frame))
     return int(answer["error_code"])

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rebalance_agent.gateway.seating.connections.client_connection import (
     ClientConnection,
-    Held,
     OwnAnswer,
     SeatNote,
 )
 from rebalance_agent.gateway.seating.connections.epoch_requests import leave_for_a_while
 from rebalance_agent.gateway.seating.frames.connection_groups import ConnectionGroups
+from rebalance_agent.gateway.seating.frames.newcomer_admission import NewcomerAdmission
 from rebalance_agent.gateway.seating.newcomers import EpochSubscription, epoch_newcomer
 from rebalance_agent.gateway.seating.seated_group import GrantedSeat, JoinResult, SeatedGroup
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
@@ -48,10 +48,14 @@ class EpochFrames:
     """
 
     def __init__(
-        self, groups: SeatingGroups, members: ConnectionGroups, connection: ClientConnection, held: Held
+        self,
+        groups: SeatingGroups,
+        members: ConnectionGroups,
+        connection: ClientConnection,
+        admission: NewcomerAdmission,
     ) -> None:
-        """Handle the heartbeats of ``connection``; ``held`` is entered while a first one waits."""
-        self._groups, self._members, self._connection, self._held = groups, members, connection, held
+        """Handle the heartbeats of ``connection``, whose newcomers wait by ``admission``."""
+        self._groups, self._members, self._connection, self._admission = groups, members, connection, admission
         self._subscriptions: dict[str, EpochSubscription] = {}
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
@@ -99,17 +103,11 @@ class EpochFrames:
             client_id=client_id(opened.header),
         )
         own = SeatNote(lambda answer: self._joined(group, who, name, answer))
-        with self._groups.held_bytes.room(size) as room:
-            if not (room or who.member_id):
-                return own
-            try:
-                with self._held():
-                    seat = await group.admitted(who, self._connection)
-            except ConnectionError:
-                self._groups.impatient.add(name, member_id)
-                raise
-        if not who.member_id:
-            self._members.note_waited(name)
+        try:
+            seat = await self._admission.seat(group, name, who, size)
+        except ConnectionError:
+            self._groups.impatient.add(name, member_id)
+            raise
         if seat is None:
             return own
         try:

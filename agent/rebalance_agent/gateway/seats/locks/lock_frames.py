@@ -9,9 +9,11 @@ from rebalance_agent.groupprotocol.coordinator_partition import with_the_coordin
 from rebalance_agent.groupprotocol.requests.consumer_group_describe import decode_description
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     HEARTBEAT_VERSIONS,
+    UNCHANGED,
     decode_heartbeat_answer,
     encode_heartbeat,
 )
+from rebalance_agent.groupprotocol.wire.error_codes import GROUP_ID_NOT_FOUND, NO_ERROR
 from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 
 __all__ = ["LockHolder", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
@@ -19,13 +21,10 @@ __all__ = ["LockHolder", "heartbeat_frame", "helper_group", "holders", "read_hea
 VERSION = HEARTBEAT_VERSIONS[-1]
 """The first version in which the member names itself; brokers of Kafka 4.0 and later have it (KIP-1082)."""
 
-_REBALANCE_TIMEOUT_MS = 60_000
-"""Required of a member that joins; one without partitions is never waited for."""
-_UNCHANGED_MS = -1
+_JOINS = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": []}
+"""Required of a member that joins; the coordinator never waits for one without partitions."""
 NOTE_CHARACTERS_MAX = 1_000
 """Longer ones are ignored: a description has those of all locks."""
-_NO_GROUP = 69
-"""GROUP_ID_NOT_FOUND: no gateway has claimed a lock yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +54,14 @@ def heartbeat_frame(group: str, beat: LockBeat, correlation_id: int, client_id: 
     Raises:
         InvalidInputError: a name is too long.
     """
-    joins = beat.epoch == CLAIM
     fields = {
+        **UNCHANGED,
         "group_id": helper_group(group),
         "member_id": beat.member_id,
         "member_epoch": beat.epoch,
         "instance_id": beat.instance_id,
         "rack_id": beat.note,
-        "rebalance_timeout_ms": _REBALANCE_TIMEOUT_MS if joins else _UNCHANGED_MS,
-        "subscribed_topic_names": [] if joins else None,
-        "subscribed_topic_regex": None,
-        "server_assignor": None,
+        **(_JOINS if beat.epoch == CLAIM else {}),
         # With none named, the member's previous epoch is accepted, too: an answer with a new one may be lost.
         "topic_partitions": None if beat.epoch == RELEASE else [],
     }
@@ -89,7 +85,8 @@ def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
         DecodeError: the bytes are not one.
     """
     groups = decode_description(frame)
-    if len(groups) != 1 or groups[0]["error_code"] not in (0, _NO_GROUP):
+    # The helper group exists once a gateway has claimed a lock.
+    if len(groups) != 1 or groups[0]["error_code"] not in (NO_ERROR, GROUP_ID_NOT_FOUND):
         return None
     return tuple(
         LockHolder(
