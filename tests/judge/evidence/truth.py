@@ -37,11 +37,20 @@ def true_spans(processes, history, joins, *, classic):
     return [_placed(span, history, joins, classic=classic) for span in spans(processes)]
 
 
+def _given(span, history, since, *, every):
+    """Return when records gave the partition: by the callback, if any did, else just after it."""
+    times = (
+        history.given(span.partition, span.client, since, until, every=every)
+        for until in (span.until, span.until + JUST_AFTER_MS)
+    )
+    return next((at for at in times if at is not None), None)
+
+
 def _placed(span, history, joins, *, classic):
     if span.until is FOREVER:
         return span
     since = span.stop_first - JUST_AFTER_MS if span.old else 0
-    given = history.given(span.partition, span.client, since, span.until + JUST_AFTER_MS, every=classic)
+    given = _given(span, history, since, every=classic)
     if span.old and span.old.rpartition(".")[0] != span.client and (given is None or not classic):
         # The old owner noticed later that a record had given its partition to another member.
         held = history.held_since(span.partition, span.client, since, every=classic)

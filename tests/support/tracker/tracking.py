@@ -76,6 +76,11 @@ def listed(at, *groups, state=GroupState.PREPARING_REBALANCE, states=REBALANCING
     return GroupsListed(T0 + at, T0 + at, frozenset(states), shown, complete)
 
 
+def away(since, until):
+    """Polls: brokers did not answer from just after ``since`` to just before ``until``."""
+    return [listed(since), *(listed(at, complete=False) for at in range(since + 250, until, 250)), listed(until)]
+
+
 def topics(at, **counts):
     """The cluster's topics."""
     return TopicsSeen(T0 + at, counts)

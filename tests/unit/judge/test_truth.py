@@ -99,6 +99,13 @@ def test_a_stall_through_several_generations_is_one_and_ends_with_the_record_bef
     assert [each.given for each in found if each.new == "b.1"] == [3_000]
 
 
+def test_a_record_that_comes_just_after_the_callback_did_not_assign_what_an_earlier_one_did():
+    records = history((500, generation(1, a=[0])), (8_990, generation(2, b=[0])), (9_000, generation(3, b=[0, 1])))
+    old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
+    found = truth([old, member("b", (8_998, "assigned", "t-0"), (9_007, "assigned", "t-1"))], records)
+    assert {each.partition: each.given for each in found if each.new == "b.1"} == {"t-0": 8_990, "t-1": 9_000}
+
+
 def test_a_record_before_the_owners_stop_assigned_nothing():
     records = history((500, generation(1, a=[0])), (900, generation(2, a=[0])))
     again = member("a", (600, "assigned", "t-0"), (2_000, "lost", "t-0"), (2_500, "assigned", "t-0"))

@@ -12,6 +12,7 @@ from functools import cached_property
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.given_together import GivenTogether
@@ -211,11 +212,13 @@ class StepMoments:
         return max(removed_ms + session_ms * expelled, removal_noticed_ms(removed_ms, session_ms, generation.outages))
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
-        """Return when it stopped, perhaps when brokers went away; a stall before ``_before`` is one of that one."""
+        """Return when it stopped, perhaps when brokers went away; a stall before it was assigned is one of before."""
         worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
-        before_ms = self._before.timestamp_ms if self._before else 0
-        return stopped if since_ms is None else stopped.not_after(max(since_ms, before_ms))
+        if since_ms is None:
+            return stopped
+        assigned_ms = self._before.timestamp_ms if self._before and _assigned(owner, self._before) else 0
+        return stopped.not_after(max(since_ms, assigned_ms))
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""
@@ -294,6 +297,11 @@ class StepMoments:
     @cached_property
     def _staying_may_have_begun(self) -> bool:
         return staying_may_have_begun(self._before, self._generation)
+
+
+def _assigned(owner: Member, generation: Generation) -> bool:
+    """Whether ``owner`` got its assignment in this ``generation``; if another static member returned, it did not."""
+    return not generation.returned or not generation.first_commits.awaited.isdisjoint(pairs(owner.assigned))
 
 
 _NO_HANDOVER = PartitionHandover()

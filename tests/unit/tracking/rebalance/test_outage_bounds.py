@@ -12,15 +12,10 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
-from support.tracker.tracking import T0, closing, committed, in_time, listed, tick, watch
+from support.tracker.tracking import T0, away, closing, committed, in_time, listed, tick, watch
 
 KEPT = {"a": (0, 1), "b": (2, 3)}
 WORK = [committed(at, 0, 1, 2, 3) for at in range(2_000, 20_000, 1_000)]
-
-
-def away(since, until):
-    """Polls: brokers did not answer from just after ``since`` to just before ``until``."""
-    return [listed(since), *(listed(at, complete=False) for at in range(since + 250, until, 250)), listed(until)]
 
 
 def last_stall(*observations):

@@ -1,0 +1,43 @@
+"""Upper bounds of stalls of static members that return during an outage, each with a record of the same generation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from support.tracker.tracking import away, closing, committed, in_time, listed, member, record, tick, watch
+
+WORK = [committed(at, 0, 1, 2, 3) for at in range(2_000, 20_000, 1_000)]
+GONE_AWAY, BACK = 20_000, 60_000
+FIRST_COMMIT = 80_000
+
+
+def static(name, *numbers, life=""):
+    return replace(member(name + life, numbers, instance=name), session_timeout_ms=5_000, rebalance_timeout_ms=5_000)
+
+
+A, B = static("a", 0, 1), static("b", 2, 3)
+B_RETURNS = [
+    record(30_000, 1, A, static("b", 2, 3, life="-2")),
+    record(58_000, 1, A, static("b", 2, 3, life="-3")),
+]
+
+
+def last_stall(*observations):
+    """The stall of the last record; members work until 20 s, when an outage begins, and commit at 80 s again."""
+    before = [record(1_000, 1, A, B), *WORK, *away(GONE_AWAY, BACK), *B_RETURNS]
+    first = committed(FIRST_COMMIT, 0, 1, 2, 3)
+    _, events = watch(*in_time(*before, *observations, first), tick(300_000), commits=False)
+    return max(closing(events), key=lambda event: (event.timestamp_ms, event.revision)).stall
+
+
+def test_a_member_that_returns_may_stand_still_since_the_outage_began_though_another_one_returned_in_between():
+    stall = last_stall(record(59_000, 1, static("a", 0, 1, life="-2"), static("b", 2, 3, life="-3")))
+    assert stall.seconds == pytest.approx((FIRST_COMMIT - GONE_AWAY) / 1000, abs=0.1)
+
+
+def test_a_member_that_is_removed_after_the_outage_may_have_stood_still_since_it_began():
+    stall = last_stall(listed(61_000, "g"), record(61_500, 2, static("b", 0, 1, 2, 3, life="-3")))
+    # All partitions stop. Those of b, which returned, certainly count from then on; those of a count, too.
+    assert stall.upper_partition_seconds == pytest.approx(4 * (FIRST_COMMIT - GONE_AWAY) / 1000, abs=0.4)
