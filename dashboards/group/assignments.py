@@ -17,7 +17,7 @@ LOADS = Panel(
     "opens the board Members.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
-    width=12,
+    width=9,
     empty="no member",
     links=(LINE_TO_MEMBER,),
 )
@@ -25,21 +25,32 @@ OWNERS = Panel(
     18,
     "Owners now",
     "How many partitions does each member have now? Members is the number of members with the same client id and "
-    "host; their row shows the highest count. _folded is the sum of members beyond the agent's limit. A click on a "
-    "client opens the board Members, if the client reports.",
+    "host; their row shows the highest count. _folded is the sum of members beyond the agent's limit. Seat of: the "
+    "consumer that has the member now, where a gateway handed it over and Kafka still names the first one. A click on "
+    "a client opens the board Members, if the client reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
+        Query(
+            gauge(
+                "kafka_rebalance_seat_taken_timestamp_seconds",
+                ONE_GROUP,
+                *("client_id", "host", "occupant_client_id", "occupant_host"),
+            ),
+            rows=True,
+        ),
     ),
     Look.TABLE,
-    width=12,
+    width=15,
     empty="no member",
     sort_by=("Partitions",),
     columns=(
         Column("client_id", "Client", link=TO_MEMBER),
-        Column("host", "Host"),
-        Column("Value #A", "Partitions", COUNT, 0, width=110),
-        Column("Value #B", "Members", COUNT, 0, width=110),
+        Column("host", "Host", width=105),
+        Column("Value #A", "Partitions", COUNT, 0, width=95),
+        Column("Value #B", "Members", COUNT, 0, width=95),
+        Column("occupant_client_id", "Seat of"),
+        Column("occupant_host", "On host", width=150),
     ),
 )
 SKEWS = Panel(

@@ -31,6 +31,12 @@ _HOW = {
 }
 
 
+_IF_CLASSIC = "and their clients are Java's, librdkafka's or kafka-python's"
+_IF_EPOCHS = (
+    "their clients are Java's or librdkafka's, those that left ended, and their successors subscribed as they did "
+    "(events have the topics of a pattern, but not the pattern)"
+)
+
 _WITH_SEATS = (GroupType.CLASSIC, GroupType.CONSUMER)
 
 _SEATS = {
@@ -73,13 +79,15 @@ def past_text(past: PastSeats, source: str) -> str:
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
         return f"{since} It is not certain that this rule would have spared any."
+    epochs = past.group_type is GroupType.CONSUMER
+    counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
-        f"{since} This rule would have spared at least {past.spared} of them, in which partitions stood still for "
-        f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
+        f"{since} This rule would have spared at least {past.spared} of them{counted}, in which partitions "
+        f"stood still for {past.stalled_partition_seconds:.1f} partition-seconds or more"
     )
     if past.vacant_partition_seconds:
         text += f", for {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats at most"
-    return f"{text}; if all members were behind gateways, and their clients are Java's, librdkafka's or kafka-python's."
+    return f"{text}; if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}."
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:

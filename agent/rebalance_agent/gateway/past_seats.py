@@ -10,36 +10,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.advice.replay.recorded_history import RecordedHistory, RecordedRebalance
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
+from rebalance_agent.gateway.past_changes import RecordedChange, member_profile, recorded_change
 from rebalance_agent.gateway.seat_rules import SeatRule
-from rebalance_agent.gateway.seats.rules.join_profile import JoinProfile, read_profile
-from rebalance_agent.gateway.seats.rules.wait_times import WAITING_SHARE
-from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, encode_subscription
-from rebalance_agent.model.episode import Trigger
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS, WAITING_SHARE
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.member_changes import member_changes
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.model.subscription import ConsumerSubscription
 
 __all__ = ["PastSeats", "past_seats"]
 
-_DEPLOYS = frozenset({Trigger.MEMBER_LEFT, Trigger.MEMBER_JOINED})
+EPOCH_HEARTBEAT_SECONDS = 5.0
+"""Longest time from a member's last heartbeat until it leaves (KIP-848), by the brokers' default
+(``group.consumer.heartbeat.interval.ms``): a kept seat ends by the last heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class PastSeats:
     """The number of recorded ``rebalances``, and of the ``spared`` ones, which would not have happened.
 
+    ``generations``: of the spared ones; group epochs, where ``group_type`` is consumer (KIP-848).
     ``stalled_partition_seconds``: of the spared ones, at least; ``vacant_partition_seconds``: the cost of kept seats
     instead, at most. ``first_ms``: when the first rebalance completed (epoch ms), None without any.
     """
 
     rebalances: int
     spared: int
+    generations: int
     stalled_partition_seconds: float
     vacant_partition_seconds: float
     first_ms: int | None
+    group_type: GroupType
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,34 +62,11 @@ class _Handover:
         return min(self.left, self.joined) <= index <= max(self.left, self.joined)
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """A rebalance with the members that joined and left, and times as bounds (epoch ms)."""
-
-    rebalance: RecordedRebalance
-    joined: tuple[MemberSnapshot, ...]
-    gone: tuple[MemberSnapshot, ...]
-
-    @property
-    def started_ms(self) -> int | None:
-        return self.rebalance.generations[0].phases.started_ms
-
-    @property
-    def ended_ms(self) -> int:
-        return self.rebalance.closing.timestamp_ms
-
-    @property
-    def deploys(self) -> bool:
-        """Whether its start is known, and it has no other cause than members that join or leave by themselves."""
-        before, causes = self.rebalance.before, self.rebalance.closing.causes
-        known = before is not None and bool(before.members) and self.started_ms is not None
-        return known and bool(causes) and set(causes) <= _DEPLOYS and not self.rebalance.returned
-
-
 def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
     """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited."""
-    changes = [_change(rebalance) for rebalance in history.rebalances]
-    handovers = list(_handovers(changes, rule)) if history.group_type is GroupType.CLASSIC else []
+    changes = [recorded_change(rebalance) for rebalance in history.rebalances]
+    has_seats = history.group_type in (GroupType.CLASSIC, GroupType.CONSUMER)
+    handovers = list(_handovers(changes, rule)) if has_seats else []
     spared = _spared(changes, handovers)
     while broken := [one for one in handovers if not all(i in spared for i in range(len(changes)) if one.spans(i))]:
         handovers = [one for one in handovers if one not in broken]
@@ -97,19 +75,15 @@ def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
     return PastSeats(
         rebalances=len(changes),
         spared=len(spared),
+        generations=sum(changes[index].generations for index in spared),
         stalled_partition_seconds=sum(stall.partition_seconds for stall in stalls if stall is not None),
         vacant_partition_seconds=sum(one.partitions * one.vacant_seconds for one in handovers),
         first_ms=changes[0].ended_ms if changes else None,
+        group_type=history.group_type,
     )
 
 
-def _change(rebalance: RecordedRebalance) -> _Change:
-    before = rebalance.before.members if rebalance.before else ()
-    changes = member_changes(before, rebalance.closing.members)
-    return _Change(rebalance, changes.joined, changes.gone)
-
-
-def _spared(changes: Sequence[_Change], handovers: Sequence[_Handover]) -> set[int]:
+def _spared(changes: Sequence[RecordedChange], handovers: Sequence[_Handover]) -> set[int]:
     """The rebalances in which every member that joined or left is part of a handover."""
     left = {(one.left, one.gone) for one in handovers}
     joined = {(one.joined, one.successor) for one in handovers}
@@ -123,48 +97,47 @@ def _spared(changes: Sequence[_Change], handovers: Sequence[_Handover]) -> set[i
     }
 
 
-def _handovers(changes: Sequence[_Change], rule: SeatRule) -> Iterator[_Handover]:
+def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_Handover]:
     """Each member that left with the first equal newcomer that waited for it, or else that came in time."""
     taken: set[str] = set()
     for left, change in enumerate(changes):
         for gone in change.gone if change.deploys else ():
-            profile = _profile(gone, change.rebalance)
+            profile = member_profile(gone, change.rebalance)
             for joined, newcomer in _newcomers(changes, left):
                 vacant_seconds = _vacant_seconds(changes[joined], change, newcomer, rule, same=joined == left)
                 if vacant_seconds is None or newcomer.member_id in taken or profile is None:
                     continue
-                if _profile(newcomer, changes[joined].rebalance) == profile:
+                if vacant_seconds and gone.member_id in _joined_since(changes, left):
+                    continue  # it went on living: its seat would have been given up
+                if member_profile(newcomer, changes[joined].rebalance) == profile:
                     taken.add(newcomer.member_id)
                     partitions = count_partitions(gone.assigned)
                     yield _Handover(left, joined, gone.member_id, newcomer.member_id, partitions, vacant_seconds)
                     break
 
 
-def _newcomers(changes: Sequence[_Change], left: int) -> Iterator[tuple[int, MemberSnapshot]]:
+def _newcomers(changes: Sequence[RecordedChange], left: int) -> Iterator[tuple[int, MemberSnapshot]]:
     """Dynamic members that joined: before rebalance ``left``, the first ones first, then in it and after it."""
     for index, change in enumerate(changes):
         if change.deploys or index < left:
             yield from ((index, member) for member in change.joined if member.instance_id is None)
 
 
+def _joined_since(changes: Sequence[RecordedChange], left: int) -> set[str]:
+    return {member.member_id for change in changes[left:] for member in change.joined}
+
+
 def _vacant_seconds(
-    came: _Change, went: _Change, newcomer: MemberSnapshot, rule: SeatRule, *, same: bool
+    came: RecordedChange, went: RecordedChange, newcomer: MemberSnapshot, rule: SeatRule, *, same: bool
 ) -> float | None:
     """Return how long the seat would have been vacant at most; None if the newcomer might not have got it."""
     if came.started_ms is None or went.started_ms is None:
         return None
-    if came.ended_ms <= went.started_ms and not same:
-        patience = (newcomer.rebalance_timeout_ms or 0) / 1000 * WAITING_SHARE
-        return 0.0 if (went.ended_ms - came.started_ms) / 1000 <= min(rule.hold_seconds, patience) else None
-    vacant_seconds = (came.ended_ms - went.started_ms) / 1000
-    return vacant_seconds if 0 <= vacant_seconds <= rule.keep_seconds else None
-
-
-def _profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> JoinProfile | None:
-    """Return the profile by which successors are compared; None for members that get no seats."""
-    assignor = rebalance.closing.assignor or (rebalance.before and rebalance.before.assignor)
-    if member.instance_id is not None or not assignor or assignor.startswith("stream"):
-        return None
-    subscription = ConsumerSubscription(NEWEST_VERSION, member.topics, member.user_data, rack_id=member.rack or None)
-    timeouts = member.session_timeout_ms or 0, member.rebalance_timeout_ms or 0
-    return read_profile("consumer", [(assignor, encode_subscription(subscription))], *timeouts)
+    epochs = went.rebalance.closing.group_type is GroupType.CONSUMER
+    if came.happened_ms <= went.started_ms and not same:
+        half = (newcomer.rebalance_timeout_ms or 0) / 1000 * WAITING_SHARE
+        patience = EPOCH_PATIENCE_SECONDS if epochs else half
+        return 0.0 if (went.happened_ms - came.started_ms) / 1000 <= min(rule.hold_seconds, patience) else None
+    kept = min(rule.keep_seconds, EPOCH_KEPT_SECONDS - EPOCH_HEARTBEAT_SECONDS) if epochs else rule.keep_seconds
+    vacant_seconds = (came.happened_ms - went.started_ms) / 1000
+    return vacant_seconds if 0 <= vacant_seconds <= kept else None

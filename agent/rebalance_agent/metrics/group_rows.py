@@ -349,6 +349,16 @@ OWNER_MEMBERS = labelled(
     samples=lambda group: [(labels, members) for labels, (_, members) in group.owners.items()],
     series=_on_request,
 )
+SEAT_TAKEN = labelled(
+    "kafka_rebalance_seat_taken_timestamp_seconds",
+    MetricType.GAUGE,
+    "When a consumer took a member's seat behind a gateway: client_id and host are those that the coordinator names, "
+    "occupant_client_id and occupant_host the consumer that has the seat. The newest max_member_series of a group.",
+    ("client_id", "host", "occupant_client_id", "occupant_host"),
+    "seconds",
+    samples=values.seats_taken,
+    series=_on_request,
+)
 TOPIC_MEMBERS = labelled(
     "kafka_rebalance_topic_members",
     MetricType.GAUGE,
@@ -405,7 +415,7 @@ GROUP_ROWS: tuple[GroupMetric, ...] = tuple(row for row in list(globals().values
 GROUP_SERIES_MAX = max(sum(row.series(group_type) for row in GROUP_ROWS) for group_type in GroupType)
 """The most series that one group exports. Half of them are one for each trigger, state or bucket.
 
-Not counted: series of single members (``owner_*``, ``slowest_member``), those of groups whose members report (stalls
-with ``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and those that settings turn on: of
-single topics, skew by lag, skew by rate, co-partition breaks.
+Not counted: series of single members (``owner_*``, ``slowest_member``, ``seat_taken``), those of groups whose members
+report (stalls with ``basis="exact"``, failed ``assign()`` calls, partitions with two owners), and those that settings
+turn on: of single topics, skew by lag, skew by rate, co-partition breaks.
 """

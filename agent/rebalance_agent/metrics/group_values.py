@@ -17,6 +17,7 @@ __all__ = [
     "group_stalls",
     "in_progress",
     "partition_seconds",
+    "seats_taken",
     "skews",
     "slowest",
     "slowest_until_ms",
@@ -109,6 +110,19 @@ def worst_topics(group: ExportedGroup) -> Values:
     limits = group.limits
     spread = ((ratio, topic) for topic, ratio in group.view.topic_spread if ratio < 1 and limits.topic_shown(topic))
     return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
+
+
+def seats_taken(group: ExportedGroup) -> Values:
+    """When consumers took seats (epoch seconds), the newest ``max_member_series``; of equal labels the newest."""
+    taken: dict[tuple[str, ...], float] = {}
+    seated = ((member, member.occupant) for member in group.view.members)
+    for member, occupant in seated:
+        if occupant is not None:
+            hosts = member.host.removeprefix("/"), occupant.host.removeprefix("/")
+            labels = member.client_id, hosts[0], occupant.client_id, hosts[1]
+            taken[labels] = max(taken.get(labels, 0.0), occupant.since_ms / 1000)
+    newest = sorted(taken, key=lambda labels: (-taken[labels], labels))[: group.limits.max_member_series]
+    return [(labels, taken[labels]) for labels in sorted(newest)]
 
 
 def slowest_until_ms(view: GroupView, now_ms: int) -> int | None:

@@ -32,6 +32,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.events import AssignEvent, Callback
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.tracking.observations import (
     DescribedGroup,
     GroupDescribed,
@@ -197,6 +198,14 @@ def held_on():
     return [*next_generation(ONE, reports=reports), late]
 
 
+def handed_over():
+    """A gateway reports that another consumer has the seat of a member."""
+    event_id, texts = process_event_id("seat", "gateway", 1), {"client_id": "client-z", "host": "10.0.0.9"}
+    acts = Act.HANDOVER, ActOutcome.DONE
+    event = SeatEvent(event_id, "g", T0 + 20_000, *acts, "b", "gateway", 1, **texts)
+    return [*BEGIN, TWO, MemberReported(T0 + 20_000, event)]
+
+
 HISTORIES = {
     "a first look": [topics(0, t=4), record(4_000, 7, ONE)],
     "one more, in a poll's sight": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE)],
@@ -218,6 +227,7 @@ HISTORIES = {
     "restless": [*restless()],
     "measured": exactly(),
     "held on": held_on(),
+    "handed over": handed_over(),
     "followed up": [*followed_up()],
     "lagging": [*BEGIN, TWO, LoadsSeen(T0 + 9_000, {"g": GroupLoads({("t", 0): 5.0}, {("t", 1): 2.0})})],
     "side by side": [topics(0, t=4, u=4), record(4_000, 1, member("a", {"t": (0, 1), "u": (2, 3)}, topics=("t", "u")))],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.telemetry.client_subscription import ClientSoftware
@@ -23,6 +25,7 @@ from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBas
 from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.polls.baseline_reader import Baselines
 from rebalance_agent.tracking.lag.catch_up import CatchUp
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition, TopicLag
@@ -36,8 +39,10 @@ def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
     counters = Counters(stalls=exact, assign_errors=0, doubly_owned_partition_seconds=29.0)
     reported = {"counters": counters, "running": None, **phases}
+    first, second = full_view().members
+    taken = replace(second, occupant=SeatOccupant("consumer-7", "/10.0.0.7", NOW - 120_000))
     views = (
-        full_view(),
+        full_view(members=(first, taken)),
         full_view('say "hello"\n', GroupType.CONSUMER, **reported),
         full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )

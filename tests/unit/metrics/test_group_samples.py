@@ -9,12 +9,13 @@ from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
+from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
 from support.observer.views import EMPTY_COUNTS, NOW, full_view
 
 HISTOGRAM_SERIES = len(STALL_BUCKETS) + 3
-MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER)
+MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER, rows.SEAT_TAKEN)
 
 
 def samples(view, metric, limits=None):
@@ -39,6 +40,26 @@ def test_counters_of_a_new_group_begin_at_zero_with_every_label_value():
     assert samples(view, rows.FAILED) == {("aborted",): 0}
     reported = replace(view, counters=Counters(assign_errors=0))
     assert samples(reported, rows.FAILED) == {("aborted",): 0, ("assign_error",): 0}
+
+
+def seated(name, since_ms, client="orders-7"):
+    member = MemberLoad(name, "seat", "orders-2", "/10.0.0.2", {})
+    return replace(member, occupant=SeatOccupant(client, "/10.0.0.9", since_ms))
+
+
+def test_the_consumer_that_took_a_seat_is_named_beside_the_one_that_the_coordinator_names():
+    view = bare(members=(MemberLoad("a", None, "orders-1", "/10.0.0.1", {}), seated("b", NOW)))
+    names = "orders-2", "10.0.0.2", "orders-7", "10.0.0.9"
+    assert samples(view, rows.SEAT_TAKEN) == {names: NOW / 1000}
+    assert not samples(full_view(members=view.members[:1]), rows.SEAT_TAKEN)
+
+
+def test_of_equal_names_the_newest_handover_counts_and_beyond_the_limit_the_newest_seats():
+    same = bare(members=(seated("a", NOW), seated("b", NOW - 9_000)))
+    assert list(samples(same, rows.SEAT_TAKEN).values()) == [NOW / 1000]
+    many = bare(members=tuple(seated(f"m{n}", NOW + n, f"orders-{n}") for n in range(50)))
+    shown = samples(many, rows.SEAT_TAKEN, SeriesLimits(max_member_series=3))
+    assert sorted(labels[2] for labels in shown) == ["orders-47", "orders-48", "orders-49"]
 
 
 def test_unknown_values_are_absent():

@@ -31,25 +31,29 @@ def member(name, **changes):
 class Past:
     """A group's rebalances, each from ``at`` to a second later (seconds)."""
 
+    group_type, seconds = GroupType.CLASSIC, 1
+
     def __init__(self, *members):
-        self.members, self.events = {each.member_id: each for each in members}, []
+        self.members, self.events, self.generation = {each.member_id: each for each in members}, [], 0
         self._write(0, (Trigger.GROUP_STARTED,), known=True)
 
-    def step(self, at, *causes, come=(), gone=(), known=True):
+    def step(self, at, *causes, come=(), gone=(), known=True, epochs=1):
         self.members = {name: each for name, each in self.members.items() if name not in gone}
         self.members |= {each.member_id: each for each in come}
-        self._write(at, causes, known=known)
+        self._write(at, causes, known=known, epochs=epochs)
         return self
 
-    def _write(self, at, causes, *, known):
-        number, ended_ms = len(self.events) + 1, T0 + at * 1_000 + 1_000
+    def _write(self, at, causes, *, known, epochs=1):
+        before, self.generation = self.generation, self.generation + epochs
+        number, started_ms = self.generation, T0 + at * 1_000
+        ended_ms = started_ms + self.seconds * 1_000
         self.events.append(
             GenerationEvent(
                 event_id=f"e{number}", cluster_id="c", group="g", timestamp_ms=ended_ms, source=Source.RECORDS,
-                group_type=GroupType.CLASSIC, generation=number, previous_generation=number - 1 or None,
+                group_type=self.group_type, generation=number, previous_generation=before or None,
                 episode_generation=number, closes_episode=True, followups=0, assignor="range",
                 protocol=RebalanceProtocol.EAGER,
-                phases=Phases(started_ms=ended_ms - 1_000 if known else None, joined_ms=None, completed_ms=ended_ms,
+                phases=Phases(started_ms=started_ms if known else None, joined_ms=None, completed_ms=ended_ms,
                               completed_evidence=Evidence.RECORD),
                 trigger=causes[0], causes=tuple(causes), stall=STALL, members=tuple(self.members.values()),
                 topics={"t": 4}, moved=None, needed=None, revoked=None, assigned=4, lost=None, unassigned=0, noop=False,
@@ -60,10 +64,26 @@ class Past:
         return past_seats(history_of(self.events), rule(**settings))
 
 
+class EpochPast(Past):
+    """As `Past`, of a group of KIP-848: a rebalance takes 8 s, since members reach its epoch with their heartbeats."""
+
+    group_type, seconds = GroupType.CONSUMER, 8
+
+
 def deploy(**changes):
     """One of two members is replaced: the new one comes at 100 s, the old one leaves at 110 s."""
     new = member("new", **changes)
     return Past(member("a"), member("b")).step(100, JOINED, come=[new]).step(110, LEFT, gone=["a"])
+
+
+def epoch_member(name, **changes):
+    return member(name, **{"session_timeout_ms": None, **changes})
+
+
+def epoch_deploy(left_at=110, **changes):
+    past = EpochPast(epoch_member("a"), epoch_member("b"))
+    new = epoch_member("new", **changes)
+    return past.step(100, JOINED, come=[new]).step(left_at, LEFT, gone=["a"])
 
 
 def test_a_deploy_with_surge_is_spared_with_the_stalls_of_both_rebalances():
@@ -116,6 +136,62 @@ def test_a_newcomer_takes_one_seat_and_who_grows_or_shrinks_spares_nothing():
     assert Past(member("a")).step(100, JOINED, come=[member("b")]).seats().spared == 0
 
 
+def test_a_deploy_of_a_group_of_kip_848_is_spared_with_its_epochs():
+    found = epoch_deploy().seats()
+    assert (found.rebalances, found.spared, found.generations, found.group_type) == (3, 2, 2, GroupType.CONSUMER)
+    assert epoch_deploy(rack="another", user_data=b"weight").seats().spared == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"topics": ("t", "u")},
+        {"topics": ()},
+        {"rebalance_timeout_ms": 10_000},
+        {"rebalance_timeout_ms": None},
+        {"instance_id": "static-1"},
+        {"session_timeout_ms": 45_000},  # of the classic protocol
+    ],
+)
+def test_a_successor_in_a_group_of_kip_848_that_differs_spares_nothing(changes):
+    assert epoch_deploy(**changes).seats().spared == 0
+
+
+@pytest.mark.parametrize(("left_at", "spared"), [(124, 2), (125, 0)])
+def test_a_first_heartbeat_waits_for_24_seconds_by_the_exact_times_of_the_epochs(left_at, spared):
+    assert epoch_deploy(left_at).seats().spared == spared
+
+
+@pytest.mark.parametrize(
+    ("back_at", "keep", "vacant"), [(110, 9, None), (110, 10, 20.0), (137, 60, 74.0), (138, 60, None)]
+)
+def test_a_seat_of_kip_848_is_kept_by_the_last_heartbeat(back_at, keep, vacant):
+    past = EpochPast(epoch_member("a"), epoch_member("b")).step(100, LEFT, gone=["a"])
+    found = past.step(back_at, JOINED, come=[epoch_member("new")]).seats(keep=keep)
+    assert (found.spared, found.vacant_partition_seconds) == ((0, 0.0) if vacant is None else (2, vacant))
+
+
+@pytest.mark.parametrize(("keep", "spared"), [(7, 0), (8, 1)])
+def test_of_two_epochs_in_one_rebalance_the_order_is_not_known(keep, spared):
+    past = EpochPast(epoch_member("a"), epoch_member("b"))
+    found = past.step(100, JOINED, LEFT, come=[epoch_member("new")], gone=["a"], epochs=2).seats(keep=keep)
+    assert (found.spared, found.generations) == (spared, 2 * spared)
+
+
+def test_a_consumer_of_kip_848_that_left_and_went_on_living_spares_nothing():
+    past = EpochPast(epoch_member("a"), epoch_member("b")).step(100, LEFT, gone=["a"])
+    past.step(110, JOINED, come=[epoch_member("new")])
+    assert past.seats(keep=20).spared == 2
+    assert past.step(200, JOINED, come=[epoch_member("a")]).seats(keep=20).spared == 0
+
+
+def test_share_and_streams_groups_have_no_seats():
+    past = epoch_deploy()
+    for kind in (GroupType.SHARE, GroupType.STREAMS):
+        events = [replace(event, group_type=kind) for event in past.events]
+        assert past_seats(history_of(events), rule()).spared == 0
+
+
 def test_of_what_is_not_known_nothing_is_claimed():
     unknown_start = Past(member("a"), member("b")).step(100, JOINED, come=[member("new")], known=False)
     assert unknown_start.step(110, LEFT, gone=["a"]).seats().spared == 0
@@ -127,7 +203,11 @@ def test_of_what_is_not_known_nothing_is_claimed():
 @pytest.mark.parametrize(
     ("past", "says"),
     [
-        (deploy(), "3 rebalances since 2023-11-14 22:13:21 UTC. This rule would have spared at least 2 of them"),
+        (
+            deploy(),
+            "3 rebalances since 2023-11-14 22:13:21 UTC. This rule would have spared at least 2 of them (2 gen",
+        ),
+        (epoch_deploy(), "at least 2 of them (2 group epochs)"),
         (deploy(rack="r"), "It is not certain that this rule would have spared any."),
     ],
 )
