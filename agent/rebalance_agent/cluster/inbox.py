@@ -7,17 +7,22 @@ from collections import deque
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.model.events import MemberEvent
-from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.tracking.evidence.report_budget import report_bytes
-from rebalance_agent.tracking.observations import GroupRecord, MemberReported, Observation
+from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, Observation
 
-__all__ = ["INBOX_BYTES_MAX", "INBOX_MAX", "Inbox"]
+__all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
 """Observations in the queue: about a second of a busy cluster."""
 
-INBOX_BYTES_MAX = 16 * 2**20
-"""Bytes of records and reports in the queue, as they were read: decoded ones take up to ten times as much memory."""
+INBOX_BYTES_MAX = 48 * 2**20
+"""Bytes of memory that the queued observations take."""
+
+DECODED = 10
+"""How many times as much memory as in the topic a decoded record takes at most."""
+
+COMMIT_BYTES = 250
+"""Bytes of memory of one partition's commit."""
 
 
 class Inbox:
@@ -33,9 +38,12 @@ class Inbox:
         self._closed = False
         self._in_work_since: float | None = None
 
-    def put(self, observation: Observation) -> None:
-        """Add an observation that must not be lost, waiting while the queue is full; after `close` it is dropped."""
-        size = _bytes(observation)
+    def put(self, observation: Observation, record_bytes: int = 0) -> None:
+        """Add an observation that must not be lost, waiting while the queue is full; after `close` it is dropped.
+
+        ``record_bytes``: of the key and value that it was decoded from.
+        """
+        size = record_bytes * DECODED + _bytes(observation)
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._fits(size))
             if not self._closed:
@@ -99,11 +107,11 @@ class Inbox:
 
 
 def _bytes(observation: Observation) -> int:
-    """Return the bytes of a classic group's record or of a member's report; other observations are small."""
+    """Return the memory of a member's report, or of commits; other observations are small, or have a record's size."""
     match observation:
-        case GroupRecord(value=GroupSnapshot(size_bytes=size)):
-            return size
         case MemberReported(event=MemberEvent() as event):
             return report_bytes(event)
+        case CommitsSeen(commits=commits):
+            return COMMIT_BYTES * len(commits)
         case _:
             return 0

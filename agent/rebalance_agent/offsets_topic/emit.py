@@ -64,7 +64,7 @@ class ObservationEmitter:
         """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
         for message in messages:
             if (record := self._records.decode(message, live=False, replayed=replayed)) is not None:
-                self._context.inbox.put(record)
+                self._context.inbox.put(record, len(message) + len(message.key() or b""))
 
     def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]

@@ -134,7 +134,9 @@ class MemberEvents:
             self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past))
+        # A member's report has a size of its own: its ranges of partitions are not decoded.
+        record_bytes = 0 if isinstance(event, MemberEvent) else len(message)
+        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past), record_bytes)
 
 
 def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | SeatEvent | None:

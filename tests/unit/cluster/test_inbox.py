@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.cluster.inbox import DECODED, Inbox
+from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Callback, MemberEvent
-from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partition_ranges import PartitionRanges
-from rebalance_agent.tracking.observations import GroupRecord, MemberReported, Tick
+from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord, MemberReported, Tick
 
 PATIENCE_S = 10
 
@@ -61,21 +64,34 @@ def test_a_closed_inbox_still_returns_its_observations_and_accepts_no_more():
     assert len(inbox) == 0
 
 
-def test_bytes_of_records_and_reports_are_bounded():
-    inbox = Inbox(size_bytes=1_000)
-    large = GroupRecord("g", 1, 1, GroupSnapshot("g", "consumer", 1, "range", None, 1, (), size_bytes=600))
-    report = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": PartitionRanges("0-9")}, "process", 1)
-    assert [inbox.offer(large), inbox.offer(large), inbox.offer(Tick(1))] == [True, False, True]
-    assert not inbox.offer(MemberReported(1, report))
-    assert inbox.take(1, 0) == [large]
-    assert inbox.offer(large), "the first observation's bytes are free again"
+RECORD = GroupRecord("g", 1, 1, None)
+EPOCH = EpochRecord("g", 1, 1, GroupType.CONSUMER, GroupEpoch, None)
+REPORT = MemberReported(
+    1, MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": PartitionRanges("0-9")}, "process", 1)
+)
+
+
+@pytest.mark.parametrize(
+    ("observation", "record_bytes"),
+    [(RECORD, 600), (EPOCH, 600), (REPORT, 0), (CommitsSeen(1, {bytes([key]): None for key in range(24)}), 0)],
+)
+def test_the_memory_of_records_reports_and_commits_is_bounded(observation, record_bytes):
+    inbox = Inbox(size_bytes=DECODED * 1_000)
+    inbox.put(RECORD, 900)
+    waiting = threading.Thread(target=inbox.put, args=(observation, record_bytes), daemon=True)
+    waiting.start()
+    waiting.join(0.05)
+    assert waiting.is_alive()
+    assert inbox.offer(Tick(1)), "it takes no memory"
+    assert inbox.take(1, 0) == [RECORD]
+    waiting.join(PATIENCE_S)
+    assert inbox.take(2, PATIENCE_S) == [Tick(1), observation]
 
 
 def test_an_observation_larger_than_the_bound_is_accepted_alone():
     inbox = Inbox(size_bytes=100)
-    large = GroupRecord("g", 1, 1, GroupSnapshot("g", "consumer", 1, "range", None, 1, (), size_bytes=600))
-    inbox.put(large)
-    assert inbox.take(9, 0) == [large]
+    inbox.put(RECORD, 600)
+    assert inbox.take(9, 0) == [RECORD]
 
 
 def test_the_age_is_that_of_the_oldest_unprocessed_observation():

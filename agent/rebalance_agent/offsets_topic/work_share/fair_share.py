@@ -122,7 +122,7 @@ class FairShare:
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)
         if record is not None:
-            self._context.inbox.put(record)
+            self._context.inbox.put(record, len(waiting.message) + len(waiting.key))
         return record
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
