@@ -96,8 +96,10 @@ def _fuzzed(name: str, folder: Path, seconds: float, options: argparse.Namespace
     begun = clock.monotonic()
     text, ended = _run([sys.executable, "-m", "fuzz.engines", *given], path, seconds + HANGING_S * 2)
     stats = _stats(text)
+    inputs = int(stats["inputs"])
+    ended = ended or ("" if inputs else "ended without having run an input")
     fault = f"{ended}\n{text[-SHOWN_MAX:]}" if ended else ""
-    result = Done(name, int(stats["inputs"]), clock.monotonic() - begun, stats["peak_mib"], fault)
+    result = Done(name, inputs, clock.monotonic() - begun, stats["peak_mib"], fault)
     print(f"{name}: {result.inputs:,} inputs{', A FAULT' if fault else ''}", flush=True)
     return result
 

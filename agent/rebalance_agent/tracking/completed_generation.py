@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
-from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.tracking.evidence.known_times import (
     CoordinatorChange,
     Departure,
@@ -128,6 +128,10 @@ class Generation:
     def given_since_ms(self, handover: PartitionHandover) -> int:
         """Return when a partition with this ``handover`` was given to its owner (epoch ms)."""
         return self.timestamp_ms if handover.given_ms is None else handover.given_ms
+
+    def assigned(self, owner: Member) -> bool:
+        """Whether ``owner`` got its assignment in this generation; if another static member returned, it did not."""
+        return not self.returned or not self.first_commits.awaited.isdisjoint(pairs(owner.assigned))
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:

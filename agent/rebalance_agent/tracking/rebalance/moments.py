@@ -12,7 +12,6 @@ from functools import cached_property
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
-from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Episode, Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.coordinators import changed_since, last_contact_ms
 from rebalance_agent.tracking.evidence.given_together import GivenTogether
@@ -217,7 +216,7 @@ class StepMoments:
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         if since_ms is None:
             return stopped
-        assigned_ms = self._before.timestamp_ms if self._before and _assigned(owner, self._before) else 0
+        assigned_ms = self._before.timestamp_ms if self._before and self._before.assigned(owner) else 0
         return stopped.not_after(max(since_ms, assigned_ms))
 
     def appeared(self, handover: PartitionHandover) -> Moment:
@@ -297,11 +296,6 @@ class StepMoments:
     @cached_property
     def _staying_may_have_begun(self) -> bool:
         return staying_may_have_begun(self._before, self._generation)
-
-
-def _assigned(owner: Member, generation: Generation) -> bool:
-    """Whether ``owner`` got its assignment in this ``generation``; if another static member returned, it did not."""
-    return not generation.returned or not generation.first_commits.awaited.isdisjoint(pairs(owner.assigned))
 
 
 _NO_HANDOVER = PartitionHandover()
