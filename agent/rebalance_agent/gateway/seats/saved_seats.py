@@ -26,7 +26,7 @@ RESTORED_SECONDS_MAX = 300.0
 class SavedSeat:
     """A seat when it was saved. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up.
 
-    ``group_type``: the protocol of its group.
+    ``group_type``: the protocol of its group. ``partitions``: those of its member, 0 if unknown.
     """
 
     instance_id: str
@@ -39,6 +39,7 @@ class SavedSeat:
     vacant: bool
     kept_seconds: float
     group_type: GroupType = GroupType.CLASSIC
+    partitions: int = 0
 
 
 def save(table: SeatTable, now: float, group_type: GroupType) -> tuple[SavedSeat, ...]:
@@ -118,6 +119,7 @@ def _seat(one: SavedSeat, state: SeatState) -> Seat:
         one.leads,
         one.returned,
         locked=False,
+        partitions=one.partitions,
     )
 
 
@@ -133,6 +135,7 @@ def _saved(seat: Seat, profile: JoinProfile, now: float, group_type: GroupType) 
         returned=seat.returned,
         profile=profile,
         group_type=group_type,
+        partitions=seat.partitions,
         vacant=vacant,
         kept_seconds=max(0.0, seat.vacant_until - now) if vacant and not given_up else 0.0,
     )

@@ -49,6 +49,7 @@ class Seat:
     ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
     without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
     ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
+    ``partitions``: those of the member's last assignment.
 
     Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
     request of its member; ``free_at``, from when a newcomer may take it, if it is free: infinite where the coordinator
@@ -70,6 +71,7 @@ class Seat:
     for_newcomer: bool = False
     locked: bool = True
     process: int | None = None
+    partitions: int = 0
     free_at: float = 0.0
     vacant_since: float = 0.0
     vacant_until: float = 0.0

@@ -79,6 +79,7 @@ def _entry(one: SavedSeat, saved_ms: int) -> dict[str, Any]:
     entry = {name: getattr(one, name) for name in _SEAT}
     profile = one.profile
     entry["kept_until"] = round(saved_ms / 1000 + one.kept_seconds) if one.vacant else 0
+    entry["partitions"] = one.partitions
     entry["protocol_type"] = profile.protocol_type
     entry["group_type"] = one.group_type
     entry["timeouts_ms"] = [profile.session_timeout_ms, profile.rebalance_timeout_ms]
@@ -94,6 +95,7 @@ def _seat(entry: dict[str, Any], saved_ms: int) -> SavedSeat:
         **{name: _of(kind, entry[name]) for name, kind in _SEAT.items()},
         profile=JoinProfile(_of(str, entry["protocol_type"]), tuple(offers), session_ms, rebalance_ms),
         group_type=GroupType(entry.get("group_type", GroupType.CLASSIC)),  # lists of earlier releases have none
+        partitions=max(0, _of(int, entry.get("partitions", 0))),
         kept_seconds=max(0.0, _of(int, entry["kept_until"]) - saved_ms / 1000) if vacant else 0.0,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -202,6 +203,35 @@ async def test_a_vacant_seat_is_kept_on_by_the_next_gateway_and_taken_by_the_suc
     assert second.acts.done("restore") == 2
     new = await SeatClient(second, "new").enter()
     assert (new.generation, second.acts.done("handover")) == (other.generation, 1)
+
+
+def test_the_partitions_of_a_seat_are_saved_and_counted_while_it_is_vacant_after_the_restart():
+    before = seats()
+    seated(before)
+    before.table.of_member("m1").partitions = 7
+    (saved,) = decode_seats(encode_seats(SeatList(0, {"orders": before.saved(0.0)}))).groups["orders"]
+    group = seats()
+    group.restore([replace(saved, vacant=True, kept_seconds=9.0)], 0.0, 0.0)
+    assert group.table.of_member("m1").partitions == 7
+    confirmed = seats()
+    confirmed.restore([saved], 0.0, 0.0)
+    confirmed.heartbeat_answered("m1", 0, 1.0)
+    assert confirmed.table.of_member("m1").partitions == 7
+
+
+def test_a_list_of_an_earlier_release_has_no_partitions():
+    entry = {name: value for name, value in VALID["groups"]["orders"][0].items() if name != "partitions"}
+    (one,) = decode_seats(json.dumps({**VALID, "groups": {"orders": [entry]}}).encode()).groups["orders"]
+    assert one.partitions == 0
+
+
+def test_the_entries_of_vacant_seats_change_only_with_the_seats():
+    def entries(saved_ms, kept_seconds):
+        one = some_seats(1, vacant=True, kept_seconds=kept_seconds)
+        return encode_seats(SeatList(saved_ms, {"orders": one})).partition(b"\n")[2]
+
+    assert entries(1_000, 20.2) == entries(6_000, 15.2)
+    assert entries(1_000, 20.2) != entries(6_000, 25.2)
 
 
 @pytest.mark.parametrize("mode", ["observe", "off"])

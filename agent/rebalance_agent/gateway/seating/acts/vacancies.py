@@ -32,7 +32,6 @@ class Vacancies:
     def __init__(self, group: str, seats: GroupSeats, clock: Clock, report: ActReport) -> None:
         """No seat is vacant."""
         self._group, self._seats, self._clock, self._report = group, seats, clock, report
-        self._partitions: dict[str, int] = {}
         self._vacant: dict[str, _Vacancy] = {}
         self._removing: dict[str, KilledMember] = {}
         self._spared = SparedStalls()
@@ -41,7 +40,7 @@ class Vacancies:
         """A member was assigned this number of partitions."""
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
-            self._partitions[seat.instance_id] = partitions
+            seat.partitions = partitions
 
     def settle(self) -> None:
         """Note the seats that are vacant now, and count the vacancies that have ended."""
@@ -53,7 +52,6 @@ class Vacancies:
             current = table.get(instance_id)
             if current is None or not (current.free or current.state is SeatState.JOINING):
                 self._end(instance_id, current, now)
-        self._partitions = {name: number for name, number in self._partitions.items() if table.get(name) is not None}
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 
     def succeeded(self, processes: Iterable[int]) -> None:
@@ -101,9 +99,7 @@ class Vacancies:
 
     def _begin(self, seat: Seat, since: float, *, killed: bool) -> None:
         if seat.instance_id not in self._vacant:
-            partitions = self._partitions.get(seat.instance_id, 0)
-            member = _killed(seat, partitions) if killed else None
-            self._vacant[seat.instance_id] = _Vacancy(partitions, since, member)
+            self._vacant[seat.instance_id] = _Vacancy(seat.partitions, since, _killed(seat) if killed else None)
 
     def _end(self, instance_id: str, seat: Seat | None, now: float) -> None:
         """Count the vacancy of a seat that ends; ``seat``: its state now, None if irrelevant."""
@@ -115,8 +111,8 @@ class Vacancies:
             self._removing[vacancy.killed.member_id] = vacancy.killed
 
 
-def _killed(seat: Seat, partitions: int) -> KilledMember | None:
+def _killed(seat: Seat) -> KilledMember | None:
     if seat.profile is None:
         return None
     rebalance_seconds = seat.profile.rebalance_timeout_ms / 1000
-    return KilledMember(seat.member_id, partitions, seat.heard_at, seat.session_seconds, rebalance_seconds)
+    return KilledMember(seat.member_id, seat.partitions, seat.heard_at, seat.session_seconds, rebalance_seconds)
