@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
+.PHONY: help venv demo test test-fast test-slow test-java test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ test-fast: $(STAMP) ## quick check of a change in minutes, without coverage and 
 
 test-slow: $(STAMP) ## run the soak tests and more random examples (many minutes)
 	@$(BIN)/python tests/run.py --tier slow $(ARGS)
+
+test-java: $(STAMP) ## test the jar for Java consumers with old and new Kafka clients (minutes)
+	@$(BIN)/python tests/run.py --tier java $(ARGS)
 
 test-node: $(STAMP) ## test the chart on a real Kubernetes node (needs root on Linux; many minutes)
 	@$(BIN)/python tests/run.py --tier node $(ARGS)

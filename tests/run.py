@@ -173,6 +173,8 @@ ON_REQUEST = (
             pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE),
         ),
     ),
+    # Java's compiler and older Kafka clients are downloaded at first.
+    Tier("java", (pytest("tests/java", "--timeout=600", lane=ALONE),)),
     # A real node needs root on Linux, system packages, and a build of all Kubernetes programs.
     Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE),)),
 )

@@ -1,0 +1,83 @@
+package rebalanceagent.client;
+
+import java.util.Collection;
+import java.util.UUID;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.common.TopicPartition;
+
+/** Writes one member's events as lines of JSON, numbered, and hands them to the poster. */
+final class EventWriter {
+    private static final int ERROR_TEXT_MAX = 1000;
+
+    private final String group;
+    private final String clientId;
+    private final EventPoster poster;
+    private final String process = UUID.randomUUID().toString();
+    private String memberId = "";
+    private String instanceId;
+    private int generation = Member.NO_GENERATION;
+    private long sequence;
+
+    EventWriter(String group, String clientId, EventPoster poster) {
+        this.group = group;
+        this.clientId = clientId;
+        this.poster = poster;
+    }
+
+    /** The member's ids and generation, for later events. */
+    void identify(ConsumerGroupMetadata metadata) {
+        memberId = metadata.memberId();
+        instanceId = metadata.groupInstanceId().orElse(null);
+        generation = metadata.generationId();
+    }
+
+    /** Whether the member was in a generation. */
+    boolean joined() {
+        return generation != Member.NO_GENERATION;
+    }
+
+    /** A callback ran from {@code startedMs} to {@code endedMs}, epoch milliseconds. */
+    void callback(Callback callback, long startedMs, long endedMs, Collection<TopicPartition> partitions) {
+        Json event = event("member", endedMs)
+                .put("callback", callback.text())
+                .put("member_id", memberId)
+                .put("generation", generation)
+                .put("started_ms", startedMs)
+                .put("partitions", Json.partitions(partitions));
+        if (instanceId != null) {
+            event.put("instance_id", instanceId);
+        }
+        poster.put(event.toString(), process);
+    }
+
+    /** The leader's {@code assign()} ran for {@code generation}, -1 if that did not become a generation. */
+    void assign(Decision decision, int generation) {
+        Json event = event("assign", decision.endedMs)
+                .put("assignor", decision.assignor)
+                .put("generation", generation)
+                .put("duration_seconds", decision.seconds)
+                .put("members", decision.members)
+                .put("partitions", decision.partitions);
+        if (decision.error != null) {
+            String text = decision.error.toString();
+            event.put("error", text.substring(0, Math.min(text.length(), ERROR_TEXT_MAX)));
+        }
+        poster.put(event.toString(), process);
+    }
+
+    /** Let the last events be sent. */
+    void finish() {
+        poster.finish();
+    }
+
+    private Json event(String kind, long timestampMs) {
+        return new Json()
+                .put("kind", kind)
+                .put("schema_version", 1)
+                .put("group", group)
+                .put("client_id", clientId)
+                .put("timestamp_ms", timestampMs)
+                .put("process", process)
+                .put("sequence", ++sequence);
+    }
+}

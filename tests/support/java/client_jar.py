@@ -1,0 +1,66 @@
+"""Compiles ``clients-java`` and a member that uses it, against Kafka clients of a version.
+
+Eclipse's compiler needs only a Java runtime, which is the embedded Kafka's.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.lockfile import parse_lock
+from rebalance_agent.testing.kafka.java import java_runtime
+from support.members.member_lines import ProcessMember
+
+HERE = Path(__file__).parent
+SOURCES = HERE.parents[2] / "clients-java" / "src" / "main" / "java"
+RELEASE = "11"
+COMPILE_S = 300
+DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+WRAPPER = "rebalanceagent.client.InstrumentedAssignor"
+REPORTER = "rebalanceagent.client.RebalanceReporter"
+
+
+def kafka_clients(version):
+    """The jars of Kafka's clients: those of a lock file, or of the embedded Kafka."""
+    lock = HERE / f"kafka-clients-{version}.lock"
+    return _locked(lock) if lock.exists() else java_runtime().jars
+
+
+def _locked(lock):
+    return ensure_artifacts(parse_lock(lock.read_text(encoding="ascii")), cache_directory(), title=lock.stem)
+
+
+def compiled(jars, folder):
+    """The class path of the wrapper, the member and ``jars``; warnings of the compiler are errors."""
+    classes = folder / "classes"
+    (compiler,) = _locked(HERE / "ecj.lock")
+    path = os.pathsep.join(map(str, jars))
+    options = ["-source", RELEASE, "-target", RELEASE, "-proc:none", "-failOnWarning", "-d", str(classes), "-cp", path]
+    command = [java_runtime().java, "-jar", compiler, *options, SOURCES, HERE / "member"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=COMPILE_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return os.pathsep.join((str(classes), path))
+
+
+def wrapped_member(class_path, bootstrap, group, topic, client_id, callback_ms, url, **properties):
+    """Java's consumer with a wrapped assignor; a property of None is omitted, dots are underscores."""
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "client.id": client_id,
+        "partition.assignment.strategy": WRAPPER,
+        "metric.reporters": REPORTER,
+        "rebalance.agent.events.url": url,
+        "auto.offset.reset": "earliest",
+        "heartbeat.interval.ms": "200",
+        "key.deserializer": DESERIALIZER,
+        "value.deserializer": DESERIALIZER,
+        **{name.replace("_", "."): value for name, value in properties.items()},
+    }
+    pairs = [f"{name}={value}" for name, value in settings.items() if value is not None]
+    flags = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    command = [java_runtime().java, *flags, "-cp", class_path, "WrappedMember", topic, str(callback_ms), *pairs]
+    return ProcessMember(list(map(str, command)))
