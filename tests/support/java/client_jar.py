@@ -34,12 +34,16 @@ def _locked(lock):
 
 
 def compiled(jars, folder):
-    """The class path of the wrapper, the member and ``jars``; warnings of the compiler are errors."""
-    classes = folder / "classes"
+    """The class path of the wrapper, the member and ``jars``."""
+    return compiled_sources(jars, folder / "classes", SOURCES, HERE / "member")
+
+
+def compiled_sources(jars, classes, *sources):
+    """Compile ``sources`` into the folder ``classes``; warnings are errors. Return the class path with ``jars``."""
     (compiler,) = _locked(HERE / "ecj.lock")
     path = os.pathsep.join(map(str, jars))
     options = ["-source", RELEASE, "-target", RELEASE, "-proc:none", "-failOnWarning", "-d", str(classes), "-cp", path]
-    command = [java_runtime().java, "-jar", compiler, *options, SOURCES, HERE / "member"]
+    command = [java_runtime().java, "-jar", compiler, *options, *sources]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=COMPILE_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return os.pathsep.join((str(classes), path))
