@@ -104,8 +104,11 @@ def _each(options):
             str(TESTS / "chaos"),
             *shlex.split(_again(options)),
         ]
-        with subprocess.Popen(command, start_new_session=True) as run:
+        run, interrupted = _begun(command)
+        with run:
             try:
+                if interrupted:
+                    signal.raise_signal(signal.SIGINT)
                 ended[seed] = run.wait()
             except KeyboardInterrupt:
                 run.send_signal(signal.SIGINT)
@@ -116,6 +119,17 @@ def _each(options):
     words = {0: "nothing is wrong", INTERRUPTED: "interrupted"}
     print("", *(f"seed {seed}: {words.get(code, 'something is wrong')}" for seed, code in ended.items()), sep="\n")
     return INTERRUPTED if INTERRUPTED in ended.values() else int(any(ended.values()))
+
+
+def _begun(command):
+    """Start a process; return it, and whether Ctrl-C came meanwhile: then it runs already, and has to be ended."""
+    came = []
+    handlers = {number: signal.signal(number, lambda *_: came.append(1)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        return subprocess.Popen(command, start_new_session=True), came
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _again(options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 
 import pytest
 
@@ -53,6 +54,18 @@ def test_each_seed_runs_with_the_other_arguments_and_one_that_fails_fails_all(ra
     )
     assert code == 1
     assert ran("--seed", "1", "4")[0] == 0
+
+
+def test_ctrl_c_while_a_run_starts_ends_it(ran, monkeypatch):
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(program.subprocess, "Popen", Interrupted)
+    code, lines = ran("--seed", "1", "4")
+    assert code == program.INTERRUPTED
+    assert lines[-1] == "seed 1: interrupted"
 
 
 @pytest.mark.parametrize("seed", ["3", "5"])
