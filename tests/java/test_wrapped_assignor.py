@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from support.java.client_jar import compiled, kafka_clients, wrapped_member
+from support.members.reporting_program import stalls_of_two
 from support.observer.observing import beside, create_topic, events, eventually, observing
 
 pytestmark = pytest.mark.integration
@@ -52,10 +53,8 @@ class Group:
         return [event for event in kept if all(event.get(name) == value for name, value in fields.items())]
 
     def stalls(self):
-        """The stalls of the rebalances in which a second member joined, by the last revision of each."""
-        last = {event["event_id"]: event for event in events(self.bootstrap, self.published, group=self.name)}
-        closed = [event for event in last.values() if event.get("closes_episode") and len(event["members"]) == 2]
-        return [event["stall"] for event in closed]
+        """The stalls of the rebalances in which a second member joined."""
+        return stalls_of_two(self.bootstrap, self.published, self.name)
 
 
 def settled(group, number):

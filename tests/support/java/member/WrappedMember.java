@@ -54,14 +54,14 @@ public final class WrappedMember {
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-            long now = System.currentTimeMillis(); // before classes are loaded to print it
+            long now = System.currentTimeMillis();
             pause();
             print("revoked", now, partitions);
         }
 
         @Override
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
-            long now = System.currentTimeMillis(); // before classes are loaded to print it
+            long now = System.currentTimeMillis();
             pause();
             print("lost", now, partitions);
         }
