@@ -43,7 +43,7 @@ class Inbox:
 
         ``record_bytes``: of the key and value that it was decoded from.
         """
-        size = record_bytes * DECODED + _bytes(observation)
+        size = _bytes(observation, record_bytes)
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._fits(size))
             if not self._closed:
@@ -51,7 +51,7 @@ class Inbox:
 
     def offer(self, observation: Observation) -> bool:
         """Add an observation that the next poll brings again; False if the queue is full or closed."""
-        size = _bytes(observation)
+        size = _bytes(observation, 0)
         with self._changed:
             if self._closed or not self._fits(size):
                 return False
@@ -106,12 +106,12 @@ class Inbox:
         self._changed.notify_all()
 
 
-def _bytes(observation: Observation) -> int:
-    """Return the memory of a member's report, or of commits; other observations are small, or have a record's size."""
+def _bytes(observation: Observation, record_bytes: int) -> int:
+    """Return the memory of an observation; without a record (``record_bytes`` 0), others than these are small."""
     match observation:
-        case MemberReported(event=MemberEvent() as event):
+        case MemberReported(event=MemberEvent() as event):  # its ranges of partitions are not decoded
             return report_bytes(event)
         case CommitsSeen(commits=commits):
             return COMMIT_BYTES * len(commits)
         case _:
-            return 0
+            return record_bytes * DECODED

@@ -9,7 +9,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from rebalance_agent.cluster.admin_client import ANSWER_TIMEOUT_S, raise_cluster_error
 
-__all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of"]
+__all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of", "record_bytes"]
 
 BEGINNING: int = OFFSET_BEGINNING
 """The offset that stands for a partition's first one."""
@@ -79,6 +79,11 @@ def leader_epoch_of(record: TopicRecord) -> int:
     """The epoch of the leader that wrote a record; -1 if unknown, as in Kafka's protocol."""
     epoch = record.leader_epoch()
     return -1 if epoch is None else epoch
+
+
+def record_bytes(record: TopicRecord) -> int:
+    """Return the bytes of a record's key and value."""
+    return len(record.key() or b"") + len(record)
 
 
 class TopicReader:

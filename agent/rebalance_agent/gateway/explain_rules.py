@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.gateway.past_seats import PastSeats
-from rebalance_agent.gateway.seat_rules import SeatRule, SeatRules
+from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, SeatRule, SeatRules
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS
@@ -36,8 +36,6 @@ _IF_EPOCHS = (
     "their clients are Java's or librdkafka's, those that left ended, and their successors subscribed as they did "
     "(events have the topics of a pattern, but not the pattern)"
 )
-
-_WITH_SEATS = (GroupType.CLASSIC, GroupType.CONSUMER)
 
 _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
@@ -140,7 +138,7 @@ def _seat_entries(
         return
     yield ""
     yield from _entry("Seats", _printable(str(rule)))
-    if now is not None and now.group_type not in _WITH_SEATS:
+    if now is not None and now.group_type not in TYPES_WITH_SEATS:
         yield from _entry("", f"Nothing is done in a {now.group_type} group.")
         return
     hold_seconds, keep_seconds = rule.hold_seconds, rule.keep_seconds

@@ -1,4 +1,4 @@
-"""Reads a recorded rebalance as seats see it: who joined and left, when, and who is equal to whom. Pure.
+"""Reads a recorded rebalance as seats see it: the members that joined and left, when, and which are equal. Pure.
 
 In groups of KIP-848 one rebalance may have several epochs. One with a single epoch began at the instant at which its
 member joined or left; of others only the time in which they did is known.

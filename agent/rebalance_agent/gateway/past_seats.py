@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.gateway.past_changes import RecordedChange, member_profile, recorded_change
-from rebalance_agent.gateway.seat_rules import SeatRule
+from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, SeatRule
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS, WAITING_SHARE
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupType
@@ -65,8 +65,7 @@ class _Handover:
 def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
     """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited."""
     changes = [recorded_change(rebalance) for rebalance in history.rebalances]
-    has_seats = history.group_type in (GroupType.CLASSIC, GroupType.CONSUMER)
-    handovers = list(_handovers(changes, rule)) if has_seats else []
+    handovers = list(_handovers(changes, rule)) if history.group_type in TYPES_WITH_SEATS else []
     spared = _spared(changes, handovers)
     while broken := [one for one in handovers if not all(i in spared for i in range(len(changes)) if one.spans(i))]:
         handovers = [one for one in handovers if one not in broken]
@@ -100,6 +99,7 @@ def _spared(changes: Sequence[RecordedChange], handovers: Sequence[_Handover]) -
 def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_Handover]:
     """Each member that left with the first equal newcomer that waited for it, or else that came in time."""
     taken: set[str] = set()
+    last_joined = {member.member_id: index for index, change in enumerate(changes) for member in change.joined}
     for left, change in enumerate(changes):
         for gone in change.gone if change.deploys else ():
             profile = member_profile(gone, change.rebalance)
@@ -107,7 +107,7 @@ def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_H
                 vacant_seconds = _vacant_seconds(changes[joined], change, newcomer, rule, same=joined == left)
                 if vacant_seconds is None or newcomer.member_id in taken or profile is None:
                     continue
-                if vacant_seconds and gone.member_id in _joined_since(changes, left):
+                if vacant_seconds and last_joined.get(gone.member_id, -1) >= left:
                     continue  # it went on living: its seat would have been given up
                 if member_profile(newcomer, changes[joined].rebalance) == profile:
                     taken.add(newcomer.member_id)
@@ -121,10 +121,6 @@ def _newcomers(changes: Sequence[RecordedChange], left: int) -> Iterator[tuple[i
     for index, change in enumerate(changes):
         if change.deploys or index < left:
             yield from ((index, member) for member in change.joined if member.instance_id is None)
-
-
-def _joined_since(changes: Sequence[RecordedChange], left: int) -> set[str]:
-    return {member.member_id for change in changes[left:] for member in change.joined}
 
 
 def _vacant_seconds(

@@ -12,6 +12,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
+from rebalance_agent.model.group import GroupType
 
 __all__ = [
     "ADMISSION_SECONDS_MAX",
@@ -19,10 +20,14 @@ __all__ = [
     "BETWEEN",
     "HOLD",
     "KEEP",
+    "TYPES_WITH_SEATS",
     "SeatRule",
     "SeatRules",
     "parse_seat_rules",
 ]
+
+TYPES_WITH_SEATS = (GroupType.CLASSIC, GroupType.CONSUMER)
+"""The types of groups whose members may have seats."""
 
 FIELD = "gateway_seats"
 """The setting that errors name."""

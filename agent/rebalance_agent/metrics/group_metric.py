@@ -25,6 +25,7 @@ __all__ = [
     "Topics",
     "Value",
     "Values",
+    "client_labels",
     "counter",
     "gauge",
     "labelled",
@@ -120,7 +121,7 @@ class ExportedGroup:
     def _owners(self) -> tuple[Owners, int]:
         owners: Owners = {}
         for member in self.view.members:
-            labels = (member.client_id, member.host.removeprefix("/"))
+            labels = client_labels(member.client_id, member.host)
             partitions = None if member.assigned is None else count_partitions(member.assigned)
             owners[labels] = _joined(owners[labels], partitions, 1) if labels in owners else (partitions, 1)
         beyond = len(owners) - self.limits.max_member_series
@@ -150,6 +151,11 @@ class GroupMetric(Metric):
     running: Callable[[GroupView, int], Values] | None = None
     at_rest: bool = False
     series: Callable[[GroupType], int] = field(default=lambda _type: 1)
+
+
+def client_labels(client_id: str, host: str) -> tuple[str, str]:
+    """Return the values of the labels ``client_id`` and ``host``; brokers name hosts with a leading slash."""
+    return client_id, host.removeprefix("/")
 
 
 def polled(view: GroupView) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.group_metric import ExportedGroup, Values, polled
+from rebalance_agent.metrics.group_metric import ExportedGroup, Values, client_labels, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
 from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
@@ -115,11 +115,9 @@ def worst_topics(group: ExportedGroup) -> Values:
 def seats_taken(group: ExportedGroup) -> Values:
     """When consumers took seats (epoch seconds), the newest ``max_member_series``; of equal labels the newest."""
     taken: dict[tuple[str, ...], float] = {}
-    seated = ((member, member.occupant) for member in group.view.members)
-    for member, occupant in seated:
-        if occupant is not None:
-            hosts = member.host.removeprefix("/"), occupant.host.removeprefix("/")
-            labels = member.client_id, hosts[0], occupant.client_id, hosts[1]
+    for member in group.view.members:
+        if (occupant := member.occupant) is not None:
+            labels = (*client_labels(member.client_id, member.host), *client_labels(occupant.client_id, occupant.host))
             taken[labels] = max(taken.get(labels, 0.0), occupant.since_ms / 1000)
     newest = sorted(taken, key=lambda labels: (-taken[labels], labels))[: group.limits.max_member_series]
     return [(labels, taken[labels]) for labels in sorted(newest)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 from rebalance_agent.groupprotocol.commit_key import committed_offset
 from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEYS_START
 from rebalance_agent.offsets_topic.gaps import OffsetGaps
@@ -64,7 +64,7 @@ class ObservationEmitter:
         """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
         for message in messages:
             if (record := self._records.decode(message, live=False, replayed=replayed)) is not None:
-                self._context.inbox.put(record, len(message) + len(message.key() or b""))
+                self._context.inbox.put(record, record_bytes(message))
 
     def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]

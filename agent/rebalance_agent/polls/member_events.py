@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 
 from rebalance_agent.cluster.collector_context import CollectorContext
-from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord, record_bytes
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -134,9 +134,7 @@ class MemberEvents:
             self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        # A member's report has a size of its own: its ranges of partitions are not decoded.
-        record_bytes = 0 if isinstance(event, MemberEvent) else len(message)
-        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past), record_bytes)
+        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past), record_bytes(message))
 
 
 def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | SeatEvent | None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 from rebalance_agent.offsets_topic.snapshots.codec import Digest, StoredRecord
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 
@@ -119,4 +119,4 @@ class SnapshotPartition:
 
 
 def _size_bytes(record: TopicRecord) -> int:
-    return RECORD_BYTES + len(record.key() or b"") + len(record.value() or b"")
+    return RECORD_BYTES + record_bytes(record)

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.cluster.topic_reader import record_bytes
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
@@ -122,7 +123,7 @@ class FairShare:
     def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
         record = self._decode(waiting)
         if record is not None:
-            self._context.inbox.put(record, len(waiting.message) + len(waiting.key))
+            self._context.inbox.put(record, record_bytes(waiting.message))
         return record
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 
 __all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
 
@@ -44,7 +44,7 @@ class WaitingRecord(NamedTuple):
     @property
     def size_bytes(self) -> int:
         """The bytes of key and value, and of the objects that hold them."""
-        return RECORD_BYTES + len(self.message) + len(self.key)
+        return RECORD_BYTES + record_bytes(self.message)
 
     @property
     def key(self) -> bytes:

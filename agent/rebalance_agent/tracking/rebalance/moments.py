@@ -214,8 +214,9 @@ class StepMoments:
         """Return when it stopped, perhaps when brokers went away; a stall before it was assigned is one of before."""
         worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
-        assigned_ms = self._before.timestamp_ms if self._before and self._before.assigned(owner) else 0
-        return stopped if since_ms is None else stopped.not_after(max(since_ms, assigned_ms))
+        if since_ms is not None and self._before and self._before.assigned(owner):
+            since_ms = max(since_ms, self._before.timestamp_ms)
+        return stopped if since_ms is None else stopped.not_after(since_ms)
 
     def appeared(self, handover: PartitionHandover) -> Moment:
         """Return when a partition without an owner before could first have been consumed."""
