@@ -1,22 +1,29 @@
-"""The bounded queue of observations between the collectors' threads and the tracker's thread."""
+"""The bounded queues of observations between the collectors' threads and the tracker's thread."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from typing import NamedTuple
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.tracking.evidence.report_budget import report_bytes
 from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, Observation
 
-__all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "Inbox"]
+__all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "REPORTS_AT_ONCE", "REPORTS_BYTES_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Observations in the queue: about a second of a busy cluster."""
+"""Observations in the queue, and the same number of reports: about a second of a busy cluster."""
 
-INBOX_BYTES_MAX = 48 * 2**20
-"""Bytes of memory that the queued observations take."""
+INBOX_BYTES_MAX = 32 * 2**20
+"""Bytes of memory that the queued observations take, without reports."""
+
+REPORTS_BYTES_MAX = 16 * 2**20
+"""Bytes of memory that the queued reports take."""
+
+REPORTS_AT_ONCE = 50
+"""Reports that one `Inbox.take` returns at most, some 15 ms of work: many reports delay only other reports."""
 
 DECODED = 10
 """How many times as much memory as in the topic a decoded record takes at most."""
@@ -25,53 +32,96 @@ COMMIT_BYTES = 250
 """Bytes of memory of one partition's commit."""
 
 
-class Inbox:
-    """A first-in-first-out queue. When it is full, records wait (Kafka keeps the rest) and polls are dropped."""
+class _Queued(NamedTuple):
+    """``at``: when it was added (monotonic seconds). ``work_s``: estimated seconds of work to process it."""
 
-    def __init__(self, size: int = INBOX_MAX, size_bytes: int = INBOX_BYTES_MAX, clock: Clock | None = None) -> None:
-        """Hold at most ``size`` observations and ``size_bytes`` of them; a larger one waits until it is alone."""
-        self._size, self._size_bytes = size, size_bytes
+    observation: Observation
+    at: float
+    size_bytes: int
+    work_s: float
+
+
+class _Lane:
+    """A bounded first-in-first-out queue."""
+
+    def __init__(self, size: int, size_bytes: int) -> None:
+        self.items: deque[_Queued] = deque()
+        self._size, self._size_bytes, self._bytes = size, size_bytes, 0
+
+    def fits(self, size_bytes: int) -> bool:
+        """Whether one more fits; it does if the lane is empty."""
+        return not self.items or (len(self.items) < self._size and self._bytes + size_bytes <= self._size_bytes)
+
+    def append(self, queued: _Queued) -> None:
+        self.items.append(queued)
+        self._bytes += queued.size_bytes
+
+    def take(self, items_max: int) -> list[_Queued]:
+        taken = [self.items.popleft() for _ in range(min(items_max, len(self.items)))]
+        self._bytes -= sum(queued.size_bytes for queued in taken)
+        return taken
+
+
+class Inbox:
+    """A first-in-first-out queue of records, polls and topics, and one of reports, which members and gateways send.
+
+    When one is full, what must not be lost waits (Kafka keeps the rest) and polls are dropped.
+    """
+
+    def __init__(
+        self,
+        size: int = INBOX_MAX,
+        size_bytes: int = INBOX_BYTES_MAX,
+        reports_bytes: int = REPORTS_BYTES_MAX,
+        clock: Clock | None = None,
+    ) -> None:
+        """Hold ``size`` observations and ``size_bytes`` of them, and ``size`` reports and ``reports_bytes`` of them.
+
+        A larger one waits until its queue is empty.
+        """
         self._clock = clock or SystemClock()
-        self._items: deque[tuple[float, int, Observation]] = deque()
-        self._bytes = 0
+        self._lane, self._reports = _Lane(size, size_bytes), _Lane(size, reports_bytes)
         self._changed = threading.Condition()
         self._closed = False
+        self._work_s = self._in_work_s = 0.0
         self._in_work_since: float | None = None
 
-    def put(self, observation: Observation, record_bytes: int = 0) -> None:
-        """Add an observation that must not be lost, waiting while the queue is full; after `close` it is dropped.
+    def put(self, observation: Observation, record_bytes: int = 0, work_s: float = 0.0) -> None:
+        """Add an observation that must not be lost, waiting while its queue is full; after `close` it is dropped.
 
-        ``record_bytes``: of the key and value that it was decoded from.
+        ``record_bytes``: of the key and value that it was decoded from. ``work_s``: see `work_s`.
         """
-        size = _bytes(observation, record_bytes)
+        lane, size_bytes = self._lane_of(observation), _bytes(observation, record_bytes)
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._fits(size))
+            self._changed.wait_for(lambda: self._closed or lane.fits(size_bytes))
             if not self._closed:
-                self._append(observation, size)
+                self._append(lane, observation, size_bytes, work_s)
 
     def offer(self, observation: Observation) -> bool:
-        """Add an observation that the next poll brings again; False if the queue is full or closed."""
-        size = _bytes(observation, 0)
+        """Add an observation that the next poll brings again; False if its queue is full or the inbox is closed."""
+        lane, size_bytes = self._lane_of(observation), _bytes(observation, 0)
         with self._changed:
-            if self._closed or not self._fits(size):
+            if self._closed or not lane.fits(size_bytes):
                 return False
-            self._append(observation, size)
+            self._append(lane, observation, size_bytes, 0.0)
             return True
 
     def take(self, observations_max: int, timeout: float) -> list[Observation]:
-        """Up to ``observations_max`` observations in order; empty after ``timeout`` seconds without any.
+        """Up to ``observations_max`` observations in order, then up to `REPORTS_AT_ONCE` reports in order.
 
-        Those taken before have been processed.
+        Empty after ``timeout`` seconds without any. Those taken before have been processed.
         """
         with self._changed:
-            self._in_work_since = None
-            self._changed.wait_for(lambda: self._items or self._closed, timeout)
-            self._in_work_since = self._items[0][0] if self._items else None
-            taken = [self._items.popleft() for _ in range(min(observations_max, len(self._items)))]
+            self._in_work_s, self._in_work_since = 0.0, None
+            self._changed.wait_for(lambda: self._lane.items or self._reports.items or self._closed, timeout)
+            taken = self._lane.take(observations_max)
+            self._in_work_since = taken[0].at if taken else None
+            self._in_work_s = sum(queued.work_s for queued in taken)
+            self._work_s = self._work_s - self._in_work_s if self._lane.items else 0.0
+            taken += self._reports.take(REPORTS_AT_ONCE)
             if taken:
-                self._bytes -= sum(size for _, size, _ in taken)
                 self._changed.notify_all()
-            return [observation for _, _, observation in taken]
+            return [queued.observation for queued in taken]
 
     def close(self) -> None:
         """Wake all waiting callers; queued observations can still be taken."""
@@ -86,23 +136,31 @@ class Inbox:
 
     @property
     def age(self) -> float:
-        """The seconds since the oldest observation that is not processed yet was added; 0 if there is none."""
+        """The seconds since the oldest observation that is not processed yet was added; 0 if there is none.
+
+        Reports do not count: those who send them cannot make an observer unready.
+        """
         with self._changed:
             since = self._in_work_since
-            if since is None and self._items:
-                since = self._items[0][0]
+            if since is None and self._lane.items:
+                since = self._lane.items[0].at
             return 0.0 if since is None else self._clock.monotonic() - since
+
+    @property
+    def work_s(self) -> float:
+        """The estimated seconds of work of all that is not processed yet, as given to `put`."""
+        return self._work_s + self._in_work_s
 
     def __len__(self) -> int:
         """The number of queued observations."""
-        return len(self._items)
+        return len(self._lane.items) + len(self._reports.items)
 
-    def _fits(self, size: int) -> bool:
-        return not self._items or (len(self._items) < self._size and self._bytes + size <= self._size_bytes)
+    def _lane_of(self, observation: Observation) -> _Lane:
+        return self._reports if isinstance(observation, MemberReported) else self._lane
 
-    def _append(self, observation: Observation, size: int) -> None:
-        self._items.append((self._clock.monotonic(), size, observation))
-        self._bytes += size
+    def _append(self, lane: _Lane, observation: Observation, size_bytes: int, work_s: float) -> None:
+        lane.append(_Queued(observation, self._clock.monotonic(), size_bytes, work_s))
+        self._work_s += work_s
         self._changed.notify_all()
 
 

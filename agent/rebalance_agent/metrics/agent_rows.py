@@ -256,7 +256,7 @@ OBSERVATION_AGE = agent_row(
     "observation_age_seconds",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "How long the oldest observation that was read has waited to be processed; groups are shown this late.",
+    "How long the oldest record or poll has waited to be processed; groups are shown this late.",
     "seconds",
 )
 OFFSETS_MAX_BYTES = agent_row(

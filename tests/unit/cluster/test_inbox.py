@@ -5,11 +5,12 @@ import threading
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.cluster.inbox import DECODED, Inbox
+from rebalance_agent.cluster.inbox import DECODED, REPORTS_AT_ONCE, Inbox
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.tracking.evidence.report_budget import report_bytes
 from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord, MemberReported, Tick
 
 PATIENCE_S = 10
@@ -72,20 +73,43 @@ REPORT = MemberReported(
 
 
 @pytest.mark.parametrize(
-    ("observation", "record_bytes"),
-    [(RECORD, 600), (EPOCH, 600), (REPORT, 0), (CommitsSeen(1, {bytes([key]): None for key in range(24)}), 0)],
+    ("first", "observation", "record_bytes"),
+    [
+        (RECORD, RECORD, 600),
+        (RECORD, EPOCH, 600),
+        (RECORD, CommitsSeen(1, {bytes([key]): None for key in range(24)}), 0),
+        (REPORT, REPORT, 0),
+    ],
 )
-def test_the_memory_of_records_reports_and_commits_is_bounded(observation, record_bytes):
-    inbox = Inbox(size_bytes=DECODED * 1_000)
-    inbox.put(RECORD, 900)
+def test_the_memory_of_records_commits_and_reports_is_bounded(first, observation, record_bytes):
+    inbox = Inbox(size_bytes=DECODED * 1_000, reports_bytes=report_bytes(REPORT.event))
+    inbox.put(first, 900)
     waiting = threading.Thread(target=inbox.put, args=(observation, record_bytes), daemon=True)
     waiting.start()
     waiting.join(0.05)
     assert waiting.is_alive()
     assert inbox.offer(Tick(1)), "it takes no memory"
-    assert inbox.take(1, 0) == [RECORD]
+    assert first in inbox.take(1, 0)
     waiting.join(PATIENCE_S)
-    assert inbox.take(2, PATIENCE_S) == [Tick(1), observation]
+    assert observation in inbox.take(2, PATIENCE_S)
+
+
+def test_many_reports_delay_no_records():
+    inbox = Inbox(size=REPORTS_AT_ONCE + 1)
+    for _ in range(REPORTS_AT_ONCE + 1):
+        inbox.put(REPORT)
+    assert not inbox.offer(REPORT)
+    inbox.put(RECORD)
+    assert inbox.take(9, 0) == [RECORD] + [REPORT] * REPORTS_AT_ONCE
+
+
+def test_the_work_of_an_observation_counts_until_it_is_processed():
+    inbox = Inbox()
+    inbox.put(RECORD, 900, 0.25)
+    inbox.put(RECORD, 900, 0.5)
+    assert (inbox.work_s, inbox.take(1, 0), inbox.work_s) == (0.75, [RECORD], 0.75)
+    assert (inbox.take(1, 0), inbox.work_s) == ([RECORD], 0.5)
+    assert (inbox.take(1, 0), inbox.work_s) == ([], 0)
 
 
 def test_an_observation_larger_than_the_bound_is_accepted_alone():
@@ -107,5 +131,7 @@ def test_the_age_is_that_of_the_oldest_unprocessed_observation():
     assert inbox.age == 3, "a taken observation is in process until the next call"
     inbox.take(1, 0)
     assert inbox.age == 1
+    inbox.put(REPORT)
+    clock.advance(1_000)
     inbox.take(1, 0)
-    assert inbox.age == 0
+    assert inbox.age == 0, "reports do not make an observer unready"

@@ -2,7 +2,7 @@
 
 A group that has used its share waits, and the oldest of its records are skipped if too many wait. Consumer, share and
 streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records. The
-share is of a processor; where there is less time for all, the records of other groups come first.
+share is of a processor; where there is less time for all, the records of groups that cause little work come first.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, Waiting
 from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_MAX", "NAMED_MAX", "NAMED_S", "FairShare"]
+__all__ = ["AHEAD_S", "LONGEST_S", "NAMED_MAX", "NAMED_S", "FairShare"]
 
-AHEAD_MAX = 100
-"""Observations in the inbox from which on no more waiting records are put into it: records of groups that do not wait
-come behind them. They are 20 ms of work, and released several times a second, more than one group's share."""
+AHEAD_S = 0.05
+"""Seconds of work in the inbox from which on only records of light groups are put into it. It is how long their records
+wait behind those of others; the inbox is filled again several times in that time."""
+
+LONGEST_S = 0.5
+"""Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
 
 NAMED_S = 300.0
 """Seconds for which a group is named after its last record that waited: alerts are evaluated meanwhile."""
@@ -43,6 +46,7 @@ class FairShare:
         """Start with no group waiting; ``decode`` returns None for a record that it cannot read."""
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
+        self._released = context.clock.monotonic()
         self._waiting = SetAside()
         self._waited = self._skipped = 0
         self._due: list[tuple[float, int, bytes]] = []
@@ -52,25 +56,27 @@ class FairShare:
 
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
-        group, now = group_of_key(record.key), self._context.clock.monotonic()
-        if group not in self._waiting and self._budget.allows(group, len(record.message), now):
+        group, size, now = group_of_key(record.key), len(record.message), self._context.clock.monotonic()
+        allowed = self._budget.allows(group, size, now)
+        if group not in self._waiting and allowed and (self._has_time or self._budget.light(group, now)):
             self._spend(group, record, now)
-        else:
+            return
+        if group not in self._in_due:
+            self._set_due(group, size, now)
+        self._skipped += self._waiting.put(group, record)
+        if not allowed:
             self._waited += 1
-            if group not in self._in_due:
-                self._set_due(group, len(record.message), now)
-            self._skipped += self._waiting.put(group, record)
             self._name(group, record.key, now)
 
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. To be called several times a second.
 
-        The one that may do so for longest comes first. While many observations wait to be processed, it is one record.
+        The one that may do so for longest comes first.
         """
         self._count()
         now = self._context.clock.monotonic()
-        emitted, late = 0, list[bytes]()
-        while self._due and self._due[0][0] <= now and (not emitted or len(self._context.inbox) < AHEAD_MAX):
+        late = list[bytes]()
+        while self._due and self._due[0][0] <= now and (self._has_time or now - self._released >= LONGEST_S):
             _, _, group = heapq.heappop(self._due)
             self._in_due.discard(group)
             if group not in self._waiting:
@@ -78,12 +84,17 @@ class FairShare:
             if not self._budget.allows(group, self._waiting.next_bytes(group), now):
                 late.append(group)
                 continue
+            self._released = now
             self._spend(group, self._waiting.pop(group), now)
-            emitted += 1
             if group in self._waiting:
                 self._set_due(group, self._waiting.next_bytes(group), now)
         for group in late:
             self._set_due(group, self._waiting.next_bytes(group), now)
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether the tracker has time for more than light groups."""
+        return self._context.inbox.work_s < AHEAD_S
 
     def _count(self) -> None:
         """Count the records that waited and were skipped since the last call: all at once, as there are thousands."""
@@ -112,19 +123,15 @@ class FairShare:
         self._named = {group: named for group, named in self._named.items() if named[1] >= since}
         return sorted(name for name, _ in self._named.values())
 
-    def _spend(self, group: bytes, record: WaitingRecord, now: float) -> None:
-        size, emitted = len(record.message), self._emit(record)
-        if record_kind(record.key) == GROUP_METADATA.kind:
-            seconds = work_seconds(emitted.value if isinstance(emitted, GroupRecord) else None)
+    def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
+        size, record = len(waiting.message), self._decode(waiting)
+        if record_kind(waiting.key) == GROUP_METADATA.kind:
+            seconds = work_seconds(record.value if isinstance(record, GroupRecord) else None)
         else:
             seconds = part_seconds(size)
         self._budget.spend(group, size, seconds, now)
-
-    def _emit(self, waiting: WaitingRecord) -> GroupRecord | EpochRecord | None:
-        record = self._decode(waiting)
         if record is not None:
-            self._context.inbox.put(record, record_bytes(waiting.message))
-        return record
+            self._context.inbox.put(record, record_bytes(waiting.message), seconds)
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
         if entry := self._named.pop(group, None):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "WorkBudget", "part_seconds", "work_seconds"]
+__all__ = ["ALL_RATE", "BURST_S", "GROUP_RATE", "LARGE_BYTES", "LIGHT_S", "WorkBudget", "part_seconds", "work_seconds"]
 
 RECORD_S = 0.004
 """Seconds of work that any record of a classic group causes, all steps together: its view, its text on /metrics, its
@@ -39,6 +39,9 @@ ALL_RATE = 0.6
 
 BURST_S = 0.5
 """Seconds of work that a group may cause at once, after it was quiet."""
+
+LIGHT_S = 0.05
+"""Seconds of recent work up to which a group is light: ten records of an ordinary group at once."""
 
 LARGE_BYTES = 16_384
 """A record of more bytes is large: it counts for `ALL_RATE`, and waits for it. A hundred members have less."""
@@ -87,6 +90,11 @@ class WorkBudget:
         if bucket is not None and bucket.refill(GROUP_RATE, now) <= 0:
             return False
         return size_bytes <= LARGE_BYTES or self._all.refill(ALL_RATE, now) > 0
+
+    def light(self, group: bytes, now: float) -> bool:
+        """Whether the group has recently caused little work, or none."""
+        bucket = self._groups.get(group)
+        return bucket is None or bucket.refill(GROUP_RATE, now) >= BURST_S - LIGHT_S
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
         """Return from when on the group's next record, of ``size_bytes``, may be processed if others spend nothing."""

@@ -7,15 +7,17 @@ from dataclasses import replace
 import pytest
 from bench.synthetic import group_key, group_value
 
+from rebalance_agent.groupprotocol.commit_key import group_of_key
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_MAX, NAMED_S
+from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAMED_S
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
     GROUP_RATE,
+    LIGHT_S,
     PART_S,
     WorkBudget,
     work_seconds,
@@ -56,7 +58,12 @@ class Observer:
         self.offset += len(messages)
         self.emitter.share.release()
         self.emitter.emit_live(messages, messages, {0: self.offset})
+        return self.taken()
+
+    def taken(self):
+        """The records of groups that were emitted; they are processed at once."""
         taken = self.context.inbox.take(10_000, 0)
+        assert self.context.inbox.take(1, 0) == []
         return [each for each in taken if isinstance(each, GroupRecord | EpochRecord)]
 
     def run(self, seconds, *records, step_ms=100):
@@ -208,18 +215,41 @@ def _flood(observer, groups=("hostile",)):
         observer.read(*(_part(current(0, f"m{number}", each + 2), group) for group in groups for number in range(300)))
 
 
-def test_while_the_tracker_is_late_waiting_records_follow_those_of_others():
+def test_while_the_tracker_is_late_only_records_of_light_groups_are_emitted():
     observer = Observer()
     inbox, share = observer.context.inbox, observer.emitter.share
     _flood(observer)
-    for _ in range(AHEAD_MAX):
-        inbox.put(fact(0, GroupEpoch(2)))
-    observer.context.clock.advance(1_000)
+    inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
     share.release()
-    assert len(inbox) == AHEAD_MAX + 1, "one record at a time"
-    inbox.take(10_000, 0)
+    assert len(inbox) == 1, "the flood waits"
+    observer.context.clock.advance(round(LONGEST_S * 1_000))
     share.release()
-    assert len(inbox) == AHEAD_MAX
+    share.release()
+    assert len(inbox) == 2, "one of its records at a time"
+    observer.emitter.emit_live(*_light_and_heavy(observer), {0: observer.offset})
+    assert [record.group for record in observer.taken()][2:] == ["orders"]
+    share.release()
+    assert PART_S * len(inbox) <= AHEAD_S + PART_S < PART_S * (len(inbox) + 20), "as many as there is time for"
+
+
+def _light_and_heavy(observer):
+    """Two records, of a group that has caused little work and of one that has caused more, within its budget."""
+    heavy = group_of_key(group_key("heavy"))
+    observer.emitter.share._budget.spend(heavy, 100, 2 * LIGHT_S, observer.context.clock.monotonic())
+    values = [("orders", ORDERS[1]), ("heavy", _value(2, {"t": (0,)}))]
+    records = [FakeRecord(group_key(group), value, None, 0, (0, observer.offset)) for group, value in values]
+    return records, records
+
+
+def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
+    observer = Observer()
+    observer.context.inbox.put(fact(0, GroupEpoch(2)), work_s=AHEAD_S)
+    observer.emitter.emit_live(*_light_and_heavy(observer), {0: observer.offset})
+    observer.emitter.share.release()
+    assert observer.emitter.share.named() == []
+    assert observer.context.meters.of("over_budget") == []
+    observer.taken()
+    assert [record.group for record in observer.read()] == ["heavy"]
 
 
 def test_groups_that_wait_take_turns():
@@ -228,8 +258,9 @@ def test_groups_that_wait_take_turns():
     _flood(observer, groups)
     observer.context.clock.advance(1_000)
     observer.emitter.share.release()
-    emitted = [record.group for record in observer.context.inbox.take(10_000, 0)]
-    assert {group: emitted.count(group) for group in groups} == dict.fromkeys(groups, AHEAD_MAX // 5)
+    emitted = [record.group for record in observer.taken()]
+    counts = [emitted.count(group) for group in groups]
+    assert max(counts) - min(counts) <= 1 < min(counts)
 
 
 def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
