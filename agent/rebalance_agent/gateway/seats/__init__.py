@@ -19,6 +19,7 @@ The inputs, and the decision about each:
 | ... that client does not wait until the next admission time | join after the hold |
 | ... the group is empty or rebalances anyway, or the consumer only lost its membership | join with a new seat at once |
 | ... the lock does not answer, was not confirmed lately, or the client waits no longer | forward as it is |
+| ... a client with its id closed its connection lately while it was held | forward as it is |
 | response to a JoinGroup with our instance id: an error | send the client's own JoinGroup instead |
 | ... the coordinator moved or loads (14, 15, 16) | show it: the client's own would have got the same |
 | response with FENCED_INSTANCE_ID to a seated client's own frame | show UNKNOWN_MEMBER_ID |
@@ -56,8 +57,8 @@ That is the coordinator alone: it refuses the id of the seat's former member.
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
 - ``locks``: the locks of seats between gateways, by a helper group; ``SeatLocks`` answers the acts about locks.
 - ``rules``: which consumers may have a seat or take one over, waiting times, errors that clients get, limits.
-- ``held_joins``: newcomers that wait; ``free_seats``: the seats that they find; ``seated_joins``: JoinGroups that were
-  sent with an instance id.
+- ``held_joins``: newcomers that wait; ``impatient_clients``: those that do not; ``free_seats``: the seats they find;
+  ``seated_joins``: JoinGroups that were sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
 - ``outcomes``: checks whether acts kept their promise, and counts what they spared.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.

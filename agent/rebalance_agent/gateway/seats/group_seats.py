@@ -122,9 +122,9 @@ class GroupSeats:
     def withdraw(self, join: int, now: float) -> list[SeatAct]:
         """Drop a JoinGroup whose connection was closed before the response."""
         if self.held.undecided(join):
-            self.held.withdraw(join)
+            self.held.withdraw(join, now)
             return []  # it asked for no seat: nothing is free for others now that was not before
-        acts = [*self.held.withdraw(join), *self._seated.withdraw(join), *self.held.advance(now)]
+        acts = [*self.held.withdraw(join, now), *self._seated.withdraw(join), *self.held.advance(now)]
         return [*acts, *self._unwanted(now)]
 
     def abandoned(self, member_id: str, now: float) -> list[SeatAct]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.gateway.seats.free_seats import FreeSeats
 from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase, SeatsRoster, WaitingElsewhere
+from rebalance_agent.gateway.seats.impatient_clients import ImpatientClients
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer, SeatRefusal, handover_refusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
@@ -78,6 +79,7 @@ class HeldJoins:
         self._held: dict[int, HeldJoin] = {}
         self._claims: dict[str, HeldJoin] = {}
         self._describe_at: float | None = None
+        self._impatient = ImpatientClients(self._settings.held_max)
 
     def __len__(self) -> int:
         """The number of held JoinGroups."""
@@ -87,6 +89,8 @@ class HeldJoins:
         """Hold a JoinGroup, unless it can be decided at once."""
         if len(self._held) >= self._settings.held_max or self._table.full:
             return [ForwardJoin(newcomer.join, PlainReason.FULL)]
+        if self._impatient.knows(newcomer.client_id, now):
+            return [ForwardJoin(newcomer.join, PlainReason.IMPATIENT)]
         self._held[newcomer.join] = held = HeldJoin(newcomer, wait, now)
         acts = self._advance(held, now, self._look(now))
         if newcomer.join in self._held:
@@ -104,12 +108,15 @@ class HeldJoins:
         held = self._held.get(join)
         return held is not None and held.instance_id is None
 
-    def withdraw(self, join: int) -> list[SeatAct]:
+    def withdraw(self, join: int, now: float) -> list[SeatAct]:
         """Drop a held JoinGroup whose connection was closed."""
         held = self._held.pop(join, None)
         if not self._held:
             self._describe_at = None
-        return [] if held is None else self._unclaim(held)
+        if held is None:
+            return []
+        self._impatient.add(held.newcomer.client_id, now)
+        return self._unclaim(held)
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
         """Take the answer to a claim, or the later loss of the lock (``granted`` is False)."""

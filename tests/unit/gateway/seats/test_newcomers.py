@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, GroupPhase, SeatsRoster
+from rebalance_agent.gateway.seats.impatient_clients import IMPATIENT_SECONDS
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
@@ -231,3 +232,14 @@ def test_a_newcomer_that_disconnects_releases_its_lock():
     claimed(group)
     assert group.withdraw(1, 1.0) == [ReleaseLock("elsewhere")]
     assert len(group.table) == 0
+
+
+def test_a_client_that_gives_up_while_it_is_held_is_not_held_again():
+    group = seats()
+    group.described(STABLE, 0.0)
+    group.join(newcomer(1, client_id="impatient"), 0.0, 0.0)
+    assert group.withdraw(1, 5.0) == []
+    again = newcomer(2, client_id="impatient")
+    assert group.join(again, 6.0, 6.0) == [ForwardJoin(2, PlainReason.IMPATIENT)]
+    assert isinstance(group.join(newcomer(3, client_id="other"), 6.0, 6.0)[0], HoldJoin)
+    assert isinstance(group.join(newcomer(4, client_id="impatient"), 5.0 + IMPATIENT_SECONDS, 65.0)[0], HoldJoin)

@@ -14,6 +14,8 @@ class PlainReason(StrEnum):
     """Seats are off, or the gateway switched them off."""
     HELD_LONG_ENOUGH = "held_long_enough"
     """Its client waits no longer, or the time of the setting is over."""
+    IMPATIENT = "impatient"
+    """A client of its name closed its connection while its JoinGroup was held: it may wait for less time than most."""
     NO_LOCK = "no_lock"
     """The lock did not answer, or was not confirmed lately: another gateway may have the seat."""
     FULL = "full"
