@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.model.events import MemberEvent
-from rebalance_agent.tracking.evidence.report_budget import report_bytes
+from rebalance_agent.tracking.evidence.kept_reports import report_bytes
 from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, Observation
 
 __all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "REPORTS_AT_ONCE", "REPORTS_BYTES_MAX", "Inbox"]

@@ -9,9 +9,9 @@ from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
+from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
-from rebalance_agent.tracking.evidence.report_budget import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 

@@ -10,7 +10,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partition_ranges import PartitionRanges
-from rebalance_agent.tracking.evidence.report_budget import report_bytes
+from rebalance_agent.tracking.evidence.kept_reports import report_bytes
 from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, GroupRecord, MemberReported, Tick
 
 PATIENCE_S = 10

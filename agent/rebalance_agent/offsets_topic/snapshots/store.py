@@ -31,7 +31,7 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotPr
 
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
-PENDING_BYTES_MAX = 64 * 1024 * 1024
+PENDING_BYTES_MAX = 32 * 1024 * 1024
 """Bytes of all records that wait to be covered: more wait only if events cannot be published for long, or if a group
 floods its partition."""
 
@@ -41,7 +41,7 @@ PARTITIONS = 50
 AGAIN_S = 60.0
 """Minimum seconds between two times that partitions are read again for their snapshots."""
 
-QUEUE_KILOBYTES_MAX = 32 * 1024
+QUEUE_KILOBYTES_MAX = 16 * 1024
 """librdkafka's queue of records to be written, in KiB; it holds several of the largest messages."""
 
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024

@@ -22,7 +22,7 @@ GROUP_BYTES_MAX = 4 * 2**20
 RECORD_BYTES = 400
 """Bytes of memory that a waiting record takes beside its own: some 7,000 small records of one group wait."""
 
-ALL_BYTES_MAX = 32 * 2**20
+ALL_BYTES_MAX = 16 * 2**20
 """Bytes of all waiting records."""
 
 LOST_MAX = 10_000

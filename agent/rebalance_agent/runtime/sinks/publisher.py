@@ -30,7 +30,7 @@ EVENTS_PARTITIONS = 6
 """Partitions of an events topic that the agent creates: enough to read many groups' events in parallel."""
 
 QUEUE_MAX = 100_000
-QUEUE_KILOBYTES_MAX = 64 * 1024
+QUEUE_KILOBYTES_MAX = 32 * 1024
 """Maximum number of events, and of their kilobytes, in the queue: hours of rebalances of some hundred groups."""
 
 UNKNOWN_TOPIC_MS = 120_000

@@ -1,6 +1,6 @@
 """Evidence for the times when members worked and stopped, besides the records of generations.
 
-- ``member_reports``: what the members' processes reported; ``report_budget``: what that takes of memory.
+- ``member_reports``: what the members' processes reported; ``kept_reports``: their memory, and its bounds.
 - ``reported_times``: when members stopped and resumed in one rebalance, by these reports.
 - ``poll_evidence``: when ListGroups first saw a rebalance.
 - ``commits``: when partitions were committed, and how late these times may be.

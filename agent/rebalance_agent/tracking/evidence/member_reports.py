@@ -5,7 +5,6 @@ Reports may be late, duplicated, out of order or invalid, and each is by its own
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,34 +14,22 @@ from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.partition_ranges import within
-from rebalance_agent.model.partitions import count_partitions, pairs
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
-from rebalance_agent.tracking.evidence.report_budget import ReportBudget, report_bytes
 from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
-    "EVENTS_PER_MEMBER_MAX",
-    "GROUP_PARTITIONS_MAX",
-    "MEMBERS_MAX",
     "UNDATED_SKEW_MAX_MS",
     "MemberReports",
     "ReportSpan",
     "ReportedMember",
 ]
-
-EVENTS_PER_MEMBER_MAX = 32
-"""Reports kept per member: three callbacks per generation, for the few generations that can still be revised."""
-
-MEMBERS_MAX = 4_096
-"""Members kept per group: twice the largest groups, so that departed members are still known."""
-
-GROUP_PARTITIONS_MAX = 500_000
-"""Partitions in the reports of one group. They stay ranges, but each is made a number where the group is judged."""
 
 CLOCK_SKEW_MAX_MS = 5_000
 """How far (ms) a report with the right generation may lie outside the generation's time; farther ones are ignored."""
@@ -102,49 +89,36 @@ class MemberReports:
 
     def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
         """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: of the cluster."""
-        self._events: dict[str, deque[MemberEvent]] = {}
-        self._budget = budget or ReportBudget()
+        self._kept = KeptReports(budget or ReportBudget())
         self._topics = topics or ClusterTopics()
-        self._partitions = 0
         self.seats = SeatOccupants()
 
     def __bool__(self) -> bool:
         """Whether any member has reported."""
-        return bool(self._events)
+        return bool(self._kept)
 
-    def add(self, event: MemberEvent, at_ms: int) -> bool:
-        """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or over the budget."""
+    def add(self, event: MemberEvent, at_ms: int, *, stranger: bool = False) -> bool:
+        """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or there is no room for it.
+
+        A ``stranger`` is in no record of the group.
+        """
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
-        if any(event.event_id == other.event_id for other in events):
+        if any(event.event_id == other.event_id for other in self._kept.of(event.member_id)):
             return False
-        if len(events) == EVENTS_PER_MEMBER_MAX:
-            self._release(events.popleft())
-        size, partitions = report_bytes(event), count_partitions(event.partitions)
-        while events and not self._fits(size, partitions):
-            self._release(events.popleft())  # a member that has reported before can always report
-        if not self._fits(size, partitions):
-            return False
-        self._budget.left -= size
-        self._partitions += partitions
-        events.append(event)
-        self._events[event.member_id] = events
-        if len(self._events) > MEMBERS_MAX:
-            self._drop(next(iter(self._events)))
-        return True
+        return self._kept.add(event, stranger=stranger)
 
     def knows(self, member_id: str) -> bool:
         """Whether this member has reported: only then is a missing report evidence."""
-        return member_id in self._events
+        return bool(self._kept.of(member_id))
 
     def measures(self, member_id: str) -> bool:
         """Whether this member's client has reported its callbacks itself."""
-        return any(event.evidence is None for event in self._events.get(member_id, ()))
+        return any(event.evidence is None for event in self._kept.of(member_id))
 
     def reported_by(self, member_id: str) -> ReportedMember:
         """Return the member's last known workload and process id, and the occupant of its seat."""
-        events, occupant = self._events.get(member_id), self.seats.of(member_id)
+        events, occupant = self._kept.of(member_id), self.seats.of(member_id)
         if not events:
             return ReportedMember(occupant=occupant)
         where = next((event.where for event in reversed(events) if event.where is not None), None)
@@ -152,7 +126,7 @@ class MemberReports:
 
     def own(self, member_id: str, *callbacks: Callback) -> Iterator[MemberEvent]:
         """Yield the reports of these callbacks that the member's client measured itself, as they arrived."""
-        for event in self._events.get(member_id, ()):
+        for event in self._kept.of(member_id):
             if event.callback in callbacks and event.evidence is None:
                 yield event
 
@@ -175,18 +149,12 @@ class MemberReports:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
         alive = set(member_ids)
         self.seats.keep(alive, since_ms)
-        for member_id, events in list(self._events.items()):
-            if member_id not in alive and all(event.timestamp_ms < since_ms for event in events):
-                self._drop(member_id)
-                continue
-            while len(events) > 1 and events[0].timestamp_ms < since_ms:
-                self._release(events.popleft())
+        self._kept.keep(alive, since_ms)
 
     def clear(self) -> None:
         """Drop all reports: the group is gone."""
         self.seats.clear()
-        for member_id in list(self._events):
-            self._drop(member_id)
+        self._kept.clear()
 
     def revocations(self, member_id: str, span: ReportSpan) -> list[MemberEvent]:
         """Return the member's revoked callbacks in the span, ordered by the time when they were entered."""
@@ -210,7 +178,7 @@ class MemberReports:
     def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
         resumed: dict[Partition, TimeBounds] = {}
-        for event in self._events.get(member_id, ()):
+        for event in self._kept.of(member_id):
             dated = event.generation == generation.number
             skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
             if (
@@ -223,17 +191,6 @@ class MemberReports:
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
-    def _drop(self, member_id: str) -> None:
-        for event in self._events.pop(member_id):
-            self._release(event)
-
-    def _fits(self, size_bytes: int, partitions: int) -> bool:
-        return size_bytes <= self._budget.left and self._partitions + partitions <= GROUP_PARTITIONS_MAX
-
-    def _release(self, event: MemberEvent) -> None:
-        self._budget.left += report_bytes(event)
-        self._partitions -= count_partitions(event.partitions)
-
     def partitions_of(self, event: MemberEvent) -> set[Partition]:
         """Return the partitions of a report that its member can have; other claims are ignored."""
         return within(event.partitions, self._topics.claimable)
@@ -242,7 +199,7 @@ class MemberReports:
         """Return what the member stopped between this generation and that report, which is of a later generation."""
         return {
             partition
-            for event in self._events.get(assigned.member_id, ())
+            for event in self._kept.of(assigned.member_id)
             if event.callback in _STOPS and generation.timestamp_ms < event.started_ms <= assigned.timestamp_ms
             for partition in self.partitions_of(event)
         }
@@ -274,7 +231,7 @@ class MemberReports:
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         kinds = frozenset(callbacks)
-        for event in self._events.get(member_id, ()):
+        for event in self._kept.of(member_id):
             if event.callback in kinds and span.has(event, event.started_ms):
                 yield event
 

@@ -57,10 +57,10 @@ class GroupHistory:
         """Take new loads of the group's partitions."""
         self.version += self._loads.take(loads)
 
-    def add_report(self, event: MemberEvent, now_ms: int) -> bool:
-        """Add a member's report; return False if it is a duplicate or invalid."""
+    def add_report(self, event: MemberEvent, now_ms: int, *, stranger: bool) -> bool:
+        """Add a member's report, as in `MemberReports.add`."""
         before = self.reports.reported_by(event.member_id)
-        added = self.reports.add(event, now_ms)
+        added = self.reports.add(event, now_ms, stranger=stranger)
         self.version += self.reports.reported_by(event.member_id) != before
         return added
 

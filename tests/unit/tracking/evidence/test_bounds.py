@@ -18,9 +18,14 @@ from rebalance_agent.model.events import Callback, GroupGoneEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
-from rebalance_agent.tracking.evidence import member_reports
-from rebalance_agent.tracking.evidence.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports
-from rebalance_agent.tracking.evidence.report_budget import REPORT_BYTES_MAX, ReportBudget, report_bytes
+from rebalance_agent.tracking.evidence import kept_reports
+from rebalance_agent.tracking.evidence.kept_reports import (
+    EVENTS_PER_MEMBER_MAX,
+    REPORT_BYTES_MAX,
+    ReportBudget,
+    report_bytes,
+)
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock
@@ -135,6 +140,51 @@ def test_present_members_have_room_for_reports_after_departed_ones_are_removed()
     assert log.add(newcomer, T0 + 9)
 
 
+def _reports(*names, at=1):
+    return [said(Callback.ASSIGNED, name, at, at, 1, (0,)).event for name in names]
+
+
+def test_reports_of_invented_members_are_dropped_for_those_of_members_in_records():
+    invented, known = _reports(*(f"s{number}" for number in range(10))), _reports("a", "b", at=2)
+    budget = ReportBudget(sum(map(report_bytes, invented)))
+    hostile, other = MemberReports(budget), MemberReports(budget)
+    assert all(hostile.add(report, T0 + 9, stranger=True) for report in invented)
+    assert hostile.add(_reports("s9", at=3)[0], T0 + 9, stranger=True), "strangers replace older ones"
+    assert (hostile.knows("s0"), hostile.knows("s1")) == (False, True)
+    assert all(other.add(report, T0 + 9) for report in known)
+    assert not any(hostile.knows(name) for name in ("s0", "s1", "s2"))
+    assert other.knows("a")
+    assert hostile.knows("s9")
+    assert hostile.add(_reports("s9", at=4)[0], T0 + 9), "it is in a record now"
+    for number in range(50):
+        assert other.add(_reports("a", at=5 + number)[0], T0 + 99)
+    assert hostile.knows("s9")
+    assert other.knows("b")
+
+
+def test_invented_members_of_a_group_leave_room_for_its_own(monkeypatch):
+    monkeypatch.setattr(kept_reports, "MEMBERS_MAX", 4)
+    log = MemberReports()
+    for report in _reports("a", "b"):
+        log.add(report, T0 + 9)
+    for report in _reports(*"uvwxyz"):
+        log.add(report, T0 + 9, stranger=True)
+    assert [name for name in "abuvwxyz" if log.knows(name)] == ["a", "b", "y", "z"]
+    (report,) = _reports("c")
+    monkeypatch.setattr(kept_reports, "GROUP_BYTES_MAX", 3 * report_bytes(report))
+    assert log.add(report, T0 + 9)
+    assert [name for name in "abcyz" if log.knows(name)] == ["a", "b", "c"]
+
+
+def test_a_stranger_becomes_a_member_with_the_record_that_names_it():
+    early, later = (said(Callback.ASSIGNED, "a", at, at, 1, (0,)) for at in (3_900, 4_100))
+    tracker, _ = watch(*START[:2], early)
+    kept = tracker._groups.get("g").history.reports._kept
+    assert list(kept._strangers) == ["a"]
+    feed(tracker, START[2], later)
+    assert list(kept._strangers) == []
+
+
 def _claim(member, text, number=0, **texts):
     event = said(Callback.ASSIGNED, member, number, number, 1, ()).event
     return replace(event, partitions={"t": PartitionRanges(text)}, **texts)
@@ -172,7 +222,7 @@ def test_nonexistent_partitions_are_ignored_without_cost():
 
 
 def test_the_partitions_in_the_reports_of_one_group_are_bounded(monkeypatch):
-    monkeypatch.setattr(member_reports, "GROUP_PARTITIONS_MAX", 250)
+    monkeypatch.setattr(kept_reports, "GROUP_PARTITIONS_MAX", 250)
     log = MemberReports()
     assert log.add(_claim("a", "0-99", 1), T0 + 1)
     assert log.add(_claim("b", "0-99", 1), T0 + 1)

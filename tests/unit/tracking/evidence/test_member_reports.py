@@ -1,8 +1,9 @@
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.completed_generation import Generation
+from rebalance_agent.tracking.evidence.kept_reports import MEMBERS_MAX
 from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
-from rebalance_agent.tracking.evidence.member_reports import CLOCK_SKEW_MAX_MS, MEMBERS_MAX, MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.member_reports import CLOCK_SKEW_MAX_MS, MemberReports, ReportSpan
 from support.tracker.tracking import T0, assigned, left, member, record, revoked
 
 

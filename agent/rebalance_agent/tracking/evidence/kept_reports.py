@@ -1,0 +1,173 @@
+"""Keeps the reports of members, bounded in bytes, members and partitions.
+
+Who can send reports can invent members, but not those of records: where there is no room, the reports of strangers,
+whom no record of their group names as a member, are dropped for those of others.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Collection, Sequence
+
+from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.partition_ranges import PartitionRanges
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = [
+    "EVENTS_PER_MEMBER_MAX",
+    "GROUP_BYTES_MAX",
+    "GROUP_PARTITIONS_MAX",
+    "MEMBERS_MAX",
+    "REPORT_BYTES",
+    "REPORT_BYTES_MAX",
+    "KeptReports",
+    "ReportBudget",
+    "report_bytes",
+]
+
+REPORT_BYTES_MAX = 64 * 2**20
+"""Bytes of the reports of all groups together: those of 35,000 members, or five of each in 300 groups of 20."""
+
+GROUP_BYTES_MAX = REPORT_BYTES_MAX // 4
+"""Bytes of the reports of one group: four of each of 2,000 members."""
+
+EVENTS_PER_MEMBER_MAX = 32
+"""Reports kept per member: three callbacks per generation, for the few generations that can still be revised."""
+
+MEMBERS_MAX = 4_096
+"""Members kept per group: twice the largest groups, so that departed members are still known."""
+
+GROUP_PARTITIONS_MAX = 500_000
+"""Partitions in the reports of one group. They stay ranges, but each is made a number where the group is judged."""
+
+REPORT_BYTES = 1_700
+"""Bytes of a report without its texts: its objects, and its share of the tables that hold it."""
+
+RANGES_BYTES = 200
+"""Bytes of one topic in a report: its `PartitionRanges` and its entry in the table."""
+
+NUMBER_BYTES = 36
+"""Bytes of one partition that is a number and no range."""
+
+
+class ReportBudget:
+    """The bytes (``left``) that are left for further reports of all groups of a tracker together."""
+
+    def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
+        """``size_bytes``: of all reports together."""
+        self.left = size_bytes
+        self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
+
+    def add_stranger(self, reports: KeptReports, member_id: str) -> None:
+        """Note that no record names this member of ``reports``."""
+        self._strangers[reports, member_id] = None
+
+    def remove_stranger(self, reports: KeptReports, member_id: str) -> None:
+        """Note that a record names this member, or that its reports were dropped."""
+        self._strangers.pop((reports, member_id), None)
+
+    def make_room(self, size_bytes: int) -> bool:
+        """Drop the reports of as many strangers as necessary, the oldest first; return whether there is room now."""
+        while self.left < size_bytes and self._strangers:
+            reports, member_id = next(iter(self._strangers))
+            reports.drop(member_id)
+        return self.left >= size_bytes
+
+
+class KeptReports:
+    """The last reports of each member of one group."""
+
+    def __init__(self, budget: ReportBudget) -> None:
+        """Start without reports; ``budget`` is shared by all groups of a tracker."""
+        self._budget = budget
+        self._events: dict[str, deque[MemberEvent]] = {}
+        self._strangers: OrderedDict[str, None] = OrderedDict()
+        self._partitions = self._bytes = 0
+
+    def __len__(self) -> int:
+        """The number of members with reports."""
+        return len(self._events)
+
+    def of(self, member_id: str) -> Sequence[MemberEvent]:
+        """Return the reports of a member in the order of their arrival."""
+        return self._events.get(member_id, ())
+
+    def add(self, event: MemberEvent, *, stranger: bool) -> bool:
+        """Keep a report unless there is no room for it; a member replaces its own oldest reports, if necessary."""
+        self._know(event.member_id)
+        kept = self._add(event)
+        if stranger and event.member_id in self._events:
+            self._strangers[event.member_id] = None
+            self._budget.add_stranger(self, event.member_id)
+        if len(self._events) > MEMBERS_MAX:
+            self.drop(next(iter(self._strangers or self._events)))
+        return kept
+
+    def keep(self, member_ids: Collection[str], since_ms: int) -> None:
+        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
+        for member_id, events in list(self._events.items()):
+            if member_id not in member_ids and all(event.timestamp_ms < since_ms for event in events):
+                self.drop(member_id)
+                continue
+            while len(events) > 1 and events[0].timestamp_ms < since_ms:
+                self._release(events.popleft())
+
+    def drop(self, member_id: str) -> None:
+        """Drop the reports of a member."""
+        self._know(member_id)
+        for event in self._events.pop(member_id):
+            self._release(event)
+
+    def clear(self) -> None:
+        """Drop all reports."""
+        for member_id in list(self._events):
+            self.drop(member_id)
+
+    def _add(self, event: MemberEvent) -> bool:
+        events = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        if len(events) == EVENTS_PER_MEMBER_MAX:
+            self._release(events.popleft())
+        size, partitions = report_bytes(event), count_partitions(event.partitions)
+        while events and not self._make_room(size, partitions):
+            self._release(events.popleft())
+        if not self._make_room(size, partitions):
+            return False
+        self._count(size, partitions)
+        events.append(event)
+        self._events[event.member_id] = events
+        return True
+
+    def _know(self, member_id: str) -> None:
+        if member_id in self._strangers:
+            del self._strangers[member_id]
+            self._budget.remove_stranger(self, member_id)
+
+    def _make_room(self, size_bytes: int, partitions: int) -> bool:
+        """Drop the reports of as many strangers as necessary; return whether there is room now."""
+        while self._strangers and not self._fits(size_bytes, partitions):
+            self.drop(next(iter(self._strangers)))
+        return self._fits(size_bytes, partitions) and self._budget.make_room(size_bytes)
+
+    def _fits(self, size_bytes: int, partitions: int) -> bool:
+        """Whether the group may have as much as this in addition."""
+        return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._partitions + partitions <= GROUP_PARTITIONS_MAX
+
+    def _count(self, size_bytes: int, partitions: int) -> None:
+        self._budget.left -= size_bytes
+        self._bytes += size_bytes
+        self._partitions += partitions
+
+    def _release(self, event: MemberEvent) -> None:
+        self._count(-report_bytes(event), -count_partitions(event.partitions))
+
+
+def report_bytes(event: MemberEvent) -> int:
+    """Return the memory of a report in bytes: ranges and texts count with their characters."""
+    texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
+    optional = (event.instance_id, event.host, event.error, event.reason)
+    ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())
+    return REPORT_BYTES + ranges + sum(map(len, texts)) + sum(len(text) for text in optional if text)
+
+
+def _ranges_bytes(numbers: Sequence[int]) -> int:
+    return RANGES_BYTES + len(numbers.text) if isinstance(numbers, PartitionRanges) else NUMBER_BYTES * len(numbers)
