@@ -78,10 +78,10 @@ class LastCommits:
                 if block is None:
                     continue
             at_ms, offset = commit
-            last_ms, last_offset, before_ms, work_ms = _ROW.unpack_from(block, begin)
+            last_ms, last_offset, before_ms, _ = _ROW.unpack_from(block, begin)
             if at_ms > last_ms:
                 # If the offset is the same, the owner may be in its callback, and may have been at the commit before.
-                work_ms = last_ms if offset > last_offset else max(before_ms, work_ms)
+                work_ms = last_ms if offset > last_offset else before_ms
                 _ROW.pack_into(block, begin, at_ms, offset, last_ms, work_ms)
 
     def _delete(self, key: bytes) -> None:
