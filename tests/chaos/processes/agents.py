@@ -20,7 +20,7 @@ from support.observer.observing import PATIENCE_S
 
 SCRAPE_S = 1.0
 LOADED = "snapshots_loaded"
-MEMORY_MIB = {"observe": 384, "sidecar": 256}
+MEMORY_MIB = {"observe": 512, "sidecar": 256}
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 

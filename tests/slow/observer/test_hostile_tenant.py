@@ -7,7 +7,7 @@ from bench.observer.hostile import beside
 
 pytestmark = pytest.mark.slow
 
-LIMIT_MIB = 384
+LIMIT_MIB = 512
 """Memory limit of the chart's observer."""
 
 

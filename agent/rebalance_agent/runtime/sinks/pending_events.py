@@ -20,7 +20,7 @@ __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 HELD_MAX = 10_000
 """Maximum number of events held until the cluster answers: days of one pod's rebalances."""
 
-HELD_BYTES_MAX = 64 * 1024 * 1024
+HELD_BYTES_MAX = 32 * 1024 * 1024
 """Maximum number of bytes of their lines, as in the publisher. In memory an event may have a thousand times as many."""
 
 

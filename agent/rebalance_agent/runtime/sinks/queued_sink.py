@@ -17,7 +17,7 @@ from rebalance_agent.model.events import Event
 __all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deliver", "DeliveryError", "QueuedSink"]
 
 QUEUE_MAX = 10_000
-QUEUE_BYTES_MAX = 64 * 1024 * 1024
+QUEUE_BYTES_MAX = 32 * 1024 * 1024
 """Maximum number of waiting events, and of the bytes of their lines: hours of rebalances of some hundred groups."""
 
 BATCH_MAX = 500
