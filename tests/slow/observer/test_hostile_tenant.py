@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from bench.observer.attack import ATTACKS
 from bench.observer.hostile import beside
 
 pytestmark = pytest.mark.slow
@@ -22,8 +23,8 @@ def test_other_groups_lose_nothing_and_the_hostile_one_is_named(seed, attack):
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("attack", ["events", "topics"])
-def test_other_groups_lose_nothing_and_memory_is_bounded(attack):
-    found = beside([attack], samples=60, seed=1)
+@pytest.mark.parametrize("attacks", [("events",), ("topics",), ("names",), ("parts",), tuple(ATTACKS)])
+def test_other_groups_lose_nothing_and_memory_is_bounded(attacks):
+    found = beside(attacks, samples=60, seed=1)
     assert found.missing == 0
     assert found.peak_mib < LIMIT_MIB
