@@ -12,7 +12,7 @@ from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 
 __all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
 
-KEY_RECORDS_MAX = 100
+KEY_RECORDS_MAX = 400
 """Waiting records with one key. The last one has the state, as in the compacted topic, so older ones are dropped first.
 All records of a classic group have one key; other groups have several for each member."""
 

@@ -252,6 +252,14 @@ def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
     assert [record.group for record in observer.read()] == ["heavy"]
 
 
+def test_the_backlog_of_a_busy_group_is_read_completely():
+    """An observer that was away for minutes reads hundreds of its rebalances at once."""
+    observer = Observer()
+    found = observer.read(*[("busy", _value(number, {"t": (0,)})) for number in range(1, 401)])
+    found += observer.run(20)
+    assert [(record.value.generation, record.skipped) for record in found] == [(number, 0) for number in range(1, 401)]
+
+
 def test_groups_that_wait_take_turns():
     observer = Observer()
     groups = [f"hostile-{number}" for number in range(5)]
