@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Literal
 
-__all__ = ["allow_command", "mechanism_of", "principal_of"]
+__all__ = ["UNKNOWN_PRINCIPAL", "allow_command", "mechanism_of", "principal_of"]
 
 UNKNOWN_PRINCIPAL = "User:..."
 """Placeholder for a principal that only the brokers know."""

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
+import subprocess
 
 import pytest
 
@@ -12,10 +14,12 @@ from rebalance_agent.http.server import HttpServer
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX, reach
+from rebalance_agent.runtime.settings.rights import acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.observer.sidecars import Sidecar
 
 FREE = ("--listen", "127.0.0.1:0")
+OAUTH = ("--kafka=sasl.mechanism=OAUTHBEARER", "--kafka=sasl.oauthbearer.config=principal=a")
 
 
 def local(settings):
@@ -127,3 +131,37 @@ def test_servers_beyond_the_checked_number_are_reported(monkeypatch):
 def test_an_invalid_server_address_is_reported():
     (found,) = reach(["kafka:x"], {}, SystemClock())
     assert found.finding.detail == "is not host:port"
+
+
+def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_path):
+    assert main.main(["check", "--acl-script", "--bootstrap-servers", "k:9092", "--principal", "User:CN=it's me"]) == 0
+    script = capsys.readouterr().out
+    tool, calls = tmp_path / "kafka-acls.sh", tmp_path / "calls"
+    tool.write_text(f"#!/bin/sh\nprintf '%s|' \"$@\" >> {calls}\necho >> {calls}\n")
+    tool.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", script, "acls.sh", "--command-config", "my file"], env=environment, check=True)
+    rights = agent_rights(ObserverSettings())
+    expected = [
+        [*shlex.split(acl_command(right, "User:CN=it's me", "k:9092"))[1:], "--command-config", "my file", ""]
+        for right in rights
+    ]
+    assert [line.split("|") for line in calls.read_text().splitlines()] == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--acl-script"], "--acl-script needs the servers: add --bootstrap-servers HOST:PORT,..."),
+        (["--principal", "User:a"], "--principal is for --acl-script"),
+        (
+            ["--acl-script", "--bootstrap-servers=k:9093", "--kafka=security.protocol=SASL_SSL", *OAUTH],
+            "only the brokers know the principal of this login: add --principal TYPE:NAME",
+        ),
+    ],
+)
+def test_an_acl_script_without_servers_or_principal_is_an_error(flags, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main.main(["check", *flags])
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err

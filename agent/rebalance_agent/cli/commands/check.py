@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.cluster.acls import principal_of
+from rebalance_agent.cluster.acls import UNKNOWN_PRINCIPAL, principal_of
+from rebalance_agent.runtime.preflight.acl_script import acl_script
 from rebalance_agent.runtime.preflight.findings import Finding, exit_code
 from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
+from rebalance_agent.runtime.settings.kafka_config import SERVERS
+from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 from rebalance_agent.ui.terminal import is_live
 
@@ -24,7 +28,8 @@ checks the ports, and whether the rules can apply to the present groups. It chan
 writes no record and joins no group.
 
 For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
-agent will run, before the agent starts, and again when /readyz shows a degraded mode.
+agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it asks no
+broker, and prints a script that grants all rights of the role at once.
 """
 
 EXAMPLES = """\
@@ -37,6 +42,7 @@ examples:
       --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\
       --kafka sasl.password.file=/run/secrets/kafka-password
   rebalance-agent check --config observer.yaml --json | jq -r '.checks[] | select(.fix) | .fix'
+  rebalance-agent check --config observer.yaml --acl-script > acls.sh
 
 a row is one of
   ok       it was tried, and it works
@@ -62,6 +68,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--role", choices=tuple(ROLES), default="observer", help="the role to check (default %(default)s)"
     )
     parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
+    parser.add_argument(
+        "--acl-script", action="store_true", help="print a shell script that grants all rights, and check nothing"
+    )
+    parser.add_argument(
+        "--principal", metavar="TYPE:NAME", help="for --acl-script, where only brokers know it, such as User:CN=agent"
+    )
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -71,7 +83,9 @@ def run(args: argparse.Namespace) -> int:
     if loaded is None:
         return 2
     settings, properties = loaded
-    principal = principal_of(properties)
+    principal = args.principal or principal_of(properties)
+    if args.acl_script:
+        return _print_acl_script(args, settings, properties, principal)
     if not args.json:
         servers = properties.get("bootstrap.servers", "no cluster")
         print(f"requirements of the {args.role} on {servers}, as {principal}\n", flush=True)
@@ -88,8 +102,21 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(reported)
 
 
+def _print_acl_script(
+    args: argparse.Namespace, settings: AgentSettings, properties: Mapping[str, str], principal: str
+) -> int:
+    if SERVERS not in properties:
+        args.parser.error("--acl-script needs the servers: add --bootstrap-servers HOST:PORT,...")
+    if principal == UNKNOWN_PRINCIPAL:
+        args.parser.error("only the brokers know the principal of this login: add --principal TYPE:NAME")
+    print(acl_script(args.role, agent_rights(settings), principal, properties[SERVERS]), end="")
+    return 0
+
+
 def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:
     model = ROLES[args.role]
+    if args.principal and not args.acl_script:
+        args.parser.error("--principal is for --acl-script: checks run as the principal of the login")
     for other in ROLES.values():
         for name in other.model_fields.keys() - model.model_fields.keys():
             if getattr(args, name) is not None:

@@ -1,0 +1,21 @@
+"""Writes all rights of a role as one shell script for ``kafka-acls.sh``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rebalance_agent.runtime.settings.rights import Right, acl_command
+
+__all__ = ["acl_script"]
+
+
+def acl_script(role: str, rights: Iterable[Right], principal: str, servers: str) -> str:
+    """Return the script; each command is below its right and its purpose. It may be run again: ACLs are a set."""
+    head = (
+        "#!/bin/sh",
+        f"# The ACLs of the {role} for {principal}. Run this script as a principal that may alter ACLs; its arguments",
+        "# are those of kafka-acls.sh, such as --command-config admin.properties.",
+        "set -eu",
+    )
+    commands = (f'# {right}: {right.why}\n{acl_command(right, principal, servers)} "$@"' for right in rights)
+    return "\n\n".join(("\n".join(head), *commands)) + "\n"
