@@ -1,4 +1,6 @@
-"""Flags, settings and exit codes that ``observe``, ``sidecar``, ``gateway`` and ``check`` share.
+"""Flags, settings, signals and exit codes that ``observe``, ``sidecar``, ``gateway`` and ``check`` share.
+
+SIGHUP restarts an observer or a sidecar with new settings, except in a terminal, whose end sends it, too.
 
 Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it cannot start: a setting is wrong, a
 file that a setting names cannot be used, or an address cannot be listened on.
@@ -62,9 +64,7 @@ def add_agent_parser(
 def load_agent(name: str, model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, dict[str, str]] | None:
     """Load settings and Kafka properties, and set up logging; None if they are wrong, after printing the errors."""
     try:
-        file = args.config or os.environ.get(f"{ENV_PREFIX}CONFIG") or None
-        settings = load(model, file, flag_values(args, model))
-        properties = client_properties(settings.kafka)
+        settings, properties = _load(model, args)
     except InvalidInputError as error:
         for line in error.lines if isinstance(error, SettingsErrors) else (error,):
             print(f"rebalance-agent {name}: {line}", file=sys.stderr)
@@ -80,20 +80,59 @@ def run_agent(
     model: type[_Settings],
     args: argparse.Namespace,
     make: Callable[[_Settings, dict[str, str]], AgentRole],
+    restarts: Callable[[_Settings], bool] = lambda _settings: True,
 ) -> int:
-    """Run the process that ``make`` builds until a signal, and return the exit code."""
+    """Run the process that ``make`` builds until a signal, and return the exit code.
+
+    On SIGHUP it stops in order and starts again with the settings and secrets of then, if they are right and it
+    ``restarts`` with the present ones.
+    """
     loaded = load_agent(name, model, args)
     if loaded is None:
         return 2
-    stop = threading.Event()
+    stop, again = threading.Event(), threading.Event()
+
+    def hang_up() -> None:
+        if _may_restart(model, args, restarts=restarts(loaded[0])):
+            again.set()
+            stop.set()
+
     try:
-        with stop_on_signals(stop), tuned_memory():
+        with stop_on_signals(stop, on_hangup=None if _in_terminal() else hang_up), tuned_memory():
             make(*loaded).run(stop)
     except (InvalidInputError, ListenError) as error:
         choose = _other_address(error, loaded[0]) if isinstance(error, ListenError) else ""
         print(f"rebalance-agent {name}: {error}{choose}", file=sys.stderr)
         return 2
+    if again.is_set():
+        # A new program in the same process: nothing of the old one is left in it, and its supervisor notices nothing.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - with its own arguments
     return 0
+
+
+def _in_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _load(model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, dict[str, str]]:
+    file = args.config or os.environ.get(f"{ENV_PREFIX}CONFIG") or None
+    settings = load(model, file, flag_values(args, model))
+    return settings, client_properties(settings.kafka)
+
+
+def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restarts: bool) -> bool:
+    """Whether SIGHUP leads to a restart; the log has the reason."""
+    log = structlog.get_logger("rebalance_agent.settings")
+    if not restarts:
+        log.warning("not_restarted", reason="it would close the connections of the gateway's clients: restart the pod")
+        return False
+    try:
+        _load(model, args)
+    except InvalidInputError as error:
+        log.warning("not_restarted", reason=str(error))
+        return False
+    log.info("restarting", reason="SIGHUP")
+    return True
 
 
 def _other_address(error: ListenError, settings: AgentSettings) -> str:

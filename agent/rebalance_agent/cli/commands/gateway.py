@@ -69,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, or print the explanation; return the exit code."""
     if args.explain is None:
-        return run_agent("gateway", GatewaySettings, args, GatewayRole)
+        return run_agent("gateway", GatewaySettings, args, GatewayRole, lambda _settings: False)
     loaded = load_agent("gateway", GatewaySettings, args)
     if loaded is None:
         return 2

@@ -57,15 +57,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, and return the exit code."""
     if not args.stay:
-        return run_agent("sidecar", GatewaySettings, args, _role)
+        return run_agent("sidecar", GatewaySettings, args, _role, _restarts)
     stop = threading.Event()
     # Handlers stay installed: the first process of a container gets no signal that it has no handler for.
     with stop_on_signals(stop):
-        code = run_agent("sidecar", GatewaySettings, args, _role)
+        code = run_agent("sidecar", GatewaySettings, args, _role, _restarts)
         if code == CANNOT_BEGIN:
             print("rebalance-agent sidecar: idle until it is stopped (--stay)", file=sys.stderr, flush=True)
             stop.wait()
     return code
+
+
+def _restarts(settings: GatewaySettings) -> bool:
+    return not isinstance(without_unused_gateway(settings), GatewaySettings)
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:

@@ -1,4 +1,4 @@
-"""Sets a stop event on SIGINT and SIGTERM."""
+"""Sets a stop event on SIGINT and SIGTERM, and calls back on SIGHUP."""
 
 from __future__ import annotations
 
@@ -13,36 +13,44 @@ __all__ = ["stop_on_signals"]
 
 
 @contextmanager
-def stop_on_signals(stop: threading.Event, on_stop: Callable[[], None] = lambda: None) -> Iterator[None]:
+def stop_on_signals(
+    stop: threading.Event, on_stop: Callable[[], None] = lambda: None, on_hangup: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Set ``stop`` and call ``on_stop`` on the first SIGINT or SIGTERM; a second of the same kind ends the process.
+
+    ``on_hangup`` is called on each SIGHUP, which ends the process without it.
 
     Main thread only. A thread of its own receives the signals through a wakeup descriptor and sets ``stop``: Python
     runs handlers in the main thread alone, which keeps waiting where the system delivered the signal to another thread,
     and a handler that runs while the main thread enters its wait could not take the event's lock.
     """
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
+    handled = numbers if on_hangup is None else (*numbers, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in handled}
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, before[signal.Signals(number)])
+        if number in numbers:
+            signal.signal(number, before[signal.Signals(number)])
 
     def receive() -> None:
         while received := receiver.recv(1):
             if received[0] in numbers and not stop.is_set():
                 stop.set()
                 on_stop()
+            elif received[0] == signal.SIGHUP and on_hangup and not stop.is_set():
+                on_hangup()
 
     receiver, sender = socket.socketpair()
     sender.setblocking(False)
     thread = threading.Thread(target=receive, name="signals", daemon=True)
     thread.start()
     wakeup_before = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
-    for number in numbers:
+    for number in handled:
         signal.signal(number, handle)
     try:
         yield
     finally:
-        for number in numbers:
+        for number in handled:
             signal.signal(number, before[number])
         signal.set_wakeup_fd(wakeup_before)
         sender.close()

@@ -57,11 +57,21 @@ def test_a_second_signal_ends_the_process_at_once():
             signal.raise_signal(signal.SIGINT)
 
 
+def test_a_hangup_calls_back_and_does_not_stop():
+    stop, hung_up = threading.Event(), threading.Semaphore(0)
+    with stop_on_signals(stop, on_hangup=hung_up.release):
+        for _ in range(2):
+            signal.raise_signal(signal.SIGHUP)
+            assert hung_up.acquire(timeout=SOON_S)
+        assert not stop.is_set()
+
+
 def test_the_former_handlers_are_restored():
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
     threads = threading.active_count()
-    with stop_on_signals(threading.Event()):
+    with stop_on_signals(threading.Event(), on_hangup=lambda: None):
         pass
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(number) for number in numbers] == before
     assert threading.active_count() == threads
     assert signal.set_wakeup_fd(-1) == -1
