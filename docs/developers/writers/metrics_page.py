@@ -34,7 +34,8 @@ that 0.
 ## Gateway: connections and frames
 
 Data about the connections between clients and brokers, and what clients
-[measure themselves](gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's metrics.
+[measure themselves](reference/gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's
+metrics.
 """,
     ExporterRole.AGENT: """\
 ## The agent itself
@@ -67,9 +68,10 @@ Groups in `lag_groups` or
 `copartitioned` have up to three more series, and so do groups with a baseline from the
 [pipeline](pipeline-tables.md#baselines).
 
-[Consumer lag](observe.md#consumer-lag) of the groups in `lag_groups` is not included: {GROUP_LAG_SERIES} series per
-group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics
-together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per group.
+[Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
+{GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})
+and for all its other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per
+group.
 
 Names of groups, clients, hosts and assignors can have 32,767 bytes in Kafka. A label value has the whole name up to
 {NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). Of a longer name it has the beginning, `…` and a hash of

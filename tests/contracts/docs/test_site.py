@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from docs.developers.site.built_links import broken_links
-from docs.developers.site.nav import INDEX, ROOT, all_pages, pages_below, sections, with_contents
+from docs.developers.site.nav import CODE, INDEX, LINK, ROOT, all_pages, pages_below, sections, with_contents
 from docs.developers.site.source_links import link_sources
 
 from supply.locks import FOLDER
 from supply.programs import INSTALL_SECONDS_MAX, UnavailableError, python
+
+WORDS_MAX = 1500
+"""Words of a page that people read from its beginning to its end."""
+
+LOOKED_UP = ("Reference", "Contribute")
+"""Sections of the index whose pages may be longer."""
 
 
 def read(page):
@@ -36,6 +43,23 @@ def test_the_navigation_has_every_page_once():
 def test_the_sections_of_the_index_are_in_reading_order():
     titles = [section.title for section in sections(read(INDEX))]
     assert titles == ["Start", "Understand", "Deploy", "Operate", "Reference", "Contribute"]
+
+
+def words(text):
+    """The number of a page's words, without blocks of code, comments and the targets of links."""
+    prose = re.sub(r"<!--.*?-->", "", CODE.sub(lambda code: "" if "\n" in code[0] else code[0], text), flags=re.DOTALL)
+    return len(re.findall(r"\S*\w\S*", LINK.sub(r"\2", prose)))
+
+
+def test_pages_outside_the_reference_are_short():
+    read_whole = [page for section in sections(read(INDEX)) if section.title not in LOOKED_UP for page in section.pages]
+    assert len(read_whole) > 30
+    assert {page: count for page in read_whole if (count := words(read(page))) > WORDS_MAX} == {}
+
+
+def test_words_of_code_and_addresses_do_not_count():
+    text = "# A b\n\n| c | --- |\n\n```sh\nd e f\n```\n<!-- g -->\n[h `i`](https://x.example/j_k#l) `m n`: ![](o.svg)"
+    assert words(text) == 7
 
 
 def test_a_page_belongs_to_its_first_section():
