@@ -57,7 +57,8 @@ metrics without relabelling. If `cluster_name` is set, every metric also has the
 start at 0 when the group is first observed, and disappear with the group. Those that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
 0 in the first scrape that has them, whatever they counted, since `increase()` does not see a series that first appears
-with a value. If several Prometheus servers scrape an observer, only one of them gets that zero.
+with a value. If several Prometheus servers scrape an observer, only one of them gets that zero. The
+[glossary](glossary.md) explains words such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 from docs.developers.site.built_links import broken_links
-from docs.developers.site.nav import CODE, INDEX, LINK, ROOT, all_pages, pages_below, sections, with_contents
+from docs.developers.site.nav import (
+    CODE,
+    INDEX,
+    LINK,
+    ROOT,
+    all_pages,
+    linked_pages,
+    pages_below,
+    sections,
+    with_contents,
+)
 from docs.developers.site.source_links import link_sources
 
 from supply.locks import FOLDER
@@ -18,6 +28,11 @@ from supply.programs import INSTALL_SECONDS_MAX, UnavailableError, python
 
 WORDS_MAX = 1500
 """Words of a page that people read from its beginning to its end."""
+
+OUR_WORDS = re.compile(
+    r"\b(episode|settle|follow-up|group epoch|basis|(?<=lower )bound|(?<=upper )bound)", re.IGNORECASE
+)
+CODE_BLOCK = re.compile(r"^( *)(```+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 
 LOOKED_UP = ("Reference", "Contribute")
 """Sections of the index whose pages may be longer."""
@@ -60,6 +75,22 @@ def test_pages_outside_the_reference_are_short():
 def test_words_of_code_and_addresses_do_not_count():
     text = "# A b\n\n| c | --- |\n\n```sh\nd e f\n```\n<!-- g -->\n[h `i`](https://x.example/j_k#l) `m n`: ![](o.svg)"
     assert words(text) == 7
+
+
+def glossary_words(text):
+    """The words of the glossary, of those that mean something else elsewhere, that the text uses."""
+    return {word.lower() for word in OUR_WORDS.findall(text)}
+
+
+def test_a_page_that_uses_words_of_the_glossary_links_to_it():
+    def wants_it(page):
+        text = re.sub(CODE_BLOCK, "", read(page))
+        return len(glossary_words(text)) > 1 and "docs/glossary.md" not in linked_pages(page, text)
+
+    users = [page for page in navigation() if page.startswith("docs/") and not page.startswith("docs/developers/")]
+    assert glossary_words("Two episodes settled: `lower_seconds` is the lower bound.") == {"episode", "settle", "bound"}
+    assert len(users) > 60
+    assert [page for page in users if page != "docs/glossary.md" and wants_it(page)] == []
 
 
 def test_a_page_belongs_to_its_first_section():
