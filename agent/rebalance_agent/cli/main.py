@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import rebalance_agent
+from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
@@ -84,6 +85,7 @@ def _main(arguments: list[str]) -> int:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         _refuse(unknown[0], commands.choices[command])
+    choose_colors(getattr(options, "color", "auto"))
     try:
         return int(options.run(options))
     except ModuleNotFoundError as error:

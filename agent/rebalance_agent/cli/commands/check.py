@@ -13,7 +13,7 @@ from rebalance_agent.runtime.preflight.findings_report import closing, json_repo
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
-from rebalance_agent.ui.terminal import is_live
+from rebalance_agent.ui.terminal import has_colors, is_live
 
 __all__ = ["add_parser", "run"]
 
@@ -76,10 +76,11 @@ def run(args: argparse.Namespace) -> int:
         servers = properties.get("bootstrap.servers", "no cluster")
         print(f"requirements of the {args.role} on {servers}, as {principal}\n", flush=True)
     reported: list[Finding] = []
+    colors = has_colors(sys.stdout)
     for finding in findings(settings, properties, SystemClock()):
         reported.append(finding)
         if not args.json:
-            print(row(finding), flush=True)
+            print(row(finding, colors), flush=True)
         elif is_live(sys.stderr):
             print(f"\r\033[K{len(reported)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
     if args.json and is_live(sys.stderr):

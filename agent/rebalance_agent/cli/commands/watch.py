@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
+from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.cli.command_parser import add_command, number
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
@@ -60,6 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--interval", type=interval, default=1.0, metavar="SECONDS", help="seconds between two refreshes (default 1)"
     )
     add_access_flags(parser)
+    add_color_flag(parser)
     parser.set_defaults(run=run)
 
 

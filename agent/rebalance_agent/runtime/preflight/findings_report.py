@@ -29,9 +29,19 @@ _JSON_FIELDS = {
 _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
-def row(finding: Finding) -> str:
-    """A line with status and name; below it purpose, loss, mode and fix, if the check failed."""
-    lines = [f"{finding.status:<8} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
+_COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED: 31}
+"""Status -> foreground colour of its word (ECMA-48); others have none."""
+
+
+def row(finding: Finding, colors: bool = False) -> str:
+    """A line with status and name; below it purpose, loss, mode and fix, if the check failed.
+
+    ``colors``: whether the status has its colour.
+    """
+    status = f"{finding.status:<8}"
+    if colors and finding.status in _COLORS:
+        status = f"\033[{_COLORS[finding.status]}m{status}\033[0m"
+    lines = [f"{status} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
     if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):
             begin = f"{INDENT}{word:<8} "
