@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _missing(command: str, error: ModuleNotFoundError) -> int:
     """Print which extra installs the missing package; a missing module of this package is raised again as a bug."""
-    extra = COMMANDS[command][1]
+    extra = COMMANDS[command][1] or ("agent" if error.name == "yaml" else "")
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error
     if extra == "agent" and (error.name or "").partition(".")[0] == "kafka":

@@ -1,21 +1,20 @@
-"""Writes findings as text, row by row, and as one JSON object."""
+"""Writes findings as text, row by row, and as one object for JSON."""
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
 
-__all__ = ["closing", "json_report", "row"]
+__all__ = ["CHECK_FIELDS", "closing", "report", "row"]
 
 WIDTH = 110
 INDENT = " " * 9
 ACLS = "kafka-acls.sh"
 
-_JSON_FIELDS = {
+CHECK_FIELDS = {
     "name": "name",
     "status": "status",
     "for": "purpose",
@@ -24,7 +23,7 @@ _JSON_FIELDS = {
     "degraded_mode": "mode",
     "fix": "fix",
 }
-"""Name in the JSON report -> field of a `Finding`, in order."""
+"""Name in the report -> field of a `Finding`, in order."""
 
 _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
@@ -71,11 +70,11 @@ def closing(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-def json_report(role: str, principal: str, findings: Sequence[Finding]) -> str:
-    """All findings as one JSON object; empty texts are left out."""
+def report(role: str, principal: str, findings: Sequence[Finding]) -> dict[str, object]:
+    """All findings as one JSON-ready object; empty texts are left out."""
     checks = [
-        {name: text for name, field in _JSON_FIELDS.items() if (text := str(getattr(finding, field)))}
+        {name: text for name, field in CHECK_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings
     ]
     verdict = _VERDICTS[exit_code(findings)]
-    return json.dumps({"role": role, "principal": principal, "verdict": verdict, "checks": checks}, indent=2)
+    return {"role": role, "principal": principal, "verdict": verdict, "checks": checks}
