@@ -22,7 +22,7 @@ _HEAD = """\
 Rules for Prometheus (2.42 or newer) on the metrics of the [observer](observe.md) and the [sidecars](sidecar.md). Every
 alert has a runbook, and its text contains the measured value. If an alert has fired: [the first ten
 minutes](after-a-page.md). What fires when, in replays of faults and of a fleet without faults:
-[Alerts, replayed](alert-replays.md).
+[Alerts, replayed](alert-replays.md). The [glossary](glossary.md) explains words such as *lower bound*.
 
 ## Load them
 

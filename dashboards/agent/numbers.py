@@ -33,7 +33,7 @@ NUMBERS = (
         3,
         "Degraded",
         "How many degraded modes are active because of missing rights? The chart of modes shows which ones; "
-        "docs/security.md has the commands that grant the rights.",
+        "docs/reference/rights.md has the commands that grant the rights.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_agent.cli.output_flag import as_text
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
-from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
+from rebalance_agent.runtime.preflight.findings_report import closing, report, row
 from rebalance_agent.runtime.settings.rights import acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
@@ -58,7 +59,7 @@ def test_the_readable_rows_are_the_golden_ones():
 
 
 def test_the_json_object_is_the_golden_one():
-    _same_as("check_report.json", json_report("observer", "User:observer", FOUND) + "\n")
+    _same_as("check_report.json", as_text(report("observer", "User:observer", FOUND), "json", 2) + "\n")
 
 
 @pytest.mark.parametrize(

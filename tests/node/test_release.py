@@ -64,7 +64,7 @@ def test_a_missing_secret_is_reported_as_documented(node, kafka):
     secret = ("--set=kafka.sasl.username=observer", "--set=kafka.sasl.password.secretName=observer")
     wanting = Release(node, kafka, "rebalance-agent", "wanting", ("--set=kafka.sasl.enabled=true", *secret))
     wanting.begin()
-    page = (CHART.parents[1] / "docs" / "operate.md").read_text(encoding="utf-8")
+    page = (CHART.parents[1] / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
 
     def reported(reason):
         events = node.get("events", "--namespace", wanting.namespace, "--field-selector=reason=FailedMount")["items"]

@@ -1,6 +1,6 @@
 """``make sbom`` and ``make audit``: bills of materials, and known vulnerabilities of Python packages.
 
-The audit covers ``requirements/*.lock``. Java, npm and Go have their own locks: see docs/security.md.
+The audit covers ``requirements/*.lock``. Java, npm and Go have their own locks: see docs/reference/supply-chain.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 - ``main``: selects a command. ``commands``: one module per command. ``pipeline``: one module per stage of the pipeline.
 - ``inputs``: reads files, an agent's API and cluster flags. ``screens``: tables and text of `watch` and `whatif`.
-- ``command_parser``: shared by all commands; ``agent_command``: by those that run a process.
+- ``command_parser``: shared by all commands; ``color_flag``: by those that write colours; ``output_flag``: by those
+  with a result, as YAML with the package ``yaml``; ``agent_command``: by those that run a process.
 - ``verify_reports``: the audit that `verify` runs.
 
 Nothing imports this package, and it computes nothing about groups itself.

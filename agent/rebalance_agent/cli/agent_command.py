@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 
 import structlog
 
+from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.errors import InvalidInputError, ListenError
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.memory import tuned_memory
@@ -58,6 +59,7 @@ def add_agent_parser(
         allow_abbrev=False,
     )
     add_flags(parser, model, *more)
+    add_color_flag(parser)
     return parser
 
 

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import NoReturn
 
 import rebalance_agent
+from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
@@ -84,6 +85,7 @@ def _main(arguments: list[str]) -> int:
     options, unknown = parser.parse_known_args(arguments)
     if unknown:
         _refuse(unknown[0], commands.choices[command])
+    choose_colors(getattr(options, "color", "auto"))
     try:
         return int(options.run(options))
     except ModuleNotFoundError as error:
@@ -131,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _missing(command: str, error: ModuleNotFoundError) -> int:
     """Print which extra installs the missing package; a missing module of this package is raised again as a bug."""
-    extra = COMMANDS[command][1]
+    extra = COMMANDS[command][1] or ("agent" if error.name == "yaml" else "")
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error
     if extra == "agent" and (error.name or "").partition(".")[0] == "kafka":

@@ -15,5 +15,8 @@ def is_live(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool
 
 
 def has_colors(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether to write colours: on a live terminal, unless ``NO_COLOR`` is set and not empty (no-color.org)."""
-    return is_live(stream, environment) and not environment.get("NO_COLOR")
+    """Whether to write colours: on a live terminal, unless ``NO_COLOR`` is set and not empty (no-color.org).
+
+    ``FORCE_COLOR`` (force-color.org) stands for a live terminal.
+    """
+    return not environment.get("NO_COLOR") and bool(environment.get("FORCE_COLOR") or is_live(stream, environment))

@@ -2,7 +2,8 @@
 
 - ``metrics_page``: ``docs/metrics.md``, from the catalogue of metrics.
 - ``api_page``: ``docs/api.md``, from the routes and answers of the API.
-- ``tables``: the tables of settings and rights in pages that people write, from the settings models and the rights.
+- ``settings_page``: ``docs/reference/settings.md``, from the settings models.
+- ``tables``: the tables of rights in a page that people write.
 
 The package is apart from `rebalance_agent`: nothing of the product imports it.
 """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docs.developers.writers.api_page import api_page
 from docs.developers.writers.metrics_page import metrics_page
+from docs.developers.writers.settings_page import settings_page
 from docs.developers.writers.tables import TABLES, replace_tables
 
 from rebalance_agent.api.posted_schema import posted_schema_json
@@ -14,6 +15,7 @@ DOCS = Path(__file__).parents[2]
 
 (DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
 (DOCS / "api.md").write_text(api_page(), encoding="utf-8")
+(DOCS / "reference" / "settings.md").write_text(settings_page(), encoding="utf-8")
 (DOCS / "posted-events.schema.json").write_bytes(posted_schema_json())
 for name, tables in TABLES.items():
     page = DOCS / name

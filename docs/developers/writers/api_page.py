@@ -29,7 +29,8 @@ _HEAD = f"""\
 
 The observer serves JSON under `/api/v1/` on the port of its metrics: the current state of every group, and its last
 rebalances. Answers come from memory and cause no request to a broker. [`watch`](watch.md) and [`explain`](explain.md)
-use the API. `/api/v1/openapi.json` is its OpenAPI {OPENAPI_VERSION} description.
+use the API. `/api/v1/openapi.json` is its OpenAPI {OPENAPI_VERSION} description. The [glossary](glossary.md) explains
+words such as *episode* and *bound*.
 
 ```sh
 curl -s 'localhost:29308/api/v1/groups?match=orders*&sort=-stall&limit=3'

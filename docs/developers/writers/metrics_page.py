@@ -34,7 +34,8 @@ that 0.
 ## Gateway: connections and frames
 
 Data about the connections between clients and brokers, and what clients
-[measure themselves](gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's metrics.
+[measure themselves](reference/gateway.md#what-clients-measure-themselves). A gateway also exports the sidecar's
+metrics.
 """,
     ExporterRole.AGENT: """\
 ## The agent itself
@@ -56,7 +57,8 @@ metrics without relabelling. If `cluster_name` is set, every metric also has the
 start at 0 when the group is first observed, and disappear with the group. Those that need members' reports
 (`basis="exact"`, `reason="assign_error"`, `kafka_rebalance_doubly_owned_partition_seconds_total`) come later: they are
 0 in the first scrape that has them, whatever they counted, since `increase()` does not see a series that first appears
-with a value. If several Prometheus servers scrape an observer, only one of them gets that zero.
+with a value. If several Prometheus servers scrape an observer, only one of them gets that zero. The
+[glossary](glossary.md) explains words such as *episode* and *bound*.
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
@@ -67,9 +69,10 @@ Groups in `lag_groups` or
 `copartitioned` have up to three more series, and so do groups with a baseline from the
 [pipeline](pipeline-tables.md#baselines).
 
-[Consumer lag](observe.md#consumer-lag) of the groups in `lag_groups` is not included: {GROUP_LAG_SERIES} series per
-group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS}) and for all its other topics
-together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per group.
+[Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
+{GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})
+and for all its other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_SERIES + 2 * (LAG_TOPICS + 1)} per
+group.
 
 Names of groups, clients, hosts and assignors can have 32,767 bytes in Kafka. A label value has the whole name up to
 {NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). Of a longer name it has the beginning, `…` and a hash of

@@ -1,25 +1,11 @@
-"""Writes the Markdown tables in hand-written pages: the settings of each role, and its rights on the cluster."""
+"""Writes the Markdown tables in hand-written pages: the rights of each role on the cluster."""
 
 from __future__ import annotations
 
-from rebalance_agent.runtime.settings.flags import default_text, environment_variable, flag
-from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings, SidecarSettings
 
-__all__ = ["TABLES", "replace_tables", "rights_table", "settings_table"]
-
-
-def settings_table(model: type[AgentSettings]) -> str:
-    """A Markdown table of every setting of ``model``."""
-    rows = ["| setting | flag | environment | default | meaning |", "| --- | --- | --- | --- | --- |"]
-    for name, field in model.model_fields.items():
-        default = default_text(field).replace("|", "\\|")
-        rows.append(
-            f"| `{name}` | `{flag(name)}` | `{environment_variable(name)}` | {f'`{default}`' if default else ''} "
-            f"| {field.description} |"
-        )
-    return "\n".join(rows) + "\n"
+__all__ = ["TABLES", "replace_tables", "rights_table"]
 
 
 def rights_table(settings: AgentSettings) -> str:
@@ -30,10 +16,7 @@ def rights_table(settings: AgentSettings) -> str:
 
 
 TABLES = {
-    "observe.md": (settings_table(ObserverSettings),),
-    "sidecar.md": (settings_table(SidecarSettings),),
-    "gateway.md": (settings_table(GatewaySettings),),
-    "security.md": (
+    "reference/rights.md": (
         rights_table(ObserverSettings.model_construct(replicas_group="rebalance-agent")),
         rights_table(SidecarSettings.model_construct()),
     ),

@@ -1,4 +1,4 @@
-"""The files and tests that docs/security.md names exist."""
+"""The files and tests that the threat model and the supply chain name exist."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "agent" / "rebalance_agent"
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-TABLE = PAGE.partition("### Defences")[2].partition("\n\nRemaining risks")[0]
+REFERENCE = ROOT / "docs" / "reference"
+PAGE = "".join((REFERENCE / name).read_text(encoding="utf-8") for name in ("threat-model.md", "supply-chain.md"))
+TABLE = PAGE.partition("## Defences")[2].partition("\n\n## Remaining risks")[0]
 ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
 TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE)
 

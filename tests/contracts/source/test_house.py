@@ -66,7 +66,7 @@ IMPORTERS = {
     "rich": ("cli.screens", "demo.screens"),
     "structlog": ("cli", "cluster.agent_topics", "gateway.seating", "offsets_topic.snapshots", "runtime"),
     "textual": ("cli.screens",),
-    "yaml": ("runtime.settings",),
+    "yaml": ("cli", "runtime.settings"),
 }
 """Third-party package -> the only packages and modules of ours that import it."""
 

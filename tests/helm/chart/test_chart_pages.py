@@ -1,4 +1,4 @@
-"""The error messages in docs/operate.md and docs/inject-a-sidecar.md are the real ones."""
+"""The messages in docs/operate.md, docs/troubleshooting.md and docs/inject-a-sidecar.md are the real ones."""
 
 import re
 import shlex
@@ -13,8 +13,9 @@ from support.helm.chart import EVERYTHING, HelmError, helm, one
 from support.helm.rendered import CHART
 
 ROOT = Path(__file__).parents[3]
-OPERATE, INJECT = (
-    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("operate", "inject-a-sidecar")
+OPERATE, TROUBLES, INJECT = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("operate", "troubleshooting", "inject-a-sidecar")
 )
 
 OBSERVER = "rebalance-agent observe: "
@@ -58,7 +59,7 @@ def test_the_output_of_an_installation_is_documented(tmp_path):
     assert one("Reported", text)["reported"].strip() in OPERATE
 
 
-@pytest.mark.parametrize(("command", "answer"), answers(OPERATE, "helm template"))
+@pytest.mark.parametrize(("command", "answer"), answers(TROUBLES, "helm template"))
 def test_the_message_for_a_refused_value_is_documented(command, answer, monkeypatch):
     monkeypatch.chdir(ROOT)
     with pytest.raises(HelmError) as error:
@@ -67,11 +68,11 @@ def test_the_message_for_a_refused_value_is_documented(command, answer, monkeypa
 
 
 def test_messages_for_refused_values_are_documented():
-    assert len(answers(OPERATE, "helm template")) >= 2
+    assert len(answers(TROUBLES, "helm template")) >= 2
 
 
 def test_messages_for_inconsistent_values_are_documented():
-    cells = first_column(OPERATE, "message ends with | why")
+    cells = first_column(TROUBLES, "message ends with | why")
     given = ["observer.events.enabled=true", "pipeline.enabled=true", "injection.enabled=true"]
     for cell, values in zip(cells, given, strict=True):
         assert cell.removesuffix(" ...") in refused("--set", values, "--kube-version", "1.33.1")
@@ -89,7 +90,7 @@ def test_the_message_for_an_unknown_parameter_is_documented():
 
 def test_messages_of_settings_that_prevent_the_observers_start_are_documented(tmp_path, capsys):
     wrong = {"settle_second": "5", "groups_deny": "'['"}
-    cells = [each for each in first_column(OPERATE, "last line of the log | what to do") if each.startswith(OBSERVER)]
+    cells = [each for each in first_column(TROUBLES, "last line of the log | what to do") if each.startswith(OBSERVER)]
     for cell, (name, value) in zip(cells, wrong.items(), strict=True):
         path = tmp_path / "settings.yaml"
         path.write_text(f"{name}: {value}\n")
@@ -98,7 +99,7 @@ def test_messages_of_settings_that_prevent_the_observers_start_are_documented(tm
 
 
 def test_the_message_for_unreachable_brokers_is_documented(capsys):
-    ((command, answer),) = answers(OPERATE, "rebalance-agent check --bootstrap-servers")
+    ((command, answer),) = answers(TROUBLES, "rebalance-agent check --bootstrap-servers")
     assert main(shlex.split(command)[1:]) == 2
     own = "ok       listen"  # a port that other programs of this machine may use
     reported, written = (

@@ -1,4 +1,4 @@
-"""The commands of docs/security.md, run unchanged, grant exactly the rights that are needed."""
+"""The commands of docs/reference/rights.md, run unchanged, grant exactly the rights that are needed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.testing import EmbeddedKafka, Listener
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[3] / "docs" / "security.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rights.md"
 PASSWORD = "not-a-secret"
 ROLES = ("observer", "sidecar")
 

@@ -40,6 +40,23 @@ def test_without_a_cluster_only_this_machine_is_checked(capsys):
     assert "no bootstrap.servers are set, so the agent works without Kafka" in out
 
 
+@pytest.mark.parametrize(
+    ("color", "environment", "colored"),
+    [
+        ("always", "NO_COLOR", True),
+        ("never", "FORCE_COLOR", False),
+        ("auto", "TERM", False),
+        ("auto", "FORCE_COLOR", True),
+    ],
+)
+def test_the_flag_for_colors_wins_over_the_environment(capsys, monkeypatch, color, environment, colored):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv(environment, "1")
+    assert main.main(["check", "--idle", "--color", color, *FREE]) == 0
+    assert ("\033[32mok      \033[0m listen" in capsys.readouterr().out) is colored
+
+
 def test_the_roles_have_their_own_needs_and_settings(capsys):
     assert main.main(["check", "--role", "sidecar", "--json", *FREE, "--events-listen", "127.0.0.1:0"]) == 0
     report = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""The numbers of several runs, and their tables in docs/trust.md."""
+"""The numbers of several runs, and their tables in docs/reference/trust-results.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docs.developers.writers.judged import replace_judged, tables
 
 from judge.verdict.summary import figures
 
-TRUST = Path(__file__).parents[3] / "docs" / "trust.md"
+TRUST = Path(__file__).parents[3] / "docs" / "reference" / "trust-results.md"
 
 
 def stall(real_s, upper_s, kind="kill", *, false=False):

@@ -22,6 +22,8 @@ class Terminal(io.StringIO):
         (Terminal(), {"NO_COLOR": "1"}, True, False),
         (Terminal(), {"TERM": "dumb"}, False, False),
         (io.StringIO(), {"TERM": "xterm"}, False, False),
+        (io.StringIO(), {"TERM": "dumb", "FORCE_COLOR": "1"}, False, True),
+        (Terminal(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, True, False),
     ],
 )
 def test_colors_need_a_terminal_and_no_opt_out(stream, environment, live, colors):

@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.acls import UNKNOWN_PRINCIPAL, principal_of
 from rebalance_agent.runtime.preflight.acl_script import acl_script
 from rebalance_agent.runtime.preflight.findings import Finding, exit_code
-from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
+from rebalance_agent.runtime.preflight.findings_report import CHECK_FIELDS, closing, report, row
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, without_unused_gateway
 from rebalance_agent.runtime.settings.kafka_config import SERVERS
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
-from rebalance_agent.ui.terminal import is_live
+from rebalance_agent.ui.terminal import has_colors, is_live
 
 __all__ = ["add_parser", "run"]
 
@@ -67,7 +69,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--role", choices=tuple(ROLES), default="observer", help="the role to check (default %(default)s)"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
+    add_output_flag(parser, "table", csv_rows="requirement", json_help="short for --output json: one object at the end")
     parser.add_argument(
         "--acl-script", action="store_true", help="print a shell script that grants all rights, and check nothing"
     )
@@ -86,19 +88,21 @@ def run(args: argparse.Namespace) -> int:
     principal = args.principal or principal_of(properties)
     if args.acl_script:
         return _print_acl_script(args, settings, properties, principal)
-    if not args.json:
+    rows = args.output == "table"
+    if rows:
         servers = properties.get("bootstrap.servers", "no cluster")
         print(f"requirements of the {args.role} on {servers}, as {principal}\n", flush=True)
     reported: list[Finding] = []
+    colors = has_colors(sys.stdout)
     for finding in findings(settings, properties, SystemClock()):
         reported.append(finding)
-        if not args.json:
-            print(row(finding), flush=True)
+        if rows:
+            print(row(finding, colors), flush=True)
         elif is_live(sys.stderr):
             print(f"\r\033[K{len(reported)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
-    if args.json and is_live(sys.stderr):
+    if not rows and is_live(sys.stderr):
         print("\r\033[K", end="", file=sys.stderr, flush=True)
-    print(json_report(args.role, principal, reported) if args.json else f"\n{closing(reported)}")
+    print(f"\n{closing(reported)}" if rows else _written(report(args.role, principal, reported), args.output))
     return exit_code(reported)
 
 
@@ -111,6 +115,11 @@ def _print_acl_script(
         args.parser.error("only the brokers know the principal of this login: add --principal TYPE:NAME")
     print(acl_script(args.role, agent_rights(settings), principal, properties[SERVERS]), end="")
     return 0
+
+
+def _written(checked: Mapping[str, Any], form: str) -> str:
+    """The report as JSON or YAML, or its checks as CSV."""
+    return as_csv([*CHECK_FIELDS], checked["checks"]) if form == "csv" else as_text(checked, form, 2)
 
 
 def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:

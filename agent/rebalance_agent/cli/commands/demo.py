@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.cli.command_parser import number
 from rebalance_agent.demo.run_demo import Options
 from rebalance_agent.demo.run_demo import run as run_demo
@@ -38,6 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances",
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
+    add_color_flag(parser)
     parser.set_defaults(run=run, parser=parser)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
@@ -22,6 +22,7 @@ from rebalance_agent.cli.inputs.groups_access import (
     remembered_rebalances,
     wants_direct,
 )
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
@@ -50,6 +51,19 @@ exists, and otherwise __consumer_offsets; the first line names the source.
 exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
 """
 
+
+COLUMNS = (
+    *("timestamp_ms", "generation", "previous_generation", "trigger", "causes", "assignor", "protocol"),
+    *(
+        "stall.lower_seconds",
+        "stall.seconds",
+        "stall.partition_seconds",
+        "stall.upper_partition_seconds",
+        "stall.basis",
+    ),
+    *("moved", "needed", "members", "slowest.client_id", "slowest.seconds", "id"),
+)
+"""Columns of CSV: fields of a rebalance in the API."""
 
 LAST_DEFAULT = 3
 """Rebalances that are explained without a flag."""
@@ -83,7 +97,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--since", type=moment_ms, metavar="TIME", help="only those from then on: ISO 8601, or epoch milliseconds"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON, with the complete events")
+    add_output_flag(
+        parser, "text", csv_rows="rebalance", json_help="short for --output json: the same with the complete events"
+    )
     add_host_flag(parser)
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
@@ -97,8 +113,10 @@ def run(options: argparse.Namespace) -> int:
     last = _number(options, past.details)
     texts = paragraphs(past.details, past.rollouts, last, advise(past.history, hosts=hosts))
     texts += _present(past.now) if past.now else []
-    if options.json:
-        print(json.dumps(_as_json(options.group, past, texts, last)))
+    if options.output != "text":
+        explained = _as_json(options.group, past, texts, last)
+        rebalances = (detail["rebalance"] for detail in explained["rebalances"])
+        print(as_csv(COLUMNS, rebalances) if options.output == "csv" else as_text(explained, options.output))
         return 0
     since = f" since {moment_to_second(options.since)}" if options.since is not None else ""
     print(f"{printable(options.group)}: {_how_many(past.details, last)}{since}, from {past.source}.")
@@ -155,7 +173,7 @@ def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 
-def _as_json(group: str, past: _GroupPast, texts: Sequence[str], last: int) -> dict[str, object]:
+def _as_json(group: str, past: _GroupPast, texts: Sequence[str], last: int) -> dict[str, Any]:
     return {
         "group": group,
         "source": past.source,

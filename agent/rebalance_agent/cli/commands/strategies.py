@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 import textwrap
 from collections.abc import Iterable, Iterator
 
 from rebalance_agent.assignors import Strategy, known_strategies, strategy
 from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plugin
 from rebalance_agent.assignors.strategy_registry import package_of, unusable_plugins
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.ui.words import LINE_CHARACTERS, printable
 
 __all__ = ["add_parser", "run"]
+
+COLUMNS = ("name", "protocol", "promise", "package", "problem")
+"""Columns of CSV."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "`rebalance-agent assign` tries one on a group.",
     )
     parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")
-    parser.add_argument("--json", action="store_true", help="as JSON, one array")
+    add_output_flag(parser, "text", csv_rows="assignor", json_help="short for --output json")
     parser.set_defaults(run=run)
 
 
@@ -33,10 +36,11 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; 0: done, 2: an unknown name."""
     unusable = () if args.name else unusable_plugins()
     chosen = [strategy(name) for name in args.name] or list(known_strategies().values())
-    if args.json:
-        print(json.dumps([*map(_as_json, chosen), *map(_unusable_as_json, unusable)], indent=2), flush=True)
-    else:
+    if args.output == "text":
         print("\n\n".join([*_as_text(chosen), *map(_unusable_as_text, unusable)]), flush=True)
+        return 0
+    listed = [*map(_as_json, chosen), *map(_unusable_as_json, unusable)]
+    print(as_csv(COLUMNS, listed) if args.output == "csv" else as_text(listed, args.output, 2), flush=True)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 
@@ -11,6 +10,7 @@ from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.cli.command_parser import add_command, moment_ms, number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
+from rebalance_agent.cli.output_flag import add_output_flag, as_text
 from rebalance_agent.cli.verify_reports import verified
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.ui.words import printable
@@ -94,7 +94,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what.add_argument(
         "--allow-empty", action="store_true", help="do not fail if there is no group in records and events"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    add_output_flag(parser, "text", json_help="short for --output json: one object")
     parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 
 
@@ -102,8 +102,8 @@ def run(options: argparse.Namespace) -> int:
     """Verify, and return the exit code."""
     quiet_logs()
     reports = verified(options)
-    if options.json:
-        print(json.dumps(_as_json(reports)))
+    if options.output != "text":
+        print(as_text(_as_json(reports), options.output))
     else:
         for name, report in reports.items():
             _print(report, f"table {name}: " if options.tables else "")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
+from rebalance_agent.api.shapes import GroupList
+from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.cli.command_parser import add_command, number
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
@@ -17,9 +20,11 @@ from rebalance_agent.cli.inputs.groups_access import (
     quiet_logs,
     wants_direct,
 )
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
-from rebalance_agent.ui.sentences.group_table import group_rows, groups_text, matching
+from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
 from rebalance_agent.ui.words import printable
 
@@ -45,6 +50,14 @@ exit codes: 0 done, 2 wrong usage, or (with --once) no answer. If standard outpu
 printed once.
 """
 
+COLUMNS = (
+    *("group", "group_type", "state", "source", "generation", "assignor", "protocol", "members", "partitions"),
+    *("unassigned", "idle_members", "skew_ratio", "rebalances", "aborted", "running.started_ms", "last.timestamp_ms"),
+    *("last.trigger", "last.moved", "last.stall.lower_seconds", "last.stall.seconds", "last.stall.basis"),
+    *("empty.since_ms", "lag.offsets", "lag.seconds"),
+)
+"""Columns of CSV: fields of a group in the API."""
+
 SETTLE_SECONDS_MAX = 30.0
 """Seconds that --once waits at most for a cluster to be read: a large offsets topic takes some seconds."""
 
@@ -54,19 +67,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = add_command(subparsers, "watch", "live table of groups and their rebalances", DESCRIPTION, EXAMPLES)
     parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="part of a name, or a pattern")
     parser.add_argument("--once", action="store_true", help="print the table once as plain text")
+    add_output_flag(
+        parser, "table", csv_rows="group", json_help="short for --output json; once, as all forms but the table"
+    )
     parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
     interval = number(0.1, 3600, "a number from 0.1 to 3600")
     parser.add_argument(
         "--interval", type=interval, default=1.0, metavar="SECONDS", help="seconds between two refreshes (default 1)"
     )
     add_access_flags(parser)
+    add_color_flag(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Watch until q or Ctrl-C, or print once; return the exit code."""
     # Textual writes to standard error.
-    once = options.once or not all(map(is_live, (sys.stdin, sys.stdout, sys.stderr)))
+    once = options.once or options.output != "table" or not all(map(is_live, (sys.stdin, sys.stdout, sys.stderr)))
     quiet_logs()
     with ExitStack() as stack:
         direct = None
@@ -95,11 +112,18 @@ def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.
     if missing or not complete:
         print(f"rebalance-agent watch: data is incomplete: {missing or 'there is more'}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
-    print(groups_text(rows))
+    print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:
         nothing = f"no group of {answer.total} matches the name" if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return 0
+
+
+def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:
+    """The groups of the rows, in their order, as the API has them."""
+    groups = {summary.group: value_to_json(summary) for summary in answer.groups}
+    chosen = [groups[row.group] for row in rows]
+    return as_csv(COLUMNS, chosen) if form == "csv" else as_text({"now_ms": answer.now_ms, "groups": chosen}, form)
 
 
 def _sort(text: str) -> str:

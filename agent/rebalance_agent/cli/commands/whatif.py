@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +21,8 @@ from rebalance_agent.assignors.strategy_registry import unusable_plugins
 from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, add_host_flag, host_names, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import find_past
-from rebalance_agent.cli.screens.whatif_text import as_json, text
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
+from rebalance_agent.cli.screens.whatif_text import CSV_COLUMNS, as_json, csv_rows, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
@@ -88,7 +88,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_host_flag(parser)
     parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_output_flag(parser, "table", csv_rows="assignor", json_help="short for --output json")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -109,10 +109,11 @@ def run(options: argparse.Namespace) -> int:
     assigned = [event for event in past.events if isinstance(event, AssignEvent)]
     checked = fidelity(history, instrumented_generations(assigned))
     advice = recommend(comparison)
-    if options.json:
-        print(json.dumps(as_json(comparison, checked, advice, past.source)))
-    else:
+    if options.output == "table":
         print(text(comparison, checked, advice, past.source), end="")
+        return 0
+    result = as_json(comparison, checked, advice, past.source)
+    print(as_csv(CSV_COLUMNS, csv_rows(result)) if options.output == "csv" else as_text(result, options.output))
     return 0
 
 

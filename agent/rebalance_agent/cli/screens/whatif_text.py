@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from rebalance_agent.advice import Fidelity, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.figures import STALLS_FIELDS
@@ -12,9 +13,14 @@ from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
-__all__ = ["as_json", "text"]
+__all__ = ["CSV_COLUMNS", "as_json", "csv_rows", "text"]
 
 _HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "ONE HOST", "ANEW", "MOVED", "EXCESS", "STALLED")
+CSV_COLUMNS = (
+    *("strategy", "protocol", "recorded", "refused", "rebalances", "moved", "excess", "skew_mean", "skew_max"),
+    *("imbalance_mean", "clustered_mean", "clustered_anew", *STALLS_FIELDS),
+)
+
 _ONE_HOST = _HEADINGS.index("ONE HOST")
 _AFTER_HOSTS = _HEADINGS.index("MOVED")
 _NAMES = 2
@@ -69,6 +75,18 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
             name: value for name, value in asdict(advice).items() if name not in ("cluster_id", "group")
         },
     }
+
+
+def csv_rows(result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
+    """The rows of CSV from the result as JSON: what was recorded, then each strategy."""
+    recorded = {
+        "strategy": result["assignor"],
+        "protocol": result["protocol"],
+        "clustered_anew": result["clustered_anew"],
+    }
+    yield recorded | {"recorded": True} | result["recorded"]
+    for strategy in result["strategies"]:
+        yield {"recorded": False} | strategy
 
 
 def _table(what_if: WhatIf) -> str:

@@ -1,7 +1,7 @@
 """Follows one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
 
-A gateway does not see the client's callbacks. Their times are taken from neighbouring frames; ``docs/gateway.md`` says
-from which, and how exact that is.
+A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
+``docs/reference/gateway.md`` says from which, and how exact that is.
 """
 
 from __future__ import annotations

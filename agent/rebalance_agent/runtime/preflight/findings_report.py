@@ -1,21 +1,20 @@
-"""Writes findings as text, row by row, and as one JSON object."""
+"""Writes findings as text, row by row, and as one object for JSON."""
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
 
-__all__ = ["closing", "json_report", "row"]
+__all__ = ["CHECK_FIELDS", "closing", "report", "row"]
 
 WIDTH = 110
 INDENT = " " * 9
 ACLS = "kafka-acls.sh"
 
-_JSON_FIELDS = {
+CHECK_FIELDS = {
     "name": "name",
     "status": "status",
     "for": "purpose",
@@ -24,14 +23,24 @@ _JSON_FIELDS = {
     "degraded_mode": "mode",
     "fix": "fix",
 }
-"""Name in the JSON report -> field of a `Finding`, in order."""
+"""Name in the report -> field of a `Finding`, in order."""
 
 _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 
 
-def row(finding: Finding) -> str:
-    """A line with status and name; below it purpose, loss, mode and fix, if the check failed."""
-    lines = [f"{finding.status:<8} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
+_COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED: 31}
+"""Status -> foreground colour of its word (ECMA-48); others have none."""
+
+
+def row(finding: Finding, colors: bool = False) -> str:
+    """A line with status and name; below it purpose, loss, mode and fix, if the check failed.
+
+    ``colors``: whether the status has its colour.
+    """
+    status = f"{finding.status:<8}"
+    if colors and finding.status in _COLORS:
+        status = f"\033[{_COLORS[finding.status]}m{status}\033[0m"
+    lines = [f"{status} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
     if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):
             begin = f"{INDENT}{word:<8} "
@@ -61,11 +70,11 @@ def closing(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-def json_report(role: str, principal: str, findings: Sequence[Finding]) -> str:
-    """All findings as one JSON object; empty texts are left out."""
+def report(role: str, principal: str, findings: Sequence[Finding]) -> dict[str, object]:
+    """All findings as one JSON-ready object; empty texts are left out."""
     checks = [
-        {name: text for name, field in _JSON_FIELDS.items() if (text := str(getattr(finding, field)))}
+        {name: text for name, field in CHECK_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings
     ]
     verdict = _VERDICTS[exit_code(findings)]
-    return json.dumps({"role": role, "principal": principal, "verdict": verdict, "checks": checks}, indent=2)
+    return {"role": role, "principal": principal, "verdict": verdict, "checks": checks}

@@ -171,7 +171,7 @@ def test_a_name_with_shell_characters_is_one_argument_of_the_command(name, resou
 
 @pytest.mark.parametrize("settings", [FLEET, SidecarSettings()], ids=["observer", "sidecar"])
 def test_the_page_on_security_has_the_table_of_rights_and_every_command(settings):
-    page = (DOCS / "security.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "rights.md").read_text(encoding="utf-8")
     assert rights_table(settings) in page
     for right in agent_rights(settings):
         assert (

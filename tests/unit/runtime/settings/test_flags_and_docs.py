@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from docs.developers.writers.tables import settings_table
+from docs.developers.writers.settings_page import settings_page
 
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import gateway, observe, sidecar
@@ -42,9 +42,27 @@ def test_help_names_every_setting_with_its_flag_its_variable_and_its_default(cap
     assert f"examples:rebalance-agent{name}" in text
 
 
-@pytest.mark.parametrize(("_module", "model", "name"), ROLES)
-def test_the_documentation_contains_the_current_table_of_settings(_module, model, name):
-    assert settings_table(model) in (DOCS / f"{name}.md").read_text()
+def test_the_committed_page_of_settings_is_current():
+    assert (DOCS / "reference" / "settings.md").read_text() == settings_page(), "run: make docs"
+
+
+@pytest.mark.parametrize(
+    ("model", "parts"),
+    [
+        (ObserverSettings, ("All roles", "Observer")),
+        (SidecarSettings, ("All roles", "Sidecar")),
+        (GatewaySettings, ("All roles", "Sidecar", "Gateway")),
+    ],
+)
+def test_the_parts_of_a_role_list_each_setting_once_with_its_default(model, parts):
+    sections = dict(part.split("\n", 1) for part in settings_page().split("\n## ")[1:])
+    rows = [row.split(" | ") for part in parts for row in sections[part].splitlines() if row.startswith("| `")]
+    names = [row[0].strip("| `") for row in rows]
+    assert sorted(names) == sorted(model.model_fields)
+    for name, row in zip(names, rows, strict=True):
+        default = model.model_fields[name].default
+        if isinstance(default, str) and default:
+            assert row[3].strip("`") == default.replace("|", "\\|")
 
 
 def test_flags_become_settings_and_kafka_properties():

@@ -1,0 +1,79 @@
+"""The flag ``--output`` of commands with a result, and the forms in which programs read results: JSON, YAML and CSV."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from rebalance_agent.ui.words import printable
+
+__all__ = ["add_output_flag", "as_csv", "as_text"]
+
+_FORMULAS = ("=", "+", "-", "@")
+"""First characters of a cell that spreadsheets evaluate."""
+
+
+def add_output_flag(parser: argparse.ArgumentParser, shown: str, *, csv_rows: str = "", json_help: str = "") -> None:
+    """Add ``--output`` and its short form ``--json``.
+
+    ``shown``: the name of the form for people, which is the default: ``table`` or ``text``. ``csv_rows``: what a line
+    of CSV is about; empty if the command has no CSV.
+    """
+    forms = (shown, "json", "yaml", *(["csv"] if csv_rows else []))
+    lines = f"; csv: one line for each {csv_rows}" if csv_rows else ""
+    parser.add_argument(
+        "--output",
+        choices=forms,
+        default=shown,
+        metavar="FORM",
+        help=f"one of {', '.join(forms)} (default {shown}){lines}",
+    )
+    parser.add_argument(
+        "--json", dest="output", action="store_const", const="json", help=json_help or argparse.SUPPRESS
+    )
+
+
+def as_text(value: object, form: str, indent: int | None = None) -> str:
+    """A JSON-ready ``value`` as ``json``, with ``indent``, or as ``yaml``; without the line's end.
+
+    Raises:
+        ModuleNotFoundError: YAML without its package, which the extra ``agent`` installs.
+    """
+    text = json.dumps(value, indent=indent)
+    if form == "json":
+        return text
+    import yaml  # noqa: PLC0415 - commands without extras write the other forms
+
+    return str(yaml.safe_dump(json.loads(text), sort_keys=False, width=120)).removesuffix("\n")
+
+
+def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """The rows as CSV (RFC 4180) under ``columns``, whose dots lead into nested objects; what is absent is empty.
+
+    A text that a spreadsheet would evaluate gets a leading apostrophe: other people choose the names of groups.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(_value(row, column)) for column in columns] for row in rows)
+    return out.getvalue().removesuffix("\n")
+
+
+def _value(row: object, column: str) -> object:
+    for name in column.split("."):
+        row = row.get(name) if isinstance(row, Mapping) else None
+    return row
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        text = printable(value)
+        return f"'{text}" if text.startswith(_FORMULAS) else text
+    if isinstance(value, list | tuple):
+        return _cell(" ".join(map(str, value)))
+    return "" if value is None else value
