@@ -255,6 +255,33 @@ def test_refused_transactional_commits_are_counted_if_they_name_their_member(ver
     assert (revoked.callback, revoked.rejected_commits) == (Callback.REVOKED, 2 if version >= 3 else None)
 
 
+def test_refused_transactional_commits_by_topic_ids_are_counted_and_pass_unchanged():
+    broker = ToyCoordinator(1)
+    one = member(broker)
+    producer = Line(one.gateway, broker, "producer")
+
+    async def go():
+        await assigned(one, {"t": (0, 1)})
+        frame = producer.framed(commit(one, TxnOffsetCommitRequest, 5))
+        broker.errors[TxnOffsetCommitRequest] = 22
+        answer = await producer.answer(open_frame(TxnOffsetCommitRequest, read_head(frame), frame).message)
+        answer.with_header(correlation_id=read_head(frame).correlation_id)
+        frames = by_topic_id(frame[:2] + b"\0\6" + frame[4:]), by_topic_id(bytes(answer.encode(header=True)))
+        assert await producer.exchange(*frames) == frames
+        await one.heartbeat()
+        await one.join()
+
+    asyncio.run(go())
+    revoked = one.gateway.events[-1]
+    assert (revoked.callback, revoked.rejected_commits) == (Callback.REVOKED, 2)
+
+
+def by_topic_id(frame):
+    """A frame of version 5 with a topic id instead of the name ``t``, as in version 6."""
+    assert frame.count(b"\2t\3") == 1  # a name of one letter, and the number of partitions
+    return frame.replace(b"\2t\3", bytes(range(16)) + b"\3")
+
+
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
 def test_a_pending_response_belongs_to_its_process_after_another_took_the_instance_id(kind):
     broker = ToyCoordinator(1)
