@@ -335,6 +335,10 @@ def test_unreadable_records_are_counted_and_the_observer_stays_ready(runner, out
     assert runner.observer.ready()
 
 
+def test_every_field_of_a_record_of_this_kafka_is_known(runner, outcomes):
+    assert runner.observer.metric("rebalance_agent_unknown_tagged_fields_total") == 0
+
+
 def test_a_group_with_special_characters_in_its_name_is_shown(runner):
     name = 'a "group"\nof \\ two lines ' + "\N{SNOWMAN}" * 70
     escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
