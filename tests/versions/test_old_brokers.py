@@ -87,9 +87,9 @@ def test_a_group_is_shown_as_its_clients_see_it(broker, protocol):
                 eventually(lambda: {len(one.owned), len(two.owned)} == {2, 3} and same(one, two))
             eventually(lambda: len(one.owned) == 5 and same(one))
             eventually(lambda: triggers(bootstrap, published, group)[-1:] == ["member_gone"])
-        # Between the start and the join, the coordinator may notice that the new topic has partitions.
-        started, *_, joined, gone = triggers(bootstrap, published, group)
-        assert (started, joined, gone) == ("group_started", "member_joined", "member_gone")
+            # Between the start and the join, the coordinator may notice that the new topic has partitions.
+            started, *_, joined, gone = triggers(bootstrap, published, group)
+            assert (started, joined, gone) == ("group_started", "member_joined", "member_gone")
         assert [watched.metric(name, **labels) for name, labels in UNREAD] == [0, 0, 0]
 
 
