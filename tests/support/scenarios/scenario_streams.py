@@ -107,7 +107,13 @@ def be_member(config, subtopologies, stop):
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()
-        streams.close(jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S))
+        timeout = jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S)
+        if "group.instance.id" not in config["settings"]:
+            streams.close(timeout)
+            return
+        options = jpype.JClass(f"{STREAMS}.CloseOptions")
+        remain = jpype.JClass(f"{STREAMS}.CloseOptions$GroupMembershipOperation").REMAIN_IN_GROUP
+        streams.close(options.timeout(timeout).withGroupMembershipOperation(remain))
 
 
 if __name__ == "__main__":
