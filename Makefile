@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-java test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs docs-site golden sbom audit lock clean
+.PHONY: help venv demo test test-fast test-slow test-java test-versions test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs docs-site golden sbom audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,9 @@ test-slow: $(STAMP) ## run the soak tests and more random examples (many minutes
 
 test-java: $(STAMP) ## test the jar for Java consumers with old and new Kafka clients (minutes)
 	@$(BIN)/python tests/run.py --tier java $(ARGS)
+
+test-versions: $(STAMP) ## test the core on Kafka 4.4 and 4.3, and short on 4.1, 4.0 and 3.9 (many minutes)
+	@$(BIN)/python tests/run.py --tier versions $(ARGS)
 
 test-node: $(STAMP) ## test the chart on a real Kubernetes node (needs root on Linux; many minutes)
 	@$(BIN)/python tests/run.py --tier node $(ARGS)

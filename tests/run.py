@@ -23,13 +23,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.testing.kafka.kafka_versions import VARIABLE, WITH_TOOLS
 from support.runner import tools
 from support.runner.background import in_background
 from support.runner.jobs import Job, Lane, run_jobs
@@ -61,6 +62,7 @@ class Command:
     """A command of a tier; ``pytest``: whether it accepts pytest's arguments.
 
     ``processes``: number of parallel processes, which share the test files. ``slots``: the lane's slots that each uses.
+    ``kafka``: version of the embedded Kafka; the environment's or the default by default.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Command:
     pytest: bool = False
     processes: int = 1
     slots: int = 1
+    kafka: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,11 @@ def pytest(
     return Command(name, (*PYTEST, *counting, *arguments), lane, pytest=True, processes=processes, slots=slots)
 
 
+def on(version: str, command: Command) -> Command:
+    """``command`` on this version of the embedded Kafka."""
+    return replace(command, name=f"{command.name} (Kafka {version})", kafka=version)
+
+
 STATIC = Tier(
     "static",
     (
@@ -116,6 +124,8 @@ COUNTED = ("tests/golden", "tests/unit")
 FAST = (*UNCOUNTED, *COUNTED)
 SPARK = tuple(f"tests/spark/{folder}" for folder in ("tables", "report", "commands", "ingest", "session"))
 QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
+CORE = tuple(f"tests/integration/{folder}" for folder in ("observer/offsets_topic", "observer/tracking", "gateway"))
+"""Tests of what depends on the broker: records of all types of groups, rebalances of real clients, seats."""
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
@@ -175,6 +185,14 @@ ON_REQUEST = (
     ),
     # Java's compiler and older Kafka clients are downloaded at first.
     Tier("java", (pytest("tests/java", "--timeout=600", lane=ALONE),)),
+    # Other brokers are downloaded at first: a smoke test of the older ones, and the core on those with Kafka's tools.
+    Tier(
+        "versions",
+        (
+            pytest("tests/versions", "--timeout=600", lane=ALONE),
+            *(on(version, pytest(*CORE, "--timeout=600", lane=ALONE)) for version in WITH_TOOLS),
+        ),
+    ),
     # A real node needs root on Linux, system packages, and a build of all Kubernetes programs.
     Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE),)),
 )
@@ -330,7 +348,8 @@ def jobs_of(tier: Tier, extra: list[str], environment: dict[str, str], claims: P
             if command.processes > 1:
                 name += f" ({process + 1} of {command.processes} processes)"
             data = {"COVERAGE_FILE": str(ROOT / f".coverage.{tier.name}-{next(numbers)}")}
-            yield Job(name, arguments, {**environment, **data}, command.lane, command.slots)
+            kafka = {VARIABLE: command.kafka} if command.kafka else {}
+            yield Job(name, arguments, {**environment, **data, **kafka}, command.lane, command.slots)
 
 
 def good_ends(extra: list[str]) -> set[int]:

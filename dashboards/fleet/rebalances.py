@@ -94,11 +94,13 @@ PHASES = Panel(
     15,
     "Where the time goes",
     "Which phase of rebalances takes how long? join: the wait for the slowest member; sync: the leader's assign() "
-    "and its network time; reconcile: the same for groups whose coordinator assigns. Mean of the rebalances of all "
-    "groups of the selected observers since the previous point.",
+    "and its network time; assignor wait and reconcile: the same for groups whose coordinator assigns. Mean of the "
+    "rebalances of all groups of the selected observers since the previous point.",
     tuple(
-        Query(mean_of(f"kafka_rebalance_{phase}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}")
-        for phase in ("join", "sync", "reconcile")
+        Query(
+            mean_of(f"kafka_rebalance_{phase.replace(' ', '_')}_seconds", ROLE, "cluster"), f"{{{{cluster}}}} {phase}"
+        )
+        for phase in ("join", "sync", "assignor wait", "reconcile")
     ),
     Look.DOTS,
     "s",

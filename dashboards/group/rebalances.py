@@ -60,9 +60,12 @@ PHASES = Panel(
     13,
     "Phases of the last rebalance",
     "Which phase of the last rebalance took how long? join: the wait for the slowest member; sync: the leader's "
-    "assign(); reconcile: until all members had the assignment of the coordinator (consumer, share and streams "
-    "groups).",
-    tuple(of(f"kafka_rebalance_last_{phase}_seconds", phase) for phase in ("join", "sync", "reconcile")),
+    "assign(). In consumer, share and streams groups, assignor wait: until the coordinator had assigned; reconcile: "
+    "until all members had its assignment.",
+    tuple(
+        of(f"kafka_rebalance_last_{phase.replace(' ', '_')}_seconds", phase)
+        for phase in ("join", "sync", "assignor wait", "reconcile")
+    ),
     unit="s",
     thresholds=above(10, 60),
     empty="no rebalance seen",

@@ -230,6 +230,28 @@ def share_responses() -> Iterator[dict[str, Any]]:
             }
 
 
+def txn_commits() -> dict[str, str]:
+    """TxnOffsetCommit by topic ids (version 6): a request for two partitions, and an answer that refuses one."""
+    offset = {"committedOffset": 42, "committedLeaderEpoch": 3, "committedMetadata": None}
+    asked = [{"partitionIndex": number, **offset} for number in (0, 7)]
+    results = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 7, "errorCode": 22}]
+    request = {
+        "transactionalId": "tx",
+        "groupId": "orders",
+        "producerId": 4_000,
+        "producerEpoch": 2,
+        "generationIdOrMemberEpoch": 9,
+        "memberId": "consumer-0-id",
+        "groupInstanceId": "static-1",
+        "topics": [{"topicId": TOPIC_ID, "partitions": asked}],
+    }
+    answer = {"throttleTimeMs": 1, "topics": [{"topicId": TOPIC_ID, "partitions": results}]}
+    return {
+        "request": text(KafkasMessage("TxnOffsetCommitRequestData").encode(6, request)[2:]),
+        "answer": text(KafkasMessage("TxnOffsetCommitResponseData").encode(6, answer)[2:]),
+    }
+
+
 def endpoints(hosts: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """Brokers 1 and 2, ports 9001 and 9002; the second one has no rack."""
     for number, host in enumerate(hosts, start=1):
@@ -251,6 +273,7 @@ def main() -> None:
         "sticky_user_data": text(sticky_user_data()),
         "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
         "share_responses": list(share_responses()),
+        "txn_commits_by_topic_ids": txn_commits(),
     }
     OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

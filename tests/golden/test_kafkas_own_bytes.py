@@ -17,6 +17,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.requests.txn_offset_commit import decode_txn_commit, decode_txn_commit_answer
 from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
@@ -117,6 +118,18 @@ def test_the_user_data_of_kafkas_cooperative_sticky_assignor_equals_ours():
     data = base64.b64decode(GOLDEN["cooperative_sticky_user_data"])
     assert decode_cooperative_sticky(data) == MemberUserData(generation=6)
     assert encode_generation(MemberUserData(generation=6)) == data
+
+
+def test_a_transactional_commit_by_topic_ids_and_its_answer_are_read():
+    body, answer = (base64.b64decode(GOLDEN["txn_commits_by_topic_ids"][name]) for name in ("request", "answer"))
+    commit = decode_txn_commit(b"\0\x1c\0\6\0\0\0\7\0\3app\0" + body)
+    assert (commit.group_id, commit.member_id, commit.group_instance_id) == ("orders", "consumer-0-id", "static-1")
+    assert commit.generation_id == 9
+    (topic,) = commit.topics
+    assert topic.topic_id == "AAECAwQFBgcICQoLDA0ODw"
+    assert [(each.partition_index, each.committed_offset) for each in topic.partitions] == [(0, 42), (7, 42)]
+    (topic,) = decode_txn_commit_answer(b"\0\0\0\7\0" + answer).topics
+    assert [(each.partition_index, each.error_code) for each in topic.partitions] == [(0, 0), (7, 22)]
 
 
 def test_the_decode_command_prints_the_golden_output(capsys):

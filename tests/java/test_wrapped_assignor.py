@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from support.java.client_jar import compiled, kafka_clients, wrapped_member
 from support.members.reporting_program import stalls_of_two
 from support.observer.observing import beside, create_topic, events, eventually, observing
@@ -19,7 +20,7 @@ DIFFERENCE_MS_MAX = 50
 PACKAGE = "org.apache.kafka.clients.consumer"
 
 
-@pytest.fixture(scope="module", params=["3.7.2", "4.3.0"])
+@pytest.fixture(scope="module", params=["3.7.2", kafka_version().number])
 def class_path(request, tmp_path_factory):
     return compiled(kafka_clients(request.param), tmp_path_factory.mktemp("java"))
 

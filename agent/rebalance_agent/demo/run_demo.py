@@ -23,9 +23,13 @@ from rebalance_agent.demo.screens.model_rows import HEADINGS, model_rows
 from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.testing.kafka.kafka_versions import WITH_TOOLS
 from rebalance_agent.ui.terminal import is_live
 
-__all__ = ["Options", "run"]
+__all__ = ["KAFKA_VERSIONS", "Options", "run"]
+
+KAFKA_VERSIONS = WITH_TOOLS
+"""Versions of Kafka that the demo can start. Its check needs Kafka's tools."""
 
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 """Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
@@ -33,12 +37,17 @@ PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command's flags. ``seconds``: time limit from when the broker is ready; 0 for none."""
+    """The command's flags.
+
+    ``seconds``: time limit from when the broker is ready; 0 for none. ``kafka_version``: None is the embedded Kafka's
+    default.
+    """
 
     seconds: float = 90.0
     headless: bool = False
     check: bool = False
     summary: Path | None = None
+    kafka_version: str | None = None
 
 
 def run(options: Options, clock: Clock | None = None) -> int:
@@ -61,9 +70,9 @@ def run(options: Options, clock: Clock | None = None) -> int:
 
 
 def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -> tuple[Summary, bool]:
-    screen.say("starting Apache Kafka ...")
+    kafka = EmbeddedKafka(properties={**ONE_OFFSETS_PARTITION, **PATIENT_CONTROLLER}, version=options.kafka_version)
+    screen.say(f"starting Apache Kafka {kafka.version} ...")
     began = clock.monotonic()
-    kafka = EmbeddedKafka(properties={**ONE_OFFSETS_PARTITION, **PATIENT_CONTROLLER})
     kafka.start()
     try:
         screen.say(f"Kafka is ready after {clock.monotonic() - began:.1f} s at {kafka.bootstrap_servers}")

@@ -150,6 +150,13 @@ LAST_SYNC = gauge(
     value=lambda view: view.last_sync_seconds,
     series=_classic,
 )
+LAST_ASSIGNOR_WAIT = gauge(
+    "last_assignor_wait_seconds",
+    "For how long the coordinator's assignment was out of date. Consumer, share and streams groups only.",
+    "seconds",
+    value=lambda view: view.last_assignor_wait_seconds,
+    series=lambda group_type: 1 - _classic(group_type),
+)
 LAST_RECONCILE = gauge(
     "last_reconcile_seconds",
     "From the coordinator's last assignment until all members have it. Consumer, share and streams groups only.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 
-__all__ = ["JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
+__all__ = ["ASSIGNOR_WAIT", "JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
 
 JOIN_BUCKETS = (0.01, 0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0)
 """Upper bounds in seconds: a follow-up rebalance takes milliseconds, a slow member its max.poll.interval (5 min).
@@ -29,11 +29,16 @@ def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
 
 JOIN = _row("join", "Join phases of all groups' rebalances, as in kafka_rebalance_last_join_seconds.", JOIN_BUCKETS)
 SYNC = _row("sync", "Sync phases of all groups' rebalances, as in kafka_rebalance_last_sync_seconds.", SYNC_BUCKETS)
+ASSIGNOR_WAIT = _row(
+    "assignor_wait",
+    "Rebalances of all groups whose coordinator assigns, as in kafka_rebalance_last_assignor_wait_seconds.",
+    JOIN_BUCKETS,
+)
 RECONCILE = _row(
     "reconcile",
     "Rebalances of all groups whose coordinator assigns, as in kafka_rebalance_last_reconcile_seconds.",
     JOIN_BUCKETS,
 )
 
-PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC, RECONCILE)
+PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC, ASSIGNOR_WAIT, RECONCILE)
 """In the order of /metrics and of the documentation."""

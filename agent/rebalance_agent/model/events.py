@@ -100,7 +100,9 @@ class GenerationEvent(GroupEvent):
     ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
     members that joined or left in this episode and have done so often before, by instance or client id.
     ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns, without members,
-    and in events of earlier releases.
+    and in events of earlier releases. ``assignor_wait_seconds``: for how long the coordinator's assignment was older
+    than the group's epoch, before all members reached it; None for classic groups, if the start is unknown, and in
+    events of earlier releases.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -140,6 +142,7 @@ class GenerationEvent(GroupEvent):
     slowest_client_id: str | None = None
     slowest_host: str | None = None
     leader_member_id: str | None = None
+    assignor_wait_seconds: float | None = None
 
     @property
     def excess(self) -> int | None:

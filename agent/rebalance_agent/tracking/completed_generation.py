@@ -69,9 +69,10 @@ class Generation:
 
     ``topics``: partition count of each subscribed topic, as far as known. ``start``: when the coordinator asked members
     to rejoin. ``joined_ms``: end of the join phase; in epoch groups the latest target assignment, and ``targeted_ms``
-    the first one since the start. ``returned``: no rebalance, but the return of a static member within the generation.
-    ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator
-    records each step. ``replayed``: as in `GroupRecord`.
+    the first one since the start; ``assignor_wait_seconds``: how long such a group waited for its assignor since then.
+    ``returned``: no rebalance, but the return of a static member within the generation. ``handovers`` and
+    ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator records each step.
+    ``replayed``: as in `GroupRecord`.
 
     ``last_seen``: when the members before were last active; in epoch groups those that departed or gave up partitions.
     ``departures``: how members left, where records show it. Both are by the member's old id. ``first_commits``: the
@@ -93,6 +94,7 @@ class Generation:
     start: TimeBounds | None = None
     joined_ms: int | None = None
     targeted_ms: int | None = None
+    assignor_wait_seconds: float | None = None
     returned: bool = False
     group_type: GroupType = GroupType.CLASSIC
     handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)

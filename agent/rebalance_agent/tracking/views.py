@@ -132,8 +132,8 @@ class GroupView:
 
     ``version`` rises with every change, so that a cached text of it can be reused until then. Values that change with
     time alone (age of a rebalance, partition-seconds since ``counted_until_ms``) do not raise it.
-    ``last_join_seconds``, ``last_sync_seconds`` (classic) and ``last_reconcile_seconds`` (other types): the longest
-    phase among the last episode's generations.
+    ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
+    ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
@@ -178,6 +178,7 @@ class GroupView:
     last_episode: GenerationEvent | None = None
     last_join_seconds: float | None = None
     last_sync_seconds: float | None = None
+    last_assignor_wait_seconds: float | None = None
     last_reconcile_seconds: float | None = None
     rollout: RolloutEvent | None = None
     rollout_in_progress: bool = False

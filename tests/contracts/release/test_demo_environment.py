@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
+from rebalance_agent.testing.kafka.kafka_versions import DEFAULT_VERSION, kafka_version
 from supply.locks import locked
 
 ROOT = Path(__file__).parents[3]
@@ -112,7 +112,7 @@ def test_the_small_environment_is_removed_by_clean_and_ignored_by_git(checkout):
 
 @pytest.mark.parametrize("page", ["README.md", "docs/demo.md"])
 def test_the_documented_download_size_is_current(page):
-    jars = sum(artifact.size for artifact in locked_artifacts()) / 1e6
+    jars = sum(artifact.size for artifact in kafka_version(DEFAULT_VERSION).artifacts) / 1e6
     (packages,) = re.findall(r"-demo,(\d+) MB\)", (ROOT / "Makefile").read_text(encoding="utf-8"))
     text = (ROOT / page).read_text(encoding="utf-8")
     assert re.search(rf"\b{packages} MB\b", text)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_agent.testing.kafka.kafka_versions import VERSIONS
+
 ROOT = Path(__file__).parents[3]
 
 WITHOUT_PACKAGES = """
@@ -60,7 +62,7 @@ def test_the_wheel_contains_types_and_the_embedded_kafkas_checksums(wheel):
     assert "rebalance_agent/py.typed" in names
     assert sorted(name for name in names if name.endswith(".lock")) == [
         "rebalance_agent/pipeline/spark/spark-4.0.0.lock",
-        "rebalance_agent/testing/kafka/kafka-4.3.0.lock",
+        *(f"rebalance_agent/testing/kafka/locks/kafka-{version}.lock" for version in sorted(VERSIONS)),
     ]
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"rebalance_agent", "kafka_rebalance_agent"}
 

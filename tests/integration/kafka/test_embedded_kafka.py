@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing import BrokerError, EmbeddedKafka
-from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 
 pytestmark = pytest.mark.integration
 
@@ -166,7 +166,7 @@ def test_a_second_start_downloads_nothing(kafka):
     def refuse(artifact, _directory):
         raise AssertionError(artifact)
 
-    jars = ensure_artifacts(locked_artifacts(), cache_directory(), refuse)
+    jars = ensure_artifacts(kafka_version().artifacts, cache_directory(), refuse)
     assert kafka.java_classpath() == os.pathsep.join(map(str, jars))
 
 

@@ -17,7 +17,7 @@ from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lockfile import parse_lock
 from rebalance_agent.testing.kafka.java import java_runtime
 
-STREAMS_LOCK = Path(__file__).parents[2] / "support" / "kafka" / "kafka-streams-4.3.0.lock"
+LOCKS = Path(__file__).parents[2] / "support" / "kafka"
 OFFSETS, OFFSETS_PARTITIONS = "__consumer_offsets", 6
 REPLICAS = 3
 TRANSACTIONS = "transactions-t"
@@ -48,7 +48,8 @@ class RunContext:
         self.over = threading.Event()
         self._numbers, self._lock = Counter(), threading.Lock()
         runtime = java_runtime()
-        jars = [each for each in parse_lock(STREAMS_LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
+        streams = LOCKS / f"kafka-streams-{runtime.kafka.number}.lock"
+        jars = [each for each in parse_lock(streams.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
         self.class_path = [str(jar) for jar in (*runtime.jars, *ensure_artifacts(jars, cache_directory()))]
         self.jvm = str(runtime.java.parents[1] / "lib" / "server" / "libjvm.so")
         self.go_member = _go_member(folder)

@@ -30,7 +30,7 @@ from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
-__all__ = ["VERSIONS", "Api", "GroupFrames", "apis", "filled", "framed", "group_frames"]
+__all__ = ["VERSIONS", "Api", "GroupFrames", "apis", "filled", "framed", "group_frames", "with_topic_id"]
 
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t": (1, 2)}, 4, "rack"))
 ASSIGNMENT = encode_assignment(ConsumerAssignment(3, {"t": (0, 1)}, b"data"))
@@ -190,6 +190,16 @@ def _synced(version):
 
 def _beats(version):
     return HeartbeatRequest(version=version, group_id="orders", generation_id=5, member_id="m")
+
+
+def with_topic_id(frame, name, topic_id):
+    """A TxnOffsetCommit or its answer of version 5, kafka-python's newest, as one of version 6 (KIP-1319).
+
+    The topic ``name`` becomes ``topic_id`` (16 bytes). The version in a request's head stays.
+    """
+    compact = bytes([len(name) + 1]) + name.encode()
+    assert frame.count(compact) == 1
+    return frame.replace(compact, topic_id)
 
 
 def _beaten(version):

@@ -87,6 +87,12 @@ class Line:
             RESPONSES[type(message)], head, self.talk.response(head, bytes(answer.encode(header=True)))
         ).message
 
+    async def exchange(self, frame, answer):
+        """The frames that broker and client get of a request and its answer."""
+        head = read_head(frame)
+        sent = await self.talk.request(head, frame, self.ask) if self.talk.wants(head) else frame
+        return sent, self.talk.response(head, answer)
+
     def framed(self, message):
         message.with_header(correlation_id=next(self._numbers), client_id=self.client_id)
         return bytes(message.encode(header=True))

@@ -1,4 +1,7 @@
-"""Kafka's own Java classes in this process, and our tables' values in their JSON form."""
+"""Kafka's own Java classes in this process, and our tables' values in their JSON form.
+
+They are those of the newest version that can be embedded, which know every older format.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import Array
 from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 from rebalance_agent.testing.kafka.java import java_runtime
+from rebalance_agent.testing.kafka.kafka_versions import VERSIONS, kafka_version
 
 __all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java"]
 
@@ -21,9 +25,9 @@ CALL_IT_GROUP = {"OffsetCommitKey", "GroupMetadataKey"}
 
 
 def start_java() -> None:
-    """Load Kafka's class path. A process can start Java only once, so the first call does."""
+    """Load the newest Kafka's class path. A process can start Java only once, so the first call does."""
     if not jpype.isJVMStarted():
-        runtime = java_runtime()
+        runtime = java_runtime(kafka_version(VERSIONS[0]))
         library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
         jpype.startJVM(str(library), "-Xmx256m", "-Xlog:disable", classpath=[str(jar) for jar in runtime.jars])
 
@@ -33,7 +37,7 @@ class KafkasMessage:
 
     def __init__(self, name: str) -> None:
         start_java()
-        of_clients = name.startswith("ConsumerProtocol") or name.endswith("ResponseData")
+        of_clients = name.startswith("ConsumerProtocol") or name.endswith(("RequestData", "ResponseData"))
         package = "common.message" if of_clients else "coordinator.group.generated"
         self._class = jpype.JClass(f"org.apache.kafka.{package}.{name}")
         self._converter = jpype.JClass(f"org.apache.kafka.{package}.{name}JsonConverter")

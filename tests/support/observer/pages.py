@@ -36,7 +36,12 @@ from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, m
 def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One group from records, a consumer group whose members report stalls, and one group from polls only."""
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
-    phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
+    phases = {
+        "last_join_seconds": None,
+        "last_sync_seconds": None,
+        "last_assignor_wait_seconds": 0.75,
+        "last_reconcile_seconds": 1.5,
+    }
     counters = Counters(stalls=exact, assign_errors=0, doubly_owned_partition_seconds=29.0)
     reported = {"counters": counters, "running": None, **phases}
     first, second = full_view().members

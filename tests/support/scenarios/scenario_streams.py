@@ -17,9 +17,9 @@ import jpype
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lockfile import parse_lock
 from rebalance_agent.testing.kafka.java import java_runtime
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from support.scenarios.scenario_member import HERE, run_as_process
 
-LOCK = HERE.parent / "kafka" / "kafka-streams-4.3.0.lock"
 STREAMS = "org.apache.kafka.streams"
 FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LEAVING_S = 60
@@ -37,7 +37,8 @@ class Partition(NamedTuple):
 
 def streams_jars():
     """The jars of Kafka Streams without RocksDB (73 MB), which these tests do not need."""
-    jars = [each for each in parse_lock(LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
+    lock = HERE.parent / "kafka" / f"kafka-streams-{kafka_version().number}.lock"
+    jars = [each for each in parse_lock(lock.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
     return ensure_artifacts(jars, cache_directory())
 
 
@@ -106,7 +107,13 @@ def be_member(config, subtopologies, stop):
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()
-        streams.close(jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S))
+        timeout = jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S)
+        if "group.instance.id" not in config["settings"]:
+            streams.close(timeout)
+            return
+        options = jpype.JClass(f"{STREAMS}.CloseOptions")
+        remain = jpype.JClass(f"{STREAMS}.CloseOptions$GroupMembershipOperation").REMAIN_IN_GROUP
+        streams.close(options.timeout(timeout).withGroupMembershipOperation(remain))
 
 
 if __name__ == "__main__":

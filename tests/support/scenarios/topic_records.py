@@ -239,7 +239,9 @@ class _GroupRecords:
             )
         )
         if self.stable:
-            clients = tuple(sorted(plain(member.client_id) for member in members.values()))
+            # A static member that left for a while is none of them until its successor has its place.
+            there = (member for name, member in members.items() if has[name].epoch >= 0)
+            clients = tuple(sorted(plain(member.client_id) for member in there))
             partitions = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
             self.stable_groups.append(StableGroup(epoch.epoch, timestamp_ms, clients, partitions, self._type))
 

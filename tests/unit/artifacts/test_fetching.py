@@ -12,7 +12,7 @@ from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import ATTEMPTS_MAX, cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lock import lock_text
 from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
-from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
+from rebalance_agent.testing.kafka.kafka_versions import VERSIONS, kafka_version
 
 CONTENT = {"a": b"one jar", "b": b"another jar"}
 
@@ -56,12 +56,14 @@ def test_an_invalid_lock_line_is_named(line):
         parse_lock(f"# head\n{line}\n")
 
 
-def test_the_committed_lock_has_broker_tools_and_a_logger_and_no_name_twice():
-    artifacts = locked_artifacts()
-    names = {each.name for each in artifacts}
-    assert names >= {"kafka_2.13", "kafka-tools", "kafka-clients", "kafka-group-coordinator", "slf4j-simple"}
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_committed_lock_has_a_broker_and_a_logger_and_no_jar_twice(version):
+    artifacts = kafka_version(version).artifacts
+    names = {(each.group, each.name) for each in artifacts}
+    assert {name for _, name in names} >= {"kafka_2.13", "kafka-clients", "kafka-group-coordinator", "slf4j-simple"}
+    assert ("org.apache.kafka", "kafka-tools") in names or version in ("3.9.2", "4.0.2", "4.1.2")
     assert len(names) == len(artifacts)
-    assert {each.version for each in artifacts if each.group == "org.apache.kafka"} == {"4.3.0"}
+    assert {each.version for each in artifacts if each.group == "org.apache.kafka"} == {version}
 
 
 def test_a_written_lock_is_read_back_sorted():

@@ -30,8 +30,8 @@ def test_by_default_the_demo_runs_for_ninety_seconds(runs):
 
 
 def test_every_flag_is_passed_on(runs):
-    command("--seconds", "60", "--headless", "--check", "--summary", "f.json")
-    assert runs == [Options(seconds=60.0, headless=True, check=True, summary=Path("f.json"))]
+    command("--seconds", "60", "--headless", "--check", "--summary", "f.json", "--kafka-version", "4.4.0")
+    assert runs == [Options(seconds=60.0, headless=True, check=True, summary=Path("f.json"), kafka_version="4.4.0")]
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,7 @@ def test_every_flag_is_passed_on(runs):
         (["--seconds", "soon"], "must be a number between 0 and 86400"),
         (["--seconds", "0", "--check"], "--check cannot be combined with --seconds 0"),
         (["--summary", "/nowhere/at/all/f.json"], "--summary: /nowhere/at/all is not a directory"),
+        (["--kafka-version", "4.1.2"], "invalid choice: '4.1.2'"),
         (["--fast"], "unrecognized arguments"),
     ],
 )

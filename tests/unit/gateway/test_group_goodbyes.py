@@ -22,6 +22,7 @@ from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.model.events import Callback
 from support.gateway.coordinator import ToyCoordinator
+from support.gateway.frames import with_topic_id
 from support.gateway.groups import Client, Gateway, Line
 
 
@@ -72,7 +73,7 @@ def heartbeat(one):
     )
 
 
-def commit(one, kind=OffsetCommitRequest, version=8):
+def commit(one, kind=OffsetCommitRequest, version=8, topic_name="t"):
     topic = next(value for name, value in vars(kind).items() if name.endswith("RequestTopic"))
     each = next(value for name, value in vars(topic).items() if name.endswith("RequestPartition"))
     offsets = [
@@ -85,7 +86,7 @@ def commit(one, kind=OffsetCommitRequest, version=8):
         group_id=one.group,
         member_id=one.member_id,
         group_instance_id=None,
-        topics=[topic(version=version, name="t", partitions=offsets)],
+        topics=[topic(version=version, name=topic_name, partitions=offsets)],
         **{generation: one.generation},
     )
 
@@ -253,6 +254,28 @@ def test_refused_transactional_commits_are_counted_if_they_name_their_member(ver
     asyncio.run(go())
     revoked = one.gateway.events[-1]
     assert (revoked.callback, revoked.rejected_commits) == (Callback.REVOKED, 2 if version >= 3 else None)
+
+
+def test_refused_transactional_commits_by_topic_ids_are_counted_and_pass_unchanged():
+    broker = ToyCoordinator(1)
+    one = member(broker)
+    producer = Line(one.gateway, broker, "producer")
+
+    async def go():
+        await assigned(one, {"t": (0, 1)})
+        frame = producer.framed(commit(one, TxnOffsetCommitRequest, 5, topic_name="topic"))
+        broker.errors[TxnOffsetCommitRequest] = 22
+        answer = await producer.answer(open_frame(TxnOffsetCommitRequest, read_head(frame), frame).message)
+        answer.with_header(correlation_id=read_head(frame).correlation_id)
+        frames = [with_topic_id(each, "topic", bytes(range(16))) for each in (frame, bytes(answer.encode(header=True)))]
+        frames = frames[0][:2] + b"\0\6" + frames[0][4:], frames[1]
+        assert await producer.exchange(*frames) == frames
+        await one.heartbeat()
+        await one.join()
+
+    asyncio.run(go())
+    revoked = one.gateway.events[-1]
+    assert (revoked.callback, revoked.rejected_commits) == (Callback.REVOKED, 2)
 
 
 @pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])

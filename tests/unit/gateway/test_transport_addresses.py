@@ -20,7 +20,7 @@ from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.gateway.transport import free_ports as ports
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
-from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.gateway.transport.request_head import RequestHead, read_head
 from support.gateway.gatewaying import free_base
 from support.gateway.transport import (
     Client,
@@ -446,6 +446,28 @@ async def test_an_invalid_request_is_answered_in_its_own_version(version):
 
 
 @run
+async def test_a_request_that_names_its_node_reaches_the_broker_as_it_is():
+    asked = []
+
+    def answer(frame):
+        asked.append(bytes(frame))
+        return answer_of(versions(4, [(API_VERSIONS, 0, 5), (3, 0, 99)]), frame)  # version 5 has the same form
+
+    broker = await RawBroker(answer).start()
+    async with through(broker.port) as gateway:
+        client = await Client.connect(gateway.port)
+        software, cluster, node = b"\2x" + b"\0021", b"\3id", struct.pack(">i", 2)
+        frame = request(API_VERSIONS, 5, 7, b"\0" + software + cluster + node + b"\0")
+        await client.send(frame)
+        received = await client.receive()
+        opened = open_frame(ApiVersionsResponse, RequestHead(API_VERSIONS, 4, 7), received)
+        assert asked == [frame]
+        assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 5), (3, 13)]
+        await client.close()
+    await broker.stop()
+
+
+@run
 async def test_a_future_version_of_api_versions_is_answered_with_the_known_ones():
     asked = []
 
@@ -464,7 +486,7 @@ async def test_a_future_version_of_api_versions_is_answered_with_the_known_ones(
         opened = open_frame(ApiVersionsResponse, read_head(bytes(frame)), await client.receive())
         assert asked[0] > 1_000, "a version that the broker cannot know either"
         assert opened.message.error_code == 35
-        assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 4), (3, 13)]
+        assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 5), (3, 13)]
         await client.close()
     await broker.stop()
 

@@ -137,6 +137,7 @@ def test_phases_are_those_of_the_last_episode():
     assert samples(view, rows.LAST_JOIN) == {(): 4.25}
     assert samples(view, rows.LAST_SYNC) == {(): 0.25}
     assert samples(replace(view, last_reconcile_seconds=1.5), rows.LAST_RECONCILE) == {(): 1.5}
+    assert samples(replace(view, last_assignor_wait_seconds=0.5), rows.LAST_ASSIGNOR_WAIT) == {(): 0.5}
     assert samples(view, rows.LAST_COMPLETED) == {(): (NOW - 60_000) / 1000}
 
 
@@ -250,8 +251,9 @@ def test_a_group_has_at_most_its_maximum_of_series(group_type):
     spread = tuple((f"t{number}", 0.5) for number in range(100))
     view = full_view(group_type=group_type, topic_spread=spread)
     if group_type is not GroupType.CLASSIC:
-        # Join and sync phases are the classic protocol's.
-        view = replace(view, last_join_seconds=None, last_sync_seconds=None, last_reconcile_seconds=0.5)
+        # Join and sync phases are the classic protocol's, and so is one record of the whole group.
+        view = replace(view, last_join_seconds=None, last_sync_seconds=None, metadata_bytes=None)
+        view = replace(view, last_assignor_wait_seconds=0.5, last_reconcile_seconds=0.5)
     assert series(view) <= GROUP_SERIES_MAX + 3
     view = replace(view, lag_skew_ratio=None, rate_skew_ratio=None, copartition_breaks=None)
     assert series(view) <= GROUP_SERIES_MAX

@@ -6,7 +6,8 @@ from rebalance_agent.model.group import GroupType
 from support.observer.fakes import generation_event
 from support.observer.scrapes import families
 
-NOTHING = {"join_seconds": (0, 0), "sync_seconds": (0, 0), "reconcile_seconds": (0, 0)}
+PHASES = ("join_seconds", "sync_seconds", "assignor_wait_seconds", "reconcile_seconds")
+NOTHING = dict.fromkeys(PHASES, (0, 0))
 JOINED = Phases(3_250, Evidence.RECORD, 1_000, Evidence.LIST, 3_000, Evidence.RECORD)
 
 
@@ -31,8 +32,8 @@ def test_phases_of_every_generation_are_counted_from_zero():
 
 def test_members_of_a_group_whose_coordinator_assigns_reconcile():
     metrics = PhaseMetrics()
-    metrics.on_event(generation_event(phases=JOINED, group_type=GroupType.CONSUMER))
-    assert _sums(metrics) == {**NOTHING, "reconcile_seconds": (1, 0.25)}
+    metrics.on_event(generation_event(phases=JOINED, group_type=GroupType.CONSUMER, assignor_wait_seconds=1.5))
+    assert _sums(metrics) == {**NOTHING, "assignor_wait_seconds": (1, 1.5), "reconcile_seconds": (1, 0.25)}
 
 
 def test_unknown_phases_and_revised_events_are_not_counted():

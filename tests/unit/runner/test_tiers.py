@@ -27,7 +27,7 @@ def test_the_fast_run_is_a_part_of_the_full_run():
 def test_only_tiers_on_request_run_alone():
     assert not any(map(run.is_alone, run.TIERS))
     assert all(map(run.is_alone, run.ON_REQUEST))
-    assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1, 1]
+    assert [len(each) for each in run.concurrent_tiers([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1, 1, 1]
 
 
 def test_commands_write_bytecode_even_if_the_environment_disables_it():
@@ -38,3 +38,9 @@ def test_commands_write_bytecode_even_if_the_environment_disables_it():
 
 def test_settings_of_programs_in_go_are_the_users_where_there_are_some():
     assert run.environment_of_commands({"GOGC": "100"})["GOGC"] == "100"
+
+
+def test_the_core_runs_on_each_kafka_with_tools(tmp_path):
+    (tier,) = (tier for tier in run.ON_REQUEST if tier.name == "versions")
+    kafkas = [job.environment.get(run.VARIABLE) for job in run.jobs_of(tier, [], {}, tmp_path)]
+    assert kafkas == [None, *run.WITH_TOOLS]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rebalance_agent.cli.color_flag import add_color_flag
 from rebalance_agent.cli.command_parser import number
-from rebalance_agent.demo.run_demo import Options
+from rebalance_agent.demo.run_demo import KAFKA_VERSIONS, Options
 from rebalance_agent.demo.run_demo import run as run_demo
 
 __all__ = ["add_parser", "run"]
@@ -39,6 +39,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="at the end compare the results with Kafka's own tools, and each step with its observed rebalances",
     )
     parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
+    parser.add_argument("--kafka-version", choices=KAFKA_VERSIONS, help="version of Apache Kafka")
     add_color_flag(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -50,4 +51,4 @@ def run(options: argparse.Namespace) -> int:
     if options.summary and not options.summary.absolute().parent.is_dir():
         # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
-    return run_demo(Options(options.seconds, options.headless, options.check, options.summary))
+    return run_demo(Options(options.seconds, options.headless, options.check, options.summary, options.kafka_version))

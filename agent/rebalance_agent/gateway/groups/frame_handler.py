@@ -55,9 +55,10 @@ class FrameHandler:
         self._shared = shared
 
     def __init_subclass__(cls) -> None:
-        """Take API key and newest version from kafka-python's class, where there is one."""
+        """Take API key and newest version from kafka-python's class, unless the handler reads newer ones itself."""
         if "REQUEST" in vars(cls):
-            cls.API_KEY, cls.VERSION_MAX = cls.REQUEST.API_KEY, cls.REQUEST.max_version
+            cls.API_KEY = cls.REQUEST.API_KEY
+            cls.VERSION_MAX = vars(cls).get("VERSION_MAX", cls.REQUEST.max_version)
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Decode a request.

@@ -29,7 +29,13 @@ from rebalance_agent.gateway.groups.frame_handler import (
     note_loss,
 )
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
-from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
+from rebalance_agent.gateway.transport.request_head import RequestHead, client_id_end
+from rebalance_agent.groupprotocol.requests.txn_offset_commit import (
+    TOPIC_IDS_VERSION,
+    decode_txn_commit,
+    decode_txn_commit_answer,
+)
 from rebalance_agent.groupprotocol.wire.error_codes import NO_ERROR, REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH
 
 __all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommitHandler", "TxnOffsetCommitHandler"]
@@ -171,6 +177,19 @@ class TxnOffsetCommitHandler(OffsetCommitHandler):
 
     REQUEST = TxnOffsetCommitRequest
     RESPONSE = TxnOffsetCommitResponse
+    VERSION_MAX = TOPIC_IDS_VERSION
+
+    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
+        """Read the version with topic ids by our own table. The header ends with the client id."""
+        if head.api_version < TOPIC_IDS_VERSION:
+            return super().open_request(head, frame)
+        return OpenedFrame(frame[: client_id_end(frame)], decode_txn_commit(frame), head.api_version)
+
+    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
+        """See `open_request`."""
+        if head.api_version < TOPIC_IDS_VERSION:
+            return super().open_response(head, frame)
+        return OpenedFrame(b"", decode_txn_commit_answer(frame), head.api_version)
 
     def _generation(self, message: Any) -> int:  # noqa: ANN401
         return int(message.generation_id)

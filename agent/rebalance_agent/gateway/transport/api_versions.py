@@ -21,6 +21,10 @@ API_VERSIONS: int = ApiVersionsResponse.API_KEY
 """The API key of ApiVersions."""
 
 
+_APIS_BY_NODE = 5
+"""ApiVersions version in which a client names cluster and node that it means to reach (KIP-1242). Only the request
+differs from the version before, and the broker checks it: each port of the gateway leads to one node."""
+
 _FETCH_WITHOUT_ADDRESSES = 15
 """Newest Fetch version without brokers' addresses in responses (KIP-951): these are to pass unread."""
 
@@ -36,6 +40,7 @@ _READ = (
 
 NEWEST: Mapping[int, int] = {
     **{kind.API_KEY: kind.max_version for kind in _READ},
+    ApiVersionsResponse.API_KEY: _APIS_BY_NODE,
     FetchResponse.API_KEY: _FETCH_WITHOUT_ADDRESSES,
     **SHARE_NEWEST,
 }
@@ -81,7 +86,7 @@ def with_offered_versions(head: RequestHead, frame: bytes, own: Callable[[Collec
 
 
 def _readable(head: RequestHead) -> RequestHead:
-    return RequestHead(head.api_key, min(head.api_version, NEWEST[API_VERSIONS]), head.correlation_id)
+    return RequestHead(head.api_key, min(head.api_version, ApiVersionsResponse.max_version), head.correlation_id)
 
 
 def _cap(api: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped

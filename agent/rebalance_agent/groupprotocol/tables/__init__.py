@@ -2,7 +2,7 @@
 
 In this topic the version of a key determines the kind of record; the value has a version of its own. Field names are
 Kafka's in snake case, except that the group is ``group`` in every key. For a new kind of record, add its table to the
-file of its group type. Checked against the serde of Kafka 4.3.
+file of its group type. Checked against the serde of Kafka 4.4.
 
 - ``kind``: one table, and the schemas that several kinds share.
 - ``classic_groups``, ``consumer_groups``, ``share_groups``, ``streams_groups``: the tables of each group type.

@@ -28,6 +28,9 @@ STREAMS_GROUP_METADATA = table(
     Field("metadata_hash", INT64),
     Field("validated_topology_epoch", INT32, tag=0, default=-1),
     Field("last_assignment_configs", _PAIRS, nullable_since=0, tag=1, default=()),
+    # Kafka 4.4 (KIP-1331): topology epochs whose description the broker's plugin has stored, or has refused.
+    Field("stored_description_topology_epoch", INT32, tag=2, default=-1),
+    Field("failed_description_topology_epoch", INT32, tag=3, default=-1),
 )
 
 STREAMS_GROUP_MEMBER_METADATA = member_table(

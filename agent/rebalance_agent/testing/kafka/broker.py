@@ -10,6 +10,7 @@ from rebalance_agent.testing.kafka import broker_ready
 from rebalance_agent.testing.kafka.broker_settings import HOST, BrokerNode, meta_properties, render
 from rebalance_agent.testing.kafka.java import JavaRuntime
 from rebalance_agent.testing.kafka.java_process import GuardedProcess, java_environment
+from rebalance_agent.testing.kafka.kafka_versions import BootstrapCheckpoint
 
 __all__ = ["Broker"]
 
@@ -50,13 +51,13 @@ class Broker:
             raise BrokerError(msg)
         return self._process
 
-    def format(self, cluster_id: str, bootstrap_checkpoint: bytes, properties: Mapping[str, str]) -> None:
+    def format(self, cluster_id: str, checkpoint: BootstrapCheckpoint, properties: Mapping[str, str]) -> None:
         """Write the files of ``kafka-storage format``, and ``server.properties``."""
         directory = self.node.directory
         self._cluster_id = cluster_id
         (directory / "data").mkdir(parents=True)
         (directory / "data" / "meta.properties").write_text(render(meta_properties(cluster_id, self.node.node_id)))
-        (directory / "data" / "bootstrap.checkpoint").write_bytes(bootstrap_checkpoint)
+        checkpoint.write(directory / "data", controller="controller" in properties["process.roles"])
         (directory / "server.properties").write_text(render(properties), encoding="ascii")
 
     def launch(self, runtime: JavaRuntime, flags: Sequence[str], remove: Sequence[Path]) -> None:

@@ -19,6 +19,7 @@ from rebalance_agent.testing.kafka.broker_settings import HOST
 from rebalance_agent.testing.kafka.broker_start import BrokerStart, kill_all
 from rebalance_agent.testing.kafka.java import JavaRuntime, java_runtime
 from rebalance_agent.testing.kafka.java_tool import run_java
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from rebalance_agent.testing.kafka.layout import Layout
 from rebalance_agent.testing.kafka.listeners import Listener
 from rebalance_agent.testing.kafka.scram import store_scram_users
@@ -39,7 +40,7 @@ STOP_TIMEOUT_S = 30.0
 
 
 class EmbeddedKafka:
-    """Apache Kafka 4.3 (KRaft) of one or several brokers on the loopback interface.
+    """Apache Kafka (KRaft) of one or several brokers on the loopback interface.
 
     ``with EmbeddedKafka() as kafka`` returns when the cluster answers; leaving the block ends every process and deletes
     the data. The brokers also end with this process, however it ends. Not thread-safe.
@@ -60,6 +61,7 @@ class EmbeddedKafka:
         jvm_flags: Sequence[str] = (),
         offsets_topic: bool = True,
         keep_logs: bool = False,
+        version: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Describe the cluster; `start` runs it.
@@ -77,9 +79,15 @@ class EmbeddedKafka:
             jvm_flags: Java flags that follow the defaults, so that ``-Xmx1g`` replaces 512 MB.
             offsets_topic: whether to wait until ``__consumer_offsets`` exists and has a coordinator.
             keep_logs: keep the logs of a temporary directory at the end. They are always kept if the block fails.
+            version: of Kafka, for example "4.4" or "4.4.0"; by default that of the environment variable
+                ``REBALANCE_AGENT_KAFKA_VERSION``, else 4.3.0. Versions before 4.3 have no Java tools.
             clock: for the timeouts.
 
+        Raises:
+            BrokerError: a wrong number of brokers or racks, invalid listeners, or no version that can be embedded.
+
         """
+        self._version = kafka_version(version)
         self._layout = Layout(
             brokers,
             dict(properties or {}),
@@ -185,6 +193,11 @@ class EmbeddedKafka:
         return ",".join(f"{HOST}:{port}" for port in ports)
 
     @property
+    def version(self) -> str:
+        """Number of Kafka's version, for example 4.3.0."""
+        return self._version.number
+
+    @property
     def node_ids(self) -> tuple[int, ...]:
         """Node ids of all brokers, running or not."""
         return tuple(self._started())
@@ -266,7 +279,7 @@ class EmbeddedKafka:
 
     @cached_property
     def _runtime(self) -> JavaRuntime:
-        return java_runtime()
+        return java_runtime(self._version)
 
     def _started(self) -> dict[int, Broker]:
         if not self._brokers:

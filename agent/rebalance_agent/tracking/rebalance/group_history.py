@@ -116,6 +116,7 @@ class GroupHistory:
             former_owner=self.doubly_owned.last,
             last_join_seconds=shown.longest("join_seconds") if shown else None,
             last_sync_seconds=shown.longest("sync_seconds") if shown else None,
+            last_assignor_wait_seconds=shown.longest("assignor_wait_seconds") if shown else None,
             last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,
             awaited=self.episodes.awaited.shown,
             recent_ms=self.episodes.recent_ms,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
@@ -52,8 +51,8 @@ class Settlement:
         closing = replace(self.closing, flapping=names or None)
         return replace(self, events=(*self.events[:-1], closing))
 
-    def longest(self, phase: Literal["join_seconds", "sync_seconds", "reconcile_seconds"]) -> float | None:
-        """The longest of this phase; in a cooperative episode the longest join is usually the first generation's."""
+    def longest(self, phase: str) -> float | None:
+        """The longest of this phase (a property of events); usually the first join of a cooperative episode."""
         return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
 
@@ -214,6 +213,7 @@ def _event(
         slowest_client_id=slowest.client_id if slowest else None,
         slowest_host=slowest.client_host if slowest else None,
         leader_member_id=generation.value.leader or None,
+        assignor_wait_seconds=generation.assignor_wait_seconds,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
 

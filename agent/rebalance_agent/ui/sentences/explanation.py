@@ -182,6 +182,8 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
             leader = rebalance.by_id.get(first.leader_member_id or "")
             named = f", {rebalance.name(leader)}," if leader else ""
             waited = f", {duration(first.sync_seconds or 0)} of it waiting for the leader{named} to assign"
+        elif (closing.assignor_wait_seconds or 0) >= took / 2:
+            waited = f", {duration(closing.assignor_wait_seconds or 0)} of it waiting for the coordinator to assign"
         elif (closing.reconcile_seconds or 0) >= took / 2:
             seconds = duration(closing.reconcile_seconds or 0)
             waited = f", {seconds} of it waiting for every member to reach its target assignment"

@@ -8,7 +8,7 @@ What runs, and what does not exist (-):
 | step                | classic eager | cooperative | consumer | share | streams |
 | ------------------- | ------------- | ----------- | -------- | ----- | ------- |
 | join, leave, kill   | yes           | yes         | yes      | yes   | yes     |
-| static restart      | yes           | yes         | yes      | - (1) | - (2)   |
+| static restart      | yes           | yes         | yes      | - (1) | (2)     |
 | slow revocation     | yes           | yes         | yes      | - (3) | yes     |
 | topic growth        | yes           | yes         | yes      | yes   | yes (4) |
 | assignor change     | yes           | - (5)       | yes (6)  | - (7) | - (7)   |
@@ -16,7 +16,7 @@ What runs, and what does not exist (-):
 | migration           | yes           | yes         | yes      | - (8) | - (8)   |
 
 1. Members of share groups have no instance ids (KIP-932).
-2. Kafka Streams refuses an instance id in a group of its own type (KIP-1071 leaves static membership for later).
+2. Since Kafka 4.4, in ``tests/versions``: before, Kafka Streams refuses an instance id in a group of its own type.
 3. No member waits: a share group's coordinator gives a partition to several members and takes it from one by a
    record, and its acquired records are released when their lock expires (KIP-932).
 4. Without internal topics, whose number of partitions never changes.
@@ -36,6 +36,7 @@ import pytest
 from bench.synthetic import generation
 
 from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.testing.kafka.kafka_versions import kafka_version
 from support.observer.observing import eventually
 from support.scenarios.foreign_records import (
     FOREIGN_PARTITION,
@@ -71,6 +72,9 @@ pytestmark = [
     pytest.mark.timeout(900),  # all scenarios run before the first test, and again if the machine paused
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
 ]
+
+SINCE_4_4 = kafka_version().number >= "4.4"
+"""Since Kafka 4.4, a member that requests another assignor causes a new epoch."""
 
 SLOW_S = 3.0
 BOTH = {"partition.assignment.strategy": "roundrobin,range"}
@@ -203,7 +207,7 @@ SCENARIOS = [
         "confluent",
         (
             step(Join("a", STATIC["a"] | UNIFORM), then=Episode(("group_started",))),
-            step(Restart("a", RANGE), then=Episode(("member_replaced", "assignor_changed"))),
+            step(Restart("a", RANGE), then=Episode(("member_replaced", "assignor_changed"), noop=SINCE_4_4)),
             step(Join("b", UNIFORM), then=Episode(("member_joined",), moved=3)),
             step(Leave("a"), then=Episode(("member_left",), moved=3)),
         ),
@@ -333,6 +337,10 @@ def test_unreadable_records_are_counted_and_the_observer_stays_ready(runner, out
     for value, (name, label) in counted.items():
         eventually(lambda name=name, label=label, value=value: runner.observer.metric(name, **{label: value}) > 0)
     assert runner.observer.ready()
+
+
+def test_every_field_of_a_record_of_this_kafka_is_known(runner, outcomes):
+    assert runner.observer.metric("rebalance_agent_unknown_tagged_fields_total") == 0
 
 
 def test_a_group_with_special_characters_in_its_name_is_shown(runner):

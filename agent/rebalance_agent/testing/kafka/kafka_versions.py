@@ -1,0 +1,102 @@
+"""The versions of Apache Kafka that can be embedded: one lock file each, with the jars and their checksums.
+
+``python -m rebalance_agent.artifacts.lock agent/rebalance_agent/testing/kafka/locks/kafka-4.4.0.lock`` writes one
+again. Its roots are the broker (in none of kafka-tools' dependencies), the tools, and slf4j-simple for the slf4j-api
+1.7 of Kafka: without a binding it logs nothing. The versions before 4.3 are for short tests of old brokers: they have
+no tools.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
+from rebalance_agent.testing.errors import BrokerError
+
+__all__ = [
+    "DEFAULT_VERSION",
+    "VARIABLE",
+    "VERSIONS",
+    "WITH_TOOLS",
+    "BootstrapCheckpoint",
+    "KafkaVersion",
+    "kafka_version",
+]
+
+DEFAULT_VERSION = "4.3.0"
+"""Version without an argument and without the variable."""
+
+VARIABLE = "REBALANCE_AGENT_KAFKA_VERSION"
+"""Environment variable with the version of brokers that are made without an argument, for example of a test suite."""
+
+_LOCKS = Path(__file__).with_name("locks")
+_METADATA_LOG = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+_METADATA_LOG_SINCE = (4, 4)
+_TOOLS_SINCE = (4, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapCheckpoint:
+    """Feature levels of a new cluster, which ``kafka-storage format`` writes: a ``path`` in the data directory."""
+
+    path: str
+    content: bytes
+
+    def write(self, data: Path, *, controller: bool) -> None:
+        """Write the file of a node. In the metadata log, which begins with it since Kafka 4.4, only controllers do."""
+        path = data / self.path
+        if controller or path.parent == data:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaVersion:
+    """A version that can be embedded; ``number`` has three parts."""
+
+    number: str
+
+    @property
+    def lock_text(self) -> str:
+        """The lock file."""
+        return (_LOCKS / f"kafka-{self.number}.lock").read_text(encoding="ascii")
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """The jars of Kafka and, since 4.3, of its command line tools."""
+        return parse_lock(self.lock_text)
+
+    @property
+    def checkpoint_path(self) -> str:
+        """Path of the bootstrap checkpoint in a broker's data directory."""
+        return _METADATA_LOG if _parts(self.number) >= _METADATA_LOG_SINCE else "bootstrap.checkpoint"
+
+
+def _parts(number: str) -> tuple[int, ...]:
+    return tuple(map(int, number.split(".")))
+
+
+VERSIONS = tuple(
+    sorted((path.stem.removeprefix("kafka-") for path in _LOCKS.glob("kafka-*.lock")), key=_parts, reverse=True)
+)
+"""Numbers of the versions that can be embedded, newest first."""
+
+WITH_TOOLS = tuple(number for number in VERSIONS if _parts(number) >= _TOOLS_SINCE)
+"""Numbers of the versions with Kafka's command line tools, newest first."""
+
+
+def kafka_version(text: str | None = None) -> KafkaVersion:
+    """Return the version that ``text`` names: its number, or the first two parts of it.
+
+    None: that of the environment variable, else the default.
+
+    Raises:
+        BrokerError: there is no such version; the text has all versions.
+    """
+    wanted = text or os.environ.get(VARIABLE) or DEFAULT_VERSION
+    for number in VERSIONS:
+        if wanted in (number, number.rpartition(".")[0]):
+            return KafkaVersion(number)
+    raise BrokerError(f"Kafka {wanted!a} cannot be embedded, only {', '.join(VERSIONS)}")

@@ -1,0 +1,33 @@
+"""The time in which a rebalance of an epoch group waits for the coordinator's assignor."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.epoch_groups import GroupEpoch
+
+__all__ = ["AssignorWait"]
+
+
+class AssignorWait:
+    """Adds up the times in which the target assignment is older than the group epoch, by the records' timestamps.
+
+    The coordinator writes both in one batch, unless it collects changes for a while before it assigns (KIP-1263,
+    ``group.consumer.assignment.interval.ms``), or a large assignment takes its time.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._since_ms: int | None = None
+        self._total_ms = 0
+
+    def update(self, at_ms: int, epoch: GroupEpoch | None, target_epoch: int) -> None:
+        """Take both epochs after a record of one of them."""
+        if epoch is not None and target_epoch < epoch.epoch:
+            self._since_ms = at_ms if self._since_ms is None else self._since_ms
+        elif self._since_ms is not None:
+            self._total_ms += max(0, at_ms - self._since_ms)
+            self._since_ms = None
+
+    def take(self) -> float:
+        """Return the sum in seconds, and begin again."""
+        total_ms, self._total_ms = self._total_ms, 0
+        return total_ms / 1000
