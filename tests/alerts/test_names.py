@@ -16,7 +16,7 @@ from alerts.pack import ALERTS
 from alerts.rule import Board
 from alerts.values import load, seconds
 
-from rebalance_agent.cli.main import COMMANDS
+from rebalance_agent.cli.command_list import COMMANDS
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.metrics.catalogue import BY_NAME
 from rebalance_agent.metrics.metric import MetricType

@@ -18,31 +18,12 @@ from typing import NoReturn
 
 import rebalance_agent
 from rebalance_agent.cli.color_flag import choose_colors
+from rebalance_agent.cli.command_list import COMMANDS
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["COMMANDS", "main"]
-
-COMMANDS = {
-    "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
-    "check": ("check the agent's rights and connections, and show how to get missing ones", "agent"),
-    "decode": ("print records of __consumer_offsets as JSON", "agent"),
-    "demo": ("show real rebalances on an embedded Kafka", "demo"),
-    "explain": ("explain why a group's last rebalances happened, and what they cost", "agent"),
-    "gateway": (
-        "run a proxy between consumers and brokers that gives clients of any language our assignors",
-        "gateway",
-    ),
-    "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
-    "pipeline": ("analyse the history of a fleet's rebalances on Spark", "pipeline"),
-    "sidecar": ("receive rebalance events from the consumers of this pod, export and publish them", "agent"),
-    "strategies": ("list the assignors with their guarantees and settings", ""),
-    "verify": ("compare published events and counters with the coordinators' own log", "agent"),
-    "watch": ("show groups and their rebalances, live", "watch"),
-    "whatif": ("show what a group's rebalances would have cost with other assignors", "agent"),
-}
-"""Command -> its help text, and the extra that installs its packages (empty for none)."""
+__all__ = ["main"]
 
 EXIT_CODES: dict[type[RebalanceAgentError], int] = {InvalidInputError: 2, AssignmentError: 2, RebalanceAgentError: 1}
 """Error -> exit code, the first that fits; a command whose codes are others sets ``exit_codes`` in its parser."""
