@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-java test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
+.PHONY: help venv demo test test-fast test-slow test-java test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs docs-site golden sbom audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,9 @@ docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python docs/developers/pictures/draw.py
 	@$(BIN)/python docs/developers/pictures/draw_trace.py
 
+docs-site: $(STAMP) ## build the documentation as a site into dist/site, and check its links
+	@tools=$$(PYTHONPATH=agent:tests $(BIN)/python -m supply.programs site) && "$$tools" -m docs.developers.site $(ARGS)
+
 golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py
 	@REBALANCE_AGENT_GOLDEN=write $(BIN)/python -m pytest -q tests/golden
@@ -130,6 +133,7 @@ lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel pyproject.toml -o requirements/agent.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
+	@$(RESOLVE) requirements/site.in -o requirements/site.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environments and caches of this checkout (not the downloads in the user's cache)

@@ -1,6 +1,9 @@
-"""Installs pip-audit and cyclonedx-py from ``requirements/audit.lock`` into the cache of tools.
+"""Installs the packages of a lock into an environment of its own in the cache of tools.
 
-They install some 50 packages, which would otherwise be among the checked ones.
+pip-audit and cyclonedx-py (``audit.lock``) install some 50 packages, which would otherwise be among the checked ones.
+The site's builder (``site.lock``) is not needed for anything else.
+
+``python -m supply.programs NAME`` prints the Python with the packages of ``requirements/NAME.lock``.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ def python(lock: Path = FOLDER / "audit.lock") -> str:
 
     """
     key = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
-    folder = cache() / f"supply-{key}"
+    folder = cache() / f"{lock.stem}-{key}"
     folder.mkdir(parents=True, exist_ok=True)
     environment = folder / "environment"
     complete = folder / ".complete"
@@ -61,3 +64,10 @@ def _run(command: Sequence[str]) -> None:
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines() or ["nothing was said"]
         raise UnavailableError(f"its tools cannot be installed: {said[-1]}")
+
+
+if __name__ == "__main__":
+    try:
+        print(python(FOLDER / f"{sys.argv[1]}.lock"))
+    except UnavailableError as error:
+        sys.exit(f"{sys.argv[1]}: {error}")

@@ -1,0 +1,8 @@
+"""Builds the documentation as a site (``make docs-site``), and checks the links of the built pages.
+
+Sphinx with MyST reads Markdown as GitHub does, so one text serves both. MkDocs reads nested lists differently, and its
+version 1 is no longer maintained.
+
+``nav``: the pages and their order, from the index; ``source_links``: links to files that are no pages; ``conf``:
+Sphinx's settings; ``built_links``: the check.
+"""

@@ -1,0 +1,47 @@
+"""Links from pages to files of the repository that are no pages: source code, folders, configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from docs.developers.site.nav import CODE, LINK, ROOT, all_pages, repository_path
+
+__all__ = ["link_sources"]
+
+_DOWNLOADS = ("docs/", "examples/")
+"""Folders whose files the site offers as downloads."""
+
+
+def link_sources(page: str, text: str, repository: str | None, root: Path = ROOT) -> str:
+    """The Markdown of ``page`` with links that work on the site.
+
+    A link to a file that is not on the site leads to ``repository``, the address of the repository's files at a branch;
+    without one, only its text is left. Links to pages, pictures and downloads stay.
+    """
+    pages = set(all_pages(root))
+
+    def replaced(match: re.Match[str]) -> str:
+        mark, label, target = match.groups()
+        path = repository_path(page, target, root)
+        if path is None or path in pages or mark or (path.startswith(_DOWNLOADS) and (root / path).is_file()):
+            return match[0]
+        return f"[{label}]({repository.rstrip('/')}/{path})" if repository else label
+
+    return _outside_code(text, lambda prose: LINK.sub(replaced, prose))
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text, changed outside blocks of code and code within a line.
+
+    Code within a link's text is part of the link: it is hidden while the text is changed.
+    """
+    hidden: list[str] = []
+
+    def hide(match: re.Match[str]) -> str:
+        hidden.append(match[0])
+        return f"\0{len(hidden) - 1}\0"
+
+    changed = change(CODE.sub(hide, text))
+    return re.sub("\0(\\d+)\0", lambda match: hidden[int(match[1])], changed)

@@ -1,0 +1,85 @@
+"""The site has every page once, in the order of docs/README.md, and every link works there, too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from docs.developers.site.built_links import broken_links
+from docs.developers.site.nav import INDEX, ROOT, all_pages, pages_below, sections, with_contents
+from docs.developers.site.source_links import link_sources
+
+from supply.locks import FOLDER
+from supply.programs import INSTALL_SECONDS_MAX, UnavailableError, python
+
+
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def navigation():
+    """All pages of the navigation: those of the index, and those below them."""
+    for section in sections(read(INDEX)):
+        for page in section.pages:
+            yield page
+            yield from pages_below(page, read(page))
+
+
+def test_the_navigation_has_every_page_once():
+    counts = Counter(navigation())
+    assert {page: counts[page] for page in {*all_pages(), *counts} - {INDEX} if counts[page] != 1} == {}
+
+
+def test_the_sections_of_the_index_are_in_reading_order():
+    titles = [section.title for section in sections(read(INDEX))]
+    assert titles == ["Start", "Understand", "Deploy", "Operate", "Reference", "Contribute"]
+
+
+def test_a_page_belongs_to_its_first_section():
+    b = "## B\n- [c](c.md#d), [e](../E.md), [c](c.md)\n```sh\n[f](f.md)\n```\n"
+    index = f"# A\n[z](z.md)\n{b}## G\n[c](c.md) [h](h.md)\n"
+    assert [(found.title, found.pages) for found in sections(index)] == [
+        ("B", ("docs/c.md", "E.md")),
+        ("G", ("docs/h.md",)),
+    ]
+    assert "```{toctree}\n:hidden:\n:caption: G\n\n/docs/h\n```" in with_contents(INDEX, index)
+
+
+def test_links_to_source_code_become_text_or_lead_to_the_repository():
+    page = "docs/observe.md"
+    text = "[`a`](../agent/a.py#L1) [x](metrics.md) ![p](images/demo.svg) `[y](../tests/y.py)` [f](../examples)"
+    assert link_sources(page, text, None) == "`a` [x](metrics.md) ![p](images/demo.svg) `[y](../tests/y.py)` f"
+    linked = link_sources(page, text, "https://code.example/main/")
+    assert linked.startswith("[`a`](https://code.example/main/agent/a.py) ")
+    assert linked.endswith(" [f](https://code.example/main/examples)")
+
+
+def test_a_broken_link_of_the_built_site_is_detected(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"><a href="#here">1</a><a href="b.html#c">2</a><a href="https://x.example/">3</a>'
+        '<a href="#gone">4</a><a href="b.html#gone">5</a><a href="gone.html">6</a><img src="gone.svg">'
+    )
+    (tmp_path / "b.html").write_text('<h1 id="c">c</h1>')
+    assert list(broken_links(tmp_path)) == [
+        "a.html: #gone",
+        "a.html: b.html#gone",
+        "a.html: gone.html",
+        "a.html: gone.svg",
+    ]
+
+
+@pytest.mark.timeout(2 * INSTALL_SECONDS_MAX)
+def test_the_site_can_be_built_without_a_warning():
+    """The tools are installed at first use; without a network this test is skipped, unless it runs in CI."""
+    try:
+        tools = python(FOLDER / "site.lock")
+    except UnavailableError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(str(error))
+    command = [tools, "-m", "docs.developers.site", "--check"]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=Path(ROOT), text=True)
+    assert (done.returncode, done.stderr) == (0, "")
