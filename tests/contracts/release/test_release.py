@@ -95,12 +95,13 @@ def test_the_workflow_runs_every_step_of_the_program():
     assert {name for job in JOBS for name in steps_of(job)} == {step.name for step in STEPS}
 
 
-def test_only_a_tag_publishes_after_everything_was_built_and_installed():
+def test_only_a_pushed_tag_publishes_after_everything_was_built_and_installed():
+    assert WORKFLOW[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}  # YAML 1.1 reads `on` as true
     checks = {step.name for step in STEPS if not step.publishes}
     for job in JOBS:
         if any(step.publishes for step in STEPS if step.name in steps_of(job)):
             before = needed(job)
-            assert "github.ref_type == 'tag'" in [JOBS[each].get("if") for each in {job, *before}], job
+            assert "github.event_name == 'push'" in [JOBS[each].get("if") for each in {job, *before}], job
             assert checks <= {name for each in {job, *before} for name in steps_of(each)}, job
 
 

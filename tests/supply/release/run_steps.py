@@ -89,6 +89,7 @@ def summary(results: Sequence[Result]) -> list[str]:
     return ["", *map(_line, results), f"release: {counts}"]
 
 
-def exit_code(results: Iterable[Result]) -> int:
-    """1 if a step failed, otherwise 0: a skipped step is not a failure."""
-    return int(any(result.status == FAILED for result in results))
+def exit_code(results: Iterable[Result], *, complete: bool) -> int:
+    """1 if a step failed, otherwise 0. ``complete``: a skipped step counts as failed."""
+    failures = (FAILED, SKIPPED) if complete else (FAILED,)
+    return int(any(result.status in failures for result in results))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import rebalance_agent
 from supply.release.absolute_links import Address
+from supply.release.run_program import run_program
 from supply.release.run_steps import SkippedError, StepError
 from supply.release.staging import stage
 
@@ -82,25 +82,18 @@ class Release:
             raise StepError(f"{self.folder} has {len(found)} files {pattern} and not one: run the step that makes it")
         return found[0]
 
-    def run(self, *command: str | Path, folder: Path | None = None, text: str = "", **variables: str) -> str:
-        """Run a program and return its output. It is killed if this process is interrupted.
+    def run(self, *command: str | Path, folder: Path | None = None, **variables: str) -> str:
+        """Run a program and return its output. It ends if this process is interrupted.
 
         Raises:
             SkippedError: the program is not installed.
             StepError: it failed; the text has the last lines of its output.
 
         """
-        environment = {name: value for name, value in self.environment.items() if name not in NOT_PASSED_ON}
+        kept = {name: value for name, value in self.environment.items() if name not in NOT_PASSED_ON}
+        environment = kept | {"TMPDIR": str(self.scratch)}  # what an interrupted program leaves is removed, too
         try:
-            done = subprocess.run(
-                [str(part) for part in command],
-                cwd=folder or self.scratch,
-                env=environment | variables,
-                input=text,
-                capture_output=True,
-                check=False,
-                encoding="utf-8",
-            )
+            done = run_program([str(part) for part in command], folder or self.scratch, environment | variables)
         except FileNotFoundError:
             raise SkippedError(f"{command[0]} is not installed") from None
         if done.returncode:
