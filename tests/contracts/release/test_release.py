@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from docs.developers.site.absolute_links import Address
 
 import rebalance_agent
-from supply.release.absolute_links import Address
 from supply.release.agreement import UNRELEASED, versions
 from supply.release.chart_metadata import CHART, ICON, SCREENSHOTS, problems
 from supply.release.command import parser

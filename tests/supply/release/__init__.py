@@ -3,5 +3,5 @@
 Both run ``python tests/supply/release STEP...``, so each step of the workflow that needs no registry also runs in a
 checkout. `step_table` lists the steps, `run_steps` runs them and reports. `settings` are the inputs: the repository's
 address, the registry and the tag. `staging` copies the checkout and fills in what depends on the address
-(`absolute_links`, `chart_metadata`); everything is built from this copy.
+(links, `chart_metadata`); everything is built from this copy.
 """

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+from docs.developers.site.absolute_links import absolute_links
 
-from supply.release.absolute_links import absolute_links
 from supply.release.chart_metadata import CHART, HUB
 from supply.release.run_steps import StepError
 from supply.release.settings import ROOT, Release

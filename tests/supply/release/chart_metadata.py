@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
-
-from supply.release.absolute_links import Address
+from docs.developers.site.absolute_links import Address
 
 CHART = "helm/rebalance-agent"
 ICON = "helm/icon.svg"

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from docs.developers.site.absolute_links import Address
+
 import rebalance_agent
-from supply.release.absolute_links import Address
 from supply.release.run_program import run_program
 from supply.release.run_steps import SkippedError, StepError
 from supply.release.staging import stage

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
+from docs.developers.site.absolute_links import Address, absolute_links
 
-from supply.release.absolute_links import Address, absolute_links
 from supply.release.chart_metadata import CHART, filled
 
 PAGES = ("README.md", "CHANGELOG.md", f"{CHART}/README.md")

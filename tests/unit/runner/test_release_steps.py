@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 import yaml
+from docs.developers.site.absolute_links import Address, absolute_links
 
 from rebalance_agent.clock import FakeClock
 from supply.release import command
-from supply.release.absolute_links import Address, absolute_links
 from supply.release.agreement import section
 from supply.release.chart_metadata import CHART, filled, problems
 from supply.release.interpreters import interpreter

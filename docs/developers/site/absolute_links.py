@@ -9,6 +9,8 @@ from pathlib import Path
 from docs.developers.site.nav import LINK, repository_path
 from docs.developers.site.source_links import outside_code
 
+__all__ = ["Address", "absolute_links"]
+
 
 @dataclass(frozen=True)
 class Address:
