@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-java test-versions test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs docs-site golden sbom audit lock clean
+.PHONY: help venv demo test test-fast test-slow test-java test-versions test-node chaos judge fuzz soak lint bench bench-assignors generate alerts dashboards chart docs docs-site golden sbom release-check audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ golden: $(STAMP) ## write the golden outputs that need no broker; read the diffe
 sbom: $(STAMP) ## write the bill of materials of the wheel (CycloneDX: package, version, hash) into dist/
 	@$(BIN)/python tests/supply sbom $(ARGS)
 
+release-check: $(STAMP) ## build and check what a release contains, without publishing (ARGS="build install")
+	@$(BIN)/python tests/supply/release $(ARGS)
+
 audit: $(STAMP) ## find known vulnerabilities of the packages in requirements/*.lock (ARGS="--vulnerability-service osv")
 	@$(BIN)/python tests/supply audit $(ARGS)
 
@@ -137,6 +140,7 @@ lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@$(RESOLVE) requirements/site.in -o requirements/site.lock
+	@$(RESOLVE) requirements/release.in -o requirements/release.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environments and caches of this checkout (not the downloads in the user's cache)

@@ -8,13 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["broken_links"]
+__all__ = ["Page", "broken_links"]
 
 
-class _Page(HTMLParser):
+class Page(HTMLParser):
     """The addresses that a page refers to, and the ids of its elements."""
 
     def __init__(self, text: str) -> None:
+        """Parse the page's HTML."""
         super().__init__()
         self.addresses: set[str] = set()
         self.ids: set[str] = set()
@@ -31,8 +32,8 @@ def broken_links(folder: Path) -> Iterator[str]:
     """A line for each relative link of the pages in ``folder`` that leads nowhere. Other sites are not asked."""
 
     @cache
-    def read(path: Path) -> _Page:
-        return _Page(path.read_text(encoding="utf-8"))
+    def read(path: Path) -> Page:
+        return Page(path.read_text(encoding="utf-8"))
 
     for path in sorted(folder.resolve().rglob("*.html")):
         for address in sorted(read(path).addresses):

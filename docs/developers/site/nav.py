@@ -25,8 +25,8 @@ __all__ = [
 ROOT = Path(__file__).parents[3]
 INDEX = "docs/README.md"
 
-CODE = re.compile(r"^( *)(```+).*?^\1\2 *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
-"""A block of code, or code within a line."""
+CODE = re.compile(r"^( *)(```+).*?^\1\2 *$|`(?:[^`\n]|\n(?! *\n))*`", re.DOTALL | re.MULTILINE)
+"""A block of code, or code within a paragraph, which may continue on the next line."""
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 """A link or picture in Markdown: ``!`` or nothing, its text, its target."""

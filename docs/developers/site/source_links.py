@@ -8,7 +8,7 @@ from pathlib import Path
 
 from docs.developers.site.nav import CODE, LINK, ROOT, all_pages, repository_path
 
-__all__ = ["link_sources"]
+__all__ = ["link_sources", "outside_code"]
 
 _DOWNLOADS = ("docs/", "examples/")
 """Folders whose files the site offers as downloads."""
@@ -29,10 +29,10 @@ def link_sources(page: str, text: str, repository: str | None, root: Path = ROOT
             return match[0]
         return f"[{label}]({repository.rstrip('/')}/{path})" if repository else label
 
-    return _outside_code(text, lambda prose: LINK.sub(replaced, prose))
+    return outside_code(text, lambda prose: LINK.sub(replaced, prose))
 
 
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
+def outside_code(text: str, change: Callable[[str], str]) -> str:
     """The text, changed outside blocks of code and code within a line.
 
     Code within a link's text is part of the link: it is hidden while the text is changed.

@@ -1,4 +1,4 @@
-"""Image definitions agree with the repository: versions, hashes and file names."""
+"""Image definitions agree with the repository: hashes and file names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
-import rebalance_agent
 
 ROOT = Path(__file__).parents[3]
 LOCKS = ("agent", "build", "pipeline")
@@ -34,11 +32,6 @@ def test_every_package_of_an_image_has_its_hashes_and_no_address(name):
     assert "://" not in text
     for entry in re.split(r"\n(?=[a-z0-9])", text):
         assert "--hash=sha256:" in entry, entry
-
-
-def test_the_images_label_has_the_packages_version():
-    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
-    assert f"ARG VERSION={rebalance_agent.__version__}\n" in text
 
 
 def test_the_ignore_file_permits_the_images_sources():
