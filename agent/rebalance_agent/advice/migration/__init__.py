@@ -2,4 +2,6 @@
 
 - ``migrating_group``: the group, from its records; ``broker_limits``: the brokers' settings.
 - ``readiness``: the answer, from ``broker_checks``, ``member_checks`` and ``re2_patterns`` as ``findings``.
+- ``broker_what_if``: the recorded rebalances as the brokers would have assigned.
+- ``steps``: whether the next member may be replaced; ``migration_report``: before and after.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rebalance_agent.errors import DecodeError
@@ -15,6 +15,9 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["MigratingGroup", "MigratingMember", "RecordedGroup"]
 
 _T = TypeVar("_T")
+
+_STABLE = 0
+"""State of a member that has its assignment."""
 
 _OTHER_TYPES = {
     "share_group_metadata": GroupType.SHARE,
@@ -29,7 +32,8 @@ class MigratingMember:
 
     ``topics`` are None where the subscription does not decode, and empty if it has only ``regex``. ``malformed``: its
     subscription or assignment is not in the consumer protocol's form. ``assignment_user_data``: bytes of user data that
-    the assignor wrote for it. ``user_data``: that of its subscription.
+    the assignor wrote for it. ``user_data``: that of its subscription. ``settled``: in a group of type consumer, it has
+    what the coordinator assigned to it in the newest epoch, and nothing to revoke.
     """
 
     member_id: str
@@ -44,6 +48,7 @@ class MigratingMember:
     malformed: bool = False
     assignment_user_data: int = 0
     user_data: bytes | None = None
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +75,20 @@ class RecordedGroup:
 
     name: str
     _classic: MigratingGroup | None = None
-    _epoch: bool = False
+    _epoch: int | None = None
+    _settled: dict[str, int] = field(default_factory=dict)
     _members: dict[str, MigratingMember] = field(default_factory=dict)
     _other: GroupType | None = None
 
     @property
     def present(self) -> MigratingGroup | None:
         """The group after the records so far; None if there is none of that name."""
-        if self._epoch:
-            return MigratingGroup(self.name, GroupType.CONSUMER, tuple(self._members.values()))
+        if self._epoch is not None:
+            members = (
+                replace(member, settled=self._settled.get(member_id) == self._epoch)
+                for member_id, member in self._members.items()
+            )
+            return MigratingGroup(self.name, GroupType.CONSUMER, tuple(members))
         if self._other is not None:
             return MigratingGroup(self.name, self._other)
         return self._classic
@@ -90,12 +100,16 @@ class RecordedGroup:
         if record.kind == "group_metadata":
             self._classic = None if record.value is None else _classic(self.name, record.value)
         elif record.kind == "consumer_group_metadata":
-            self._epoch = not record.tombstone
+            self._epoch = None if record.value is None else record.value["epoch"]
         elif record.kind == "consumer_group_member_metadata":
             member_id = str(record.key["member_id"])
             self._members.pop(member_id, None)
             if record.value is not None:
                 self._members[member_id] = _epoch_member(member_id, record.value)
+        elif record.kind == "consumer_group_current_member_assignment":
+            self._settled.pop(str(record.key["member_id"]), None)
+            if record.value is not None and record.value["state"] == _STABLE:
+                self._settled[str(record.key["member_id"])] = record.value["member_epoch"]
         elif record.kind in _OTHER_TYPES:
             self._other = None if record.tombstone else _OTHER_TYPES[record.kind]
         else:
