@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from confluent_kafka.admin import ConfigResource  # type: ignore[attr-defined]
 
-from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.admin_client import ANSWER_TIMEOUT_S, Cluster
 from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["CoordinatorCluster", "CoordinatorSettings"]
@@ -18,7 +19,7 @@ __all__ = ["CoordinatorCluster", "CoordinatorSettings"]
 class CoordinatorSettings(NamedTuple):
     """Settings in effect by name, empty where a right is missing.
 
-    ``broker``: the id of the broker with the settings ``of_broker``: the group's coordinator if that is known.
+    ``broker``: the id of the group's coordinator, which has the settings ``of_broker``.
     ``consumer_groups``: whether the cluster has a group of the consumer protocol.
     """
 
@@ -37,9 +38,7 @@ class CoordinatorCluster(Cluster):
         Raises:
             ClusterError: the cluster does not answer.
         """
-        brokers = sorted(self.brokers())
-        coordinators = [answer.coordinator for answer in self._describe([group]).values() if answer is not None]
-        broker = coordinators[0].id if coordinators and coordinators[0] else brokers[0]
+        broker = self._coordinator(group)
         # A group that has never used the protocol does not have one of it either.
         types = {listed.group_type for listed in self.list_groups().groups}
         return CoordinatorSettings(
@@ -48,6 +47,18 @@ class CoordinatorCluster(Cluster):
             self._settings("group", group),
             GroupType.CONSUMER in types,
         )
+
+    def _coordinator(self, group: str) -> int:
+        """The leader of the partition with the group's records.
+
+        librdkafka 2.16 ends the process if it is to describe a group with an assignment that does not decode, so the
+        group is not described.
+        """
+        with self._doing("reading metadata"):
+            topic = self._admin.list_topics(OFFSETS_TOPIC, timeout=ANSWER_TIMEOUT_S).topics[OFFSETS_TOPIC]
+        if not topic.partitions:
+            return min(self.brokers())
+        return int(topic.partitions[offsets_partition(group, len(topic.partitions))].leader)
 
     def _settings(self, kind: str, name: str) -> dict[str, str]:
         """Setting -> its value, for settings with one; empty if this principal may not read them."""

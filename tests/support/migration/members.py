@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import select
+import threading
 import uuid
 from dataclasses import dataclass, field
 
@@ -27,11 +28,13 @@ from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import (
     decode_heartbeat_answer,
     encode_heartbeat,
 )
+from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from support.gateway.frames import framed
 from support.kafka.frame_connection import FrameConnection
 
 TIMEOUT_S = 30
+ATTEMPTS_MAX = 100
 MEMBER_ID_REQUIRED = 79
 CORRELATION = itertools.count(1)
 
@@ -44,11 +47,26 @@ class Broker:
         self._connection = FrameConnection(address, TIMEOUT_S)
 
     def ask(self, request, answer_class):
-        return decoded(answer_class, request, self._connection.exchange(framed(request, next(CORRELATION))))
+        frame = framed(request, next(CORRELATION))
+        return self._loaded(
+            lambda: decoded(answer_class, request, self._connection.exchange(frame)), lambda answer: answer.error_code
+        )
 
     def beat(self, fields):
-        answer = self._connection.exchange(encode_heartbeat(1, next(CORRELATION), "app", fields))
-        return decode_heartbeat_answer(1, answer)
+        frame = encode_heartbeat(1, next(CORRELATION), "app", fields)
+        return self._loaded(
+            lambda: decode_heartbeat_answer(1, self._connection.exchange(frame)), lambda answer: answer["error_code"]
+        )
+
+    def _loaded(self, exchange, error_of):
+        """The first answer of a coordinator that has read its records."""
+        pause = threading.Event()
+        for _ in range(ATTEMPTS_MAX):
+            answer = exchange()
+            if error_of(answer) not in COORDINATOR_MOVED:
+                break
+            pause.wait(0.1)
+        return answer
 
     def close(self):
         self._connection.close()
@@ -186,7 +204,10 @@ def stable(broker, members, assigned=None, assignment_data=None):
             connection, request = waiting.pop(index)
             answer = decoded(JoinGroupResponse, request, connection.receive())
             connection.close()
-            assert answer.error_code in {0, MEMBER_ID_REQUIRED}, answer
+            assert answer.error_code in {0, MEMBER_ID_REQUIRED, *COORDINATOR_MOVED}, answer
+            if answer.error_code in COORDINATOR_MOVED:
+                members[index].beat(broker)  # waits until the coordinator has read its records
+                continue
             members[index].member_id, members[index].generation = answer.member_id, answer.generation_id
             leader = answer.leader
     return _synced(broker, leader, members, assigned or {}, assignment_data or {})

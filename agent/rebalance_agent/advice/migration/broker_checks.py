@@ -69,6 +69,9 @@ def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
     if size > size_max:
         fix = f"Start the brokers with {setting}, or stop members, {RESTART_ALL}."
         yield Finding(Subject.SIZE, Verdict.BLOCKS, text, fix, setting)
+    elif all(member.instance_id is not None for member in group.members):
+        text += ". A static member stays one until its session ends, so its successor is one too many"
+        yield Finding(Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting)
     else:
         fix = f"Stop each member before its successor starts, or start the brokers with {setting}."
         yield Finding(Subject.SIZE, Verdict.CHANGES, text, fix, setting)

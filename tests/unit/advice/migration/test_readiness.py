@@ -110,6 +110,12 @@ def test_a_full_group_changes_if_members_stop_first():
     assert (finding.verdict, finding.setting) == (Verdict.CHANGES, "group.consumer.max.size=3")
 
 
+def test_in_a_full_group_of_static_members_there_is_no_room_for_a_successor():
+    static = replace(ORDERS, members=tuple(replace(JAVA, member_id=name, instance_id=name) for name in ("a", "b")))
+    answer = checked(static, group_consumer_max_size="2")
+    assert (answer.online, about(answer, Subject.SIZE).verdict) == (False, Verdict.BLOCKS)
+
+
 def test_without_downgrades_the_group_does_not_become_classic_again():
     finding = about(checked(group_consumer_migration_policy="upgrade"), Subject.WAY_BACK)
     assert (finding.verdict, finding.setting) == (Verdict.CHANGES, "group.consumer.migration.policy=bidirectional")
