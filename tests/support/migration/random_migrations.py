@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.advice.migration.findings import Subject, Verdict
+from rebalance_agent.advice.migration.migration_findings import Subject, Verdict
 from rebalance_agent.advice.migration.readiness import MigrationWishes, readiness
 from rebalance_agent.cli.inputs.migration_inputs import read_inputs
 from rebalance_agent.clock import SystemClock

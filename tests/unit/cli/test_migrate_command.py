@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember, RecordedGroup
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
@@ -26,7 +26,7 @@ OLD = MigratingMember("m1", "consumer-orders-1", "/h", GroupType.CLASSIC, topics
 ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (OLD, replace(OLD, member_id="m2")), assignor="range")
 
 
-class Recorded(RecordedGroup):
+class Recorded(MigratingGroupRecords):
     """A group that is given; its records are not read."""
 
     def __init__(self, group):

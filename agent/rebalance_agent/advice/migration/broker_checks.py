@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_agent.advice.migration.broker_limits import POLICY, BrokerLimits
-from rebalance_agent.advice.migration.findings import Finding, Subject, Verdict
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["broker_findings"]
@@ -14,7 +14,7 @@ __all__ = ["broker_findings"]
 RESTART_ALL = "or stop all members and start the new ones, which brokers always allow"
 
 
-def broker_findings(group: MigratingGroup, limits: BrokerLimits, assignor: str | None) -> Iterator[Finding]:
+def broker_findings(group: MigratingGroup, limits: BrokerLimits, assignor: str | None) -> Iterator[MigrationFinding]:
     """Yield the findings for ``group``; ``assignor``: that of the new members, None for the brokers' default."""
     yield from _protocol(limits)
     if group.members:
@@ -23,13 +23,13 @@ def broker_findings(group: MigratingGroup, limits: BrokerLimits, assignor: str |
     yield from _assignor(group, limits, assignor)
 
 
-def _protocol(limits: BrokerLimits) -> Iterator[Finding]:
+def _protocol(limits: BrokerLimits) -> Iterator[MigrationFinding]:
     if limits.supported is False:
         text = "The brokers do not run the consumer protocol"
         setting = "group.coordinator.rebalance.protocols=classic,consumer"
-        yield Finding(Subject.PROTOCOL, Verdict.BLOCKS, text, f"Start the brokers with {setting}.", setting)
+        yield MigrationFinding(Subject.PROTOCOL, Verdict.BLOCKS, text, f"Start the brokers with {setting}.", setting)
     elif limits.supported is None:
-        yield Finding(
+        yield MigrationFinding(
             Subject.PROTOCOL,
             Verdict.UNKNOWN,
             "Whether the cluster's feature group.version is 1 or more is not visible here; no group uses it yet",
@@ -37,11 +37,11 @@ def _protocol(limits: BrokerLimits) -> Iterator[Finding]:
         )
 
 
-def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
+def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
     classic = group.group_type is GroupType.CLASSIC
     setting = f"{POLICY}=bidirectional"
     if classic and limits.upgrades is None:
-        yield Finding(
+        yield MigrationFinding(
             Subject.POLICY,
             Verdict.UNKNOWN,
             f"The brokers' {POLICY} could not be read",
@@ -51,16 +51,16 @@ def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
     elif classic and not limits.upgrades:
         text = f"The brokers allow no change to the consumer protocol: {POLICY} is {limits.policy}"
         fix = f"Start the brokers with {setting}, {RESTART_ALL}."
-        yield Finding(Subject.POLICY, Verdict.BLOCKS, text, fix, setting)
+        yield MigrationFinding(Subject.POLICY, Verdict.BLOCKS, text, fix, setting)
     if limits.downgrades is False:
         text = (
             f"There is no way back one by one: {POLICY} is {limits.policy}, so the group does not become classic again"
         )
         fix = f"Start the brokers with {setting}; otherwise stop all members before the way back."
-        yield Finding(Subject.WAY_BACK, Verdict.CHANGES, text, fix, setting)
+        yield MigrationFinding(Subject.WAY_BACK, Verdict.CHANGES, text, fix, setting)
 
 
-def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
+def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
     size, size_max = len(group.members), limits.max_size
     if size_max is None or size < size_max:
         return
@@ -68,19 +68,21 @@ def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
     text = f"The group has {size} members, and brokers allow {size_max} in a group of the consumer protocol"
     if size > size_max:
         fix = f"Start the brokers with {setting}, or stop members, {RESTART_ALL}."
-        yield Finding(Subject.SIZE, Verdict.BLOCKS, text, fix, setting)
+        yield MigrationFinding(Subject.SIZE, Verdict.BLOCKS, text, fix, setting)
     elif all(member.instance_id is not None for member in group.members):
         text += ". A static member stays one until its session ends, so its successor is one too many"
-        yield Finding(Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting)
+        yield MigrationFinding(
+            Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting
+        )
     else:
         fix = f"Stop each member before its successor starts, or start the brokers with {setting}."
-        yield Finding(Subject.SIZE, Verdict.CHANGES, text, fix, setting)
+        yield MigrationFinding(Subject.SIZE, Verdict.CHANGES, text, fix, setting)
 
 
-def _assignor(group: MigratingGroup, limits: BrokerLimits, assignor: str | None) -> Iterator[Finding]:
+def _assignor(group: MigratingGroup, limits: BrokerLimits, assignor: str | None) -> Iterator[MigrationFinding]:
     names = limits.assignors
     if assignor is not None and names and assignor not in names:
-        yield Finding(
+        yield MigrationFinding(
             Subject.ASSIGNOR,
             Verdict.BLOCKS,
             f"The brokers have no assignor {assignor}; they have {', '.join(names)}",
@@ -95,4 +97,4 @@ def _assignor(group: MigratingGroup, limits: BrokerLimits, assignor: str | None)
     setting = f"group.remote.assignor={group.assignor}" if keep else None
     fix = f"The new members keep it with {setting}." if keep else ""
     text = f"The brokers assign by {chosen}; {group.assignor} of the members is no longer used"
-    yield Finding(Subject.ASSIGNOR, Verdict.CHANGES, text, fix, setting)
+    yield MigrationFinding(Subject.ASSIGNOR, Verdict.CHANGES, text, fix, setting)

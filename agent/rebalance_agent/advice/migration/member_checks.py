@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from rebalance_agent.advice.client_kinds import ClientKind, possible_kinds
 from rebalance_agent.advice.migration.broker_checks import RESTART_ALL
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.findings import Finding, Subject, Verdict
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.advice.migration.re2_patterns import not_in_re2
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.member_changes import member_name
@@ -26,7 +26,7 @@ NAMES_MAX = 3
 """Members that a sentence names."""
 
 
-def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[Finding]:
+def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[MigrationFinding]:
     """Yield the findings; ``patterns``: the topic patterns of the new members."""
     if group.group_type is GroupType.CLASSIC:
         yield from _unreadable(group)
@@ -38,9 +38,9 @@ def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Seque
     yield from _mixed(group, limits)
 
 
-def _unreadable(group: MigratingGroup) -> Iterator[Finding]:
+def _unreadable(group: MigratingGroup) -> Iterator[MigrationFinding]:
     if members := [member for member in group.members if member.malformed]:
-        yield Finding(
+        yield MigrationFinding(
             Subject.MALFORMED,
             Verdict.BLOCKS,
             f"Brokers cannot read the subscription or the assignment of {_names(members)}",
@@ -49,9 +49,9 @@ def _unreadable(group: MigratingGroup) -> Iterator[Finding]:
         )
 
 
-def _user_data(group: MigratingGroup) -> Iterator[Finding]:
+def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
     if members := [member for member in group.members if member.assignment_user_data]:
-        yield Finding(
+        yield MigrationFinding(
             Subject.USER_DATA,
             Verdict.BLOCKS,
             f"The assignor {group.assignor} writes user data into assignments (to {_names(members)}), which brokers "
@@ -62,7 +62,7 @@ def _user_data(group: MigratingGroup) -> Iterator[Finding]:
         )
 
 
-def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
+def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
     timeouts = sorted({member.session_timeout_ms for member in group.members if member.session_timeout_ms})
     theirs = limits.session_timeout_ms
     if not timeouts or theirs is None or timeouts == [theirs]:
@@ -77,18 +77,18 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
         fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that."
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
-    yield Finding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
+    yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
 
-def _patterns(patterns: Sequence[str]) -> Iterator[Finding]:
+def _patterns(patterns: Sequence[str]) -> Iterator[MigrationFinding]:
     for pattern in patterns:
         if problem := not_in_re2(pattern):
             text = f"The pattern {pattern} has {problem}, which brokers do not know (RE2)"
             fix = "Write it without that, or subscribe to names."
-            yield Finding(Subject.PATTERNS, Verdict.BLOCKS, text, fix)
+            yield MigrationFinding(Subject.PATTERNS, Verdict.BLOCKS, text, fix)
 
 
-def _clients(group: MigratingGroup) -> Iterator[Finding]:
+def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
     kinds = {
         member: possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
         for member in group.of(GroupType.CLASSIC)
@@ -97,16 +97,16 @@ def _clients(group: MigratingGroup) -> Iterator[Finding]:
         libraries = sorted({str(kind) for member in unable for kind in kinds[member]})
         text = f"{_names(unable)} cannot change: {' or '.join(libraries)} has no consumer protocol"
         fix = "The broker also serves such members in a group of the new protocol; it stays mixed until they change."
-        yield Finding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
+        yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
     if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
         since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
         text = f"The client library of {_names(unsure)} is not recorded"
-        yield Finding(Subject.CLIENTS, Verdict.UNKNOWN, text, f"It must be one of: {since}.")
+        yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, f"It must be one of: {since}.")
 
 
-def _static(group: MigratingGroup) -> Iterator[Finding]:
+def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
     if members := [member for member in group.of(GroupType.CLASSIC) if member.instance_id is not None]:
-        yield Finding(
+        yield MigrationFinding(
             Subject.STATIC,
             Verdict.CHANGES,
             f"A new member with the instance id of a running one fences that at once ({_names(members)})",
@@ -114,12 +114,12 @@ def _static(group: MigratingGroup) -> Iterator[Finding]:
         )
 
 
-def _mixed(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Finding]:
+def _mixed(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
     classic, new = group.of(GroupType.CLASSIC), group.of(GroupType.CONSUMER)
     if classic and new:
         back = "; if the new ones leave, the group becomes classic again" if limits.downgrades else ""
         text = f"The migration is under way: {len(classic)} of {len(group.members)} members are classic{back}"
-        yield Finding(Subject.MIXED, Verdict.CHANGES, text, "Replace the classic members, one by one.")
+        yield MigrationFinding(Subject.MIXED, Verdict.CHANGES, text, "Replace the classic members, one by one.")
 
 
 def _names(members: Sequence[MigratingMember]) -> str:

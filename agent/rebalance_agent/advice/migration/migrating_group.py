@@ -12,7 +12,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, d
 from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["MigratingGroup", "MigratingMember", "RecordedGroup"]
+__all__ = ["MigratingGroup", "MigratingGroupRecords", "MigratingMember"]
 
 _T = TypeVar("_T")
 
@@ -70,7 +70,7 @@ class MigratingGroup:
 
 
 @dataclass(slots=True)
-class RecordedGroup:
+class MigratingGroupRecords:
     """Follows the records of the group ``name``; those of other groups are ignored."""
 
     name: str

@@ -10,8 +10,8 @@ from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import report_of
-from rebalance_agent.advice.migration.readiness import MigrationWishes, Readiness, readiness
-from rebalance_agent.advice.migration.steps import Go, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
@@ -122,5 +122,5 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
     return 0
 
 
-def _exit_code(answer: Readiness) -> int:
+def _exit_code(answer: MigrationReadiness) -> int:
     return 0 if answer.online else 1

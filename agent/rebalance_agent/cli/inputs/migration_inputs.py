@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.migrating_group import MigratingGroup, RecordedGroup
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.cluster_records import cluster_records
 from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.cluster.coordinator_settings import CoordinatorCluster
-from rebalance_agent.errors import DecodeError
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import AccessDeniedError, DecodeError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["MigrationInputs", "read_inputs"]
 
@@ -29,7 +31,7 @@ class MigrationInputs:
 
     limits: BrokerLimits
     broker: int
-    recorded: RecordedGroup
+    recorded: MigratingGroupRecords
 
     @property
     def group(self) -> MigratingGroup:
@@ -66,18 +68,37 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
         RebalanceAgentError: a setting is wrong, or the cluster does not answer.
     """
     _, properties = cluster_settings(options)
-    settings = CoordinatorCluster(properties).settings_of_group(options.group)
-    limits = BrokerLimits(settings.of_broker, settings.of_group, settings.consumer_groups)
+    broker, limits = _limits(Cluster(properties), options.group)
     options.since, options.follow = None, False
-    recorded = RecordedGroup(options.group)
+    recorded = MigratingGroupRecords(options.group)
     for _ in _applied(options, recorded):
         pass
     if recorded.present is None:
         raise NotKnownError(f"there is no group {options.group!r} in this cluster")
-    return MigrationInputs(limits, settings.broker, recorded)
+    return MigrationInputs(limits, broker, recorded)
 
 
-def _applied(options: argparse.Namespace, recorded: RecordedGroup) -> Iterator[None]:
+def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
+    """The id of the group's coordinator, and its settings; without those that may not be read.
+
+    The group is not described: librdkafka 2.16 ends the process if an assignment does not decode.
+    """
+    count = cluster.identify()[1].get(OFFSETS_TOPIC, 0)
+    leader = cluster.leader(OFFSETS_TOPIC, offsets_partition(group, count)) if count else -1
+    broker = leader if leader >= 0 else min(cluster.brokers())
+    types = {listed.group_type for listed in cluster.list_groups().groups}
+    of_broker, of_group = _settings(cluster, "broker", str(broker)), _settings(cluster, "group", group)
+    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types)
+
+
+def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
+    try:
+        return cluster.settings(kind, name)
+    except AccessDeniedError:
+        return {}
+
+
+def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords) -> Iterator[None]:
     """Apply the records of the cluster, and return after each that counted; what does not decode is skipped."""
     for raw in cluster_records(options):
         # Commits are nearly all of the topic, and do not count here.

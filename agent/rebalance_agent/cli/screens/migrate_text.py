@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
-from rebalance_agent.advice.migration.findings import Finding, Verdict
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
-from rebalance_agent.advice.migration.readiness import Readiness
-from rebalance_agent.advice.migration.steps import Go, Step
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep
+from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
 
@@ -24,7 +24,7 @@ _WORDS = {
 }
 
 
-def readiness_text(answer: Readiness, broker: int) -> str:
+def readiness_text(answer: MigrationReadiness, broker: int) -> str:
     """The answer, its findings and the steps."""
     lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
     for finding in answer.findings:
@@ -34,7 +34,7 @@ def readiness_text(answer: Readiness, broker: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _what(answer: Readiness) -> str:
+def _what(answer: MigrationReadiness) -> str:
     group = answer.group
     if not group.members:
         return f"an empty {group.group_type} group"
@@ -45,7 +45,7 @@ def _what(answer: Readiness) -> str:
     return f"a {group.group_type} group of {plural(len(group.members), 'member')}, {classic} of them classic"
 
 
-def _verdict(answer: Readiness) -> str:
+def _verdict(answer: MigrationReadiness) -> str:
     if answer.done:
         return "Nothing to do: all members use the consumer protocol (KIP-848)."
     if answer.online is None:
@@ -55,14 +55,14 @@ def _verdict(answer: Readiness) -> str:
     return wrapped("Yes: its members can change to the consumer protocol (KIP-848) one by one, while the group runs.")
 
 
-def _finding(finding: Finding) -> Iterator[str]:
+def _finding(finding: MigrationFinding) -> Iterator[str]:
     word = _WORDS.get(finding.verdict, str(finding.verdict))
     yield wrapped(f"{word}: {printable(finding.text)}.")
     if finding.fix:
         yield wrapped(printable(finding.fix), "    ")
 
 
-def _steps(answer: Readiness) -> Iterator[str]:
+def _steps(answer: MigrationReadiness) -> Iterator[str]:
     yield "Steps:"
     number = len(answer.group.of(GroupType.CLASSIC))
     yield wrapped(
@@ -118,7 +118,7 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
     )
 
 
-def step_text(step: Step) -> str:
+def step_text(step: MigrationStep) -> str:
     """One line: how far it is, and whether to go on."""
     new = step.members - step.classic
     word = {Go.GO: "GO", Go.WAIT: "WAIT", Go.NO_GO: "NO-GO", Go.DONE: "DONE"}[step.go]
@@ -147,9 +147,9 @@ def _period(name: str, period: Period) -> tuple[str, ...]:
 
 
 def as_json(
-    answer: Readiness,
+    answer: MigrationReadiness,
     broker: int,
-    step: Step,
+    step: MigrationStep,
     what_if: tuple[Figures, Sequence[BrokerOutcome]] | None,
     report: MigrationReport | None,
 ) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.advice.migration.migrating_group import RecordedGroup
+from rebalance_agent.advice.migration.migrating_group import MigratingGroupRecords
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.model.group import GroupType
@@ -53,7 +53,7 @@ def current(member_id, epoch, state=0):
 
 
 def after(*records):
-    group = RecordedGroup("orders")
+    group = MigratingGroupRecords("orders")
     for each in records:
         assert group.apply(each)
     return group.present
@@ -95,7 +95,7 @@ def test_a_group_becomes_mixed_and_classic_again():
 
 
 def test_other_groups_and_records_do_not_count():
-    group = RecordedGroup("orders")
+    group = MigratingGroupRecords("orders")
     assert not group.apply(Record("group_metadata", 2, {"group": "others"}, 1, {}))
     assert not group.apply(record("offset_commit", None))
     assert group.present is None

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.findings import Subject, Verdict
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
+from rebalance_agent.advice.migration.migration_findings import Subject, Verdict
 from rebalance_agent.advice.migration.readiness import MigrationWishes, readiness
 from rebalance_agent.model.group import GroupType
 

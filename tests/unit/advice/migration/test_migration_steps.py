@@ -11,8 +11,8 @@ from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.broker_what_if import broker_what_if
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
 from rebalance_agent.advice.migration.migration_report import report_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
 from rebalance_agent.advice.migration.readiness import readiness
-from rebalance_agent.advice.migration.steps import Go, step_of
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.group import GroupType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Subject", "Verdict"]
+__all__ = ["MigrationFinding", "Subject", "Verdict"]
 
 
 class Verdict(StrEnum):
@@ -40,7 +40,7 @@ class Subject(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class MigrationFinding:
     """``text`` says what was found in one sentence; ``fix`` what to do, empty for nothing.
 
     ``setting``: the exact setting to change, as ``name=value``; None where no setting helps.

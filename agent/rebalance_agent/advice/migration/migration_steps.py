@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rebalance_agent.advice.migration.findings import Verdict
-from rebalance_agent.advice.migration.readiness import Readiness
+from rebalance_agent.advice.migration.migration_findings import Verdict
+from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["Go", "Step", "step_of"]
+__all__ = ["Go", "MigrationStep", "step_of"]
 
 
 class Go(StrEnum):
@@ -23,7 +23,7 @@ class Go(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class MigrationStep:
     """``classic`` of the group's ``members`` still use the classic protocol. ``reason``: one sentence."""
 
     go: Go
@@ -32,19 +32,21 @@ class Step:
     reason: str
 
 
-def step_of(answer: Readiness) -> Step:
+def step_of(answer: MigrationReadiness) -> MigrationStep:
     """Return the step at which the group of ``answer`` is."""
     group = answer.group
     classic, members = len(group.of(GroupType.CLASSIC)), len(group.members)
     if blocking := answer.of(Verdict.BLOCKS):
-        return Step(Go.NO_GO, classic, members, blocking[0].text)
+        return MigrationStep(Go.NO_GO, classic, members, blocking[0].text)
     if unsettled := sum(not member.settled for member in group.members):
         count = "1 member does" if unsettled == 1 else f"{unsettled} members do"
-        return Step(Go.WAIT, classic, members, f"{count} not have the newest assignment yet")
+        return MigrationStep(Go.WAIT, classic, members, f"{count} not have the newest assignment yet")
     if answer.done:
-        return Step(Go.DONE, classic, members, "all members use the consumer protocol")
+        return MigrationStep(Go.DONE, classic, members, "all members use the consumer protocol")
     if answer.online is None:
-        return Step(Go.NO_GO, classic, members, "it is not known whether the brokers allow it")
+        return MigrationStep(Go.NO_GO, classic, members, "it is not known whether the brokers allow it")
     if not members:
-        return Step(Go.GO, classic, members, "the group is empty: start the members with the consumer protocol")
-    return Step(Go.GO, classic, members, "all members have their partitions: replace the next classic member")
+        return MigrationStep(
+            Go.GO, classic, members, "the group is empty: start the members with the consumer protocol"
+        )
+    return MigrationStep(Go.GO, classic, members, "all members have their partitions: replace the next classic member")
