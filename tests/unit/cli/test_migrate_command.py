@@ -43,7 +43,7 @@ def asked(monkeypatch, capsys):
     """Run the command for a group and settings of its broker; return the exit code and the output."""
 
     def run(group, *arguments, broker=BROKER, events=()):
-        inputs = MigrationInputs(BrokerLimits(broker, {}, consumer_groups=True), 1, Recorded(group))
+        inputs = MigrationInputs(BrokerLimits(broker, {}, consumer_groups=True), 1, Recorded(group), 0)
         monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
         monkeypatch.setattr(migrate, "read_inputs", lambda _options: inputs)
         monkeypatch.setattr(

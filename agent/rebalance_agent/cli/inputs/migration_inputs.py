@@ -15,23 +15,28 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import AccessDeniedError, DecodeError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
-from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["MigrationInputs", "read_inputs"]
 
 OVERLAP_MS = 60_000
-"""Milliseconds of records that are read again when following begins; a record may be applied twice."""
+"""Milliseconds before now at which following begins, so that no record is missed; those applied already are skipped."""
 
 
 @dataclass(slots=True)
 class MigrationInputs:
-    """What is known about one group. ``broker``: the id of the broker with the settings in ``limits``."""
+    """What is known about one group.
+
+    ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
+    was applied.
+    """
 
     limits: BrokerLimits
     broker: int
     recorded: MigratingGroupRecords
+    position: int
 
     @property
     def group(self) -> MigratingGroup:
@@ -54,7 +59,7 @@ class MigrationInputs:
         last = self.group
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
-        for _ in _applied(options, self.recorded):
+        for _ in _applied(options, self.recorded, after=self.position):
             if self.group != last:
                 last = self.group
                 yield last
@@ -71,11 +76,10 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     broker, limits = _limits(Cluster(properties), options.group)
     options.since, options.follow = None, False
     recorded = MigratingGroupRecords(options.group)
-    for _ in _applied(options, recorded):
-        pass
+    position = max(_applied(options, recorded), default=-1)
     if recorded.present is None:
         raise NotKnownError(f"there is no group {options.group!r} in this cluster")
-    return MigrationInputs(limits, broker, recorded)
+    return MigrationInputs(limits, broker, recorded, position)
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
@@ -98,15 +102,19 @@ def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
         return {}
 
 
-def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords) -> Iterator[None]:
-    """Apply the records of the cluster, and return after each that counted; what does not decode is skipped."""
+def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords, after: int = -1) -> Iterator[int]:
+    """Apply the cluster's records with offsets above ``after``; yield the offset of each that counted.
+
+    Records that do not decode are skipped.
+    """
     for raw in cluster_records(options):
         # Commits are nearly all of the topic, and do not count here.
-        if raw.key[:1] == b"\0" and raw.key[1] in OFFSET_COMMIT.key.versions:
+        offset = -1 if raw.offset is None else raw.offset
+        if offset <= after or record_kind(raw.key) == OFFSET_COMMIT.kind:
             continue
         try:
             record = decode_record(raw.key, raw.value)
         except DecodeError:
             continue
         if recorded.apply(record):
-            yield
+            yield offset
