@@ -6,6 +6,7 @@ All of it works on one group's recorded events, with no clock and no client:
 - ``restarts``: what static membership avoids; ``slow_members``: the member that the others waited for.
 - ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
 - ``client_kinds``: which client libraries the members may be, and what these can run.
+- ``migration``: whether a group can change to the consumer protocol (KIP-848).
 - ``recommendation``: what is recommended, if it is ``worth`` it; ``recommendation_text``: its sentences;
   ``group_advice``: these for `explain` and the page.
 

@@ -11,10 +11,19 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from rebalance_agent.assignors import find_strategy
-from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 
-__all__ = ["Change", "ClientKind", "PossibleClients", "can_be_static", "change_to", "possible_clients", "usable"]
+__all__ = [
+    "Change",
+    "ClientKind",
+    "PossibleClients",
+    "can_be_static",
+    "change_to",
+    "possible_clients",
+    "possible_kinds",
+    "usable",
+]
 
 
 class ClientKind(StrEnum):
@@ -94,20 +103,28 @@ _GENERATION_BYTES = 4
 
 def possible_clients(event: GenerationEvent) -> tuple[PossibleClients, ...]:
     """Return the different sets of libraries that the members of this generation may be, sorted."""
-    return tuple(sorted({_of_member(event, member) for member in event.members}))
+    return tuple(
+        sorted(
+            {
+                possible_kinds(event.group, event.assignor, member.client_id, member.user_data)
+                for member in event.members
+            }
+        )
+    )
 
 
-def _of_member(event: GenerationEvent, member: MemberSnapshot) -> PossibleClients:
-    if re.fullmatch(rf"consumer-{re.escape(event.group)}-[0-9]+", member.client_id):
+def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: bytes | None) -> PossibleClients:
+    """Return the libraries that a member of ``group`` may be, given the assignor that the group uses."""
+    if re.fullmatch(rf"consumer-{re.escape(group)}-[0-9]+", client_id):
         return (ClientKind.JAVA,)
     for kind, default in _DEFAULT_IDS:
-        if default.fullmatch(member.client_id):
+        if default.fullmatch(client_id):
             return (kind,)
-    name = event.assignor or ""
+    name = assignor or ""
     if _is_adapted(name):
         return tuple(kind for kind in _ADAPTED if not (is_cooperative(name) and kind in _EAGER_ONLY))
     kinds = [kind for kind in ClientKind if name in _ASSIGNORS[kind] or name not in _ALL]
-    if name == "cooperative-sticky" and len(member.user_data or b"") == _GENERATION_BYTES:
+    if name == "cooperative-sticky" and len(user_data or b"") == _GENERATION_BYTES:
         kinds = [kind for kind in kinds if kind not in {ClientKind.LIBRDKAFKA, ClientKind.FRANZ_GO}]
     return tuple(kinds)
 

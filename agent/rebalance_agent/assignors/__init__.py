@@ -7,6 +7,7 @@ the command line and in the what-if.
   ``ownership_index``, ``claims``: its steps; ``member_settings``: the members' values of
   settings; ``reordered_roster``: members in another order.
 - ``balance``: how many partitions each member gets, with a proof that no balance is better; then which ones.
+- ``broker``: models of the assignors of Kafka's brokers, which no member can run.
 - ``locality``: which members are near a partition.
 - ``strategies``: strategies of single partitions, one module each; ``units``: strategies that keep partitions together,
   with standby copies.

@@ -15,6 +15,7 @@ COMMANDS = {
         "run a proxy between consumers and brokers that gives clients of any language our assignors",
         "gateway",
     ),
+    "migrate": ("show whether a group can change to the consumer protocol (KIP-848), and follow it", "agent"),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
     "pipeline": ("analyse the history of a fleet's rebalances on Spark", "pipeline"),
     "sidecar": ("receive rebalance events from the consumers of this pod, export and publish them", "agent"),

@@ -23,7 +23,14 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
 from rebalance_agent.cluster.admin_answers import AdminAnswers
-from rebalance_agent.cluster.group_answers import STATES, described_group, group_state, listed_group
+from rebalance_agent.cluster.group_answers import (
+    STATES,
+    committed_offsets,
+    described_group,
+    group_description,
+    group_state,
+    listed_group,
+)
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupState
@@ -144,7 +151,7 @@ class Cluster:
     def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
         """Group -> its coordinator's answer; None where the coordinator has no such group."""
         futures = self._ask(self._admin.describe_consumer_groups, list(groups))
-        return self._answered(futures, _described, "describing groups")
+        return self._answered(futures, group_description, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
         """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
@@ -173,7 +180,7 @@ class Cluster:
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
-        return self._answered(self._ask(self._committed, groups), _commits, "asking for committed offsets")
+        return self._answered(self._ask(self._committed, groups), committed_offsets, "asking for committed offsets")
 
     def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
         # librdkafka takes one group per request; the requests are sent at once.
@@ -190,17 +197,26 @@ class Cluster:
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
-        """The value of a topic's setting that is in effect; None if brokers do not know the setting.
+        """The value of a topic's setting that is in effect; None if brokers do not know it. Fails as `settings`."""
+        return self.settings("topic", topic).get(name)
+
+    def settings(self, kind: str, name: str) -> dict[str, str]:
+        """The settings in effect of the ``topic``, ``broker`` or ``group`` (``kind``) called ``name``, with a value.
 
         Raises:
-            AccessDeniedError: this principal has no DescribeConfigs on the topic.
-            ClusterError: the cluster does not answer, or has no such topic.
+            AccessDeniedError: this principal has no DescribeConfigs on it.
+            ClusterError: the cluster does not answer, or has no such topic or broker.
         """
-        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        resource = ConfigResource(kind, name)
         future = self._ask(self._admin.describe_configs, [resource])[resource]
-        with self._doing(f"reading the settings of {topic}"):
-            setting = future.result().get(name)
-        return None if setting is None or setting.value is None else str(setting.value)
+        with self._doing(f"reading the settings of {name}"):
+            return {key: str(entry.value) for key, entry in future.result().items() if entry.value is not None}
+
+    def leader(self, topic: str, partition: int) -> int:
+        """The id of the broker that leads a partition; -1 if none does."""
+        with self._doing("reading metadata"):
+            known = self._admin.list_topics(topic, timeout=ANSWER_TIMEOUT_S).topics[topic].partitions.get(partition)
+        return -1 if known is None else int(known.leader)
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
         """Create a topic with the brokers' default replication; False if it exists already."""
@@ -274,22 +290,6 @@ def _offset(answer: Future[Any]) -> int:
     if offset == OFFSET_INVALID:
         raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
     return offset
-
-
-def _described(answer: Future[Any]) -> Any:  # noqa: ANN401 - the client's own type
-    """The description in an answer to DescribeGroups; None where the coordinator has no such group."""
-    try:
-        return answer.result()
-    except KafkaException as error:
-        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-            return None
-        raise
-
-
-def _commits(answer: Future[Any]) -> dict[Partition, int]:
-    """The offsets in an answer to OffsetFetch."""
-    commits = answer.result().topic_partitions or ()
-    return {(commit.topic, commit.partition): commit.offset for commit in commits if commit.offset >= 0}
 
 
 def _id_text(topic_id: object) -> str:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupType
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 
+from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
 from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
 from rebalance_agent.tracking.views import MemberLoad
 
-__all__ = ["STATES", "described_group", "group_state", "listed_group"]
+__all__ = [
+    "STATES",
+    "committed_offsets",
+    "described_group",
+    "group_description",
+    "group_state",
+    "listed_group",
+]
 
 STATES = {
     GroupState.PREPARING_REBALANCE: ConsumerGroupState.PREPARING_REBALANCING,
@@ -71,3 +80,19 @@ def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
 
 def _type(answer: Any) -> GroupType:  # noqa: ANN401
     return _TYPES.get(answer.type, GroupType.CLASSIC)
+
+
+def group_description(answer: Future[Any]) -> Any:  # noqa: ANN401 - the client's own type
+    """The description in an answer to DescribeGroups; None where the coordinator has no such group."""
+    try:
+        return answer.result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+            return None
+        raise
+
+
+def committed_offsets(answer: Future[Any]) -> dict[Partition, int]:
+    """The offsets in an answer to OffsetFetch."""
+    commits = answer.result().topic_partitions or ()
+    return {(commit.topic, commit.partition): commit.offset for commit in commits if commit.offset >= 0}

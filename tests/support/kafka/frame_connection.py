@@ -20,11 +20,23 @@ class FrameConnection:
 
     def exchange(self, frame):
         """The answer to a frame, both without their length."""
+        self.send(frame)
+        return self.receive()
+
+    def send(self, frame):
+        """Send a frame without waiting for its answer."""
         self._socket.sendall(_LENGTH.pack(len(frame)) + frame)
+
+    def receive(self):
+        """The next answer, without its length."""
         head = self._file.read(_LENGTH.size)
         if len(head) < _LENGTH.size:
             raise ConnectionAbortedError("the broker closed the connection")
         return self._file.read(*_LENGTH.unpack(head))
+
+    def fileno(self):
+        """For `select`."""
+        return self._socket.fileno()
 
     def close(self):
         self._file.close()

@@ -14,15 +14,15 @@ from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["RANGE", "ranges"]
+__all__ = ["RANGE", "plain_ranges", "ranges"]
 
 
 def ranges(roster: Roster) -> Plan:
     """Return the plan of runs; the first ``partitions % members`` members of a topic get one partition more."""
     racks = [member.rack or None for member in roster.members]
     topics = [_RackTopic(roster, topic, racks) for topic in range(len(roster.topics))] if any(racks) else []
-    plan = roster.empty_plan()
     if any(topic.matters for topic in topics):
+        plan = roster.empty_plan()
         _match_racks(topics, racks)
         for name, topic in zip(roster.topics, topics, strict=True):
             topic.give_the_rest()
@@ -30,6 +30,12 @@ def ranges(roster: Roster) -> Plan:
                 if numbers:
                     plan[member][name] = tuple(sorted(numbers))
         return plan
+    return plain_ranges(roster)
+
+
+def plain_ranges(roster: Roster) -> Plan:
+    """Return the plan of runs whatever the racks are, as brokers do it (KIP-848)."""
+    plan = roster.empty_plan()
     rows: dict[tuple[int, int], list[tuple[int, ...]]] = {}
     for name, count, subscribers in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
         row = rows.get((count, len(subscribers)))

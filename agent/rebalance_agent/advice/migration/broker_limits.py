@@ -1,0 +1,86 @@
+"""The brokers' settings that limit groups of the consumer protocol (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["POLICY", "BrokerLimits"]
+
+POLICY = "group.consumer.migration.policy"
+"""Which changes of a group's protocol the brokers allow while the group has members."""
+
+_MAX_SIZE = "group.consumer.max.size"
+_ASSIGNORS = "group.consumer.assignors"
+_PROTOCOLS = "group.coordinator.rebalance.protocols"
+_SESSION = "consumer.session.timeout.ms"
+_HEARTBEAT = "consumer.heartbeat.interval.ms"
+
+_UPWARD = frozenset({"bidirectional", "upgrade"})
+_BACK = frozenset({"bidirectional", "downgrade"})
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLimits:
+    """Settings of one broker and of one group by their names; a setting that was not read is not known.
+
+    ``consumer_groups``: whether the cluster has a group of the consumer protocol, so that ``group.version`` allows it.
+    """
+
+    broker: Mapping[str, str]
+    group: Mapping[str, str]
+    consumer_groups: bool = False
+
+    @property
+    def policy(self) -> str | None:
+        """The policy in lower case; None where it is not known."""
+        value = self.broker.get(POLICY)
+        return None if value is None else value.lower()
+
+    @property
+    def upgrades(self) -> bool | None:
+        """Whether a classic group with members may become one of the consumer protocol."""
+        return None if self.policy is None else self.policy in _UPWARD
+
+    @property
+    def downgrades(self) -> bool | None:
+        """Whether it becomes classic again if its last member of the consumer protocol leaves."""
+        return None if self.policy is None else self.policy in _BACK
+
+    @property
+    def max_size(self) -> int | None:
+        """The most members of a group."""
+        return _whole(self.broker.get(_MAX_SIZE))
+
+    @property
+    def assignors(self) -> tuple[str, ...]:
+        """The brokers' assignors; the first is the default."""
+        return tuple(name.strip() for name in self.broker.get(_ASSIGNORS, "").split(",") if name.strip())
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether the brokers run the protocol at all; None where that is not known."""
+        if self.consumer_groups:
+            return True
+        listed = self.broker.get(_PROTOCOLS)
+        return False if listed is not None and "consumer" not in listed.lower() else None
+
+    @property
+    def session_timeout_ms(self) -> int | None:
+        """The group's session timeout in milliseconds."""
+        return _whole(self.group.get(_SESSION) or self.broker.get(f"group.{_SESSION}"))
+
+    @property
+    def heartbeat_interval_ms(self) -> int | None:
+        """The group's heartbeat interval in milliseconds."""
+        return _whole(self.group.get(_HEARTBEAT) or self.broker.get(f"group.{_HEARTBEAT}"))
+
+    @property
+    def session_timeouts_ms(self) -> tuple[int, int] | None:
+        """The least and the most that the group's session timeout may be set to, in milliseconds."""
+        bounds = [_whole(self.broker.get(f"group.consumer.{end}.session.timeout.ms")) for end in ("min", "max")]
+        return None if None in bounds else (bounds[0] or 0, bounds[1] or 0)
+
+
+def _whole(value: str | None) -> int | None:
+    return int(value) if value and value.isascii() and value.lstrip("-").isdigit() else None

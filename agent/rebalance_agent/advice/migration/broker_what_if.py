@@ -1,0 +1,77 @@
+"""What a group's recorded rebalances would have been if the brokers had assigned: loads, moves and expected stalls.
+
+Stalls are of the consumer protocol: only partitions that change their owner stop. The new owner learns of one with its
+next heartbeat after the old one has let it go, on average half an interval later. What the old owner needs to let it go
+is not known beforehand, and is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rebalance_agent.advice.figures import Figures, Replayed
+from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, refusal
+from rebalance_agent.advice.replay.recorded_history import RecordedHistory
+from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
+from rebalance_agent.assignors.broker import BROKER_ASSIGNORS
+
+__all__ = ["BrokerOutcome", "broker_what_if"]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerOutcome:
+    """The replay through one of the brokers' assignors; or why it was ``refused``, without figures.
+
+    The stalls in ``figures`` are the expected partition-seconds; ``stalled_max``: if each new owner waits for a whole
+    interval. None if the heartbeat interval is not known.
+    """
+
+    assignor: str
+    figures: Figures = field(default_factory=Figures)
+    stalled_max: float | None = None
+    refused: str | None = None
+
+
+def broker_what_if(
+    history: RecordedHistory, names: Iterable[str], heartbeat_interval_ms: int | None
+) -> tuple[BrokerOutcome, ...]:
+    """Replay ``history`` through the brokers' assignors ``names``; those that no broker has by default are refused."""
+    return tuple(_outcome(history, name, heartbeat_interval_ms) for name in names)
+
+
+def _outcome(history: RecordedHistory, name: str, heartbeat_interval_ms: int | None) -> BrokerOutcome:
+    strategy = BROKER_ASSIGNORS.get(name)
+    if strategy is None:
+        return BrokerOutcome(name, refused="only Kafka's own assignors are modelled")
+    if refused := refusal(history, strategy):
+        return BrokerOutcome(name, refused=refused)
+    interval = None if heartbeat_interval_ms is None else heartbeat_interval_ms / 1000
+    figures, stalled_max = Figures(), 0.0
+    for replayed in replay_rebalances(history, strategy, ReplaySettings()):
+        if history.counts(replayed.rebalance.closing):
+            most = None if interval is None else _waiting(replayed) * interval
+            figures += Figures.of(_line(replayed, None if most is None else most / 2), avoided=False, waited=0.0)
+            stalled_max += most or 0.0
+    return BrokerOutcome(name, figures, None if interval is None else stalled_max)
+
+
+def _waiting(replayed: ReplayedRebalance) -> int:
+    """Return the partitions that wait for the heartbeat of a new owner."""
+    if replayed.given is None:
+        return 0
+    return replayed.given.assigned if replayed.rebalance.fresh else replayed.given.changed
+
+
+def _line(replayed: ReplayedRebalance, stalled: float | None) -> Replayed:
+    closing = replayed.rebalance.closing
+    return Replayed(
+        generation=closing.generation,
+        timestamp_ms=closing.timestamp_ms,
+        moved=replayed.moved,
+        needed=replayed.needed,
+        excess=None if replayed.needed is None else replayed.moved - replayed.needed,
+        skew_ratio=replayed.skew_ratio,
+        imbalance=replayed.imbalance,
+        stalled_partition_seconds=None if replayed.given is None else stalled,
+    )

@@ -1,0 +1,128 @@
+"""Findings about the members: what a broker cannot take over from them, and what they lose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_agent.advice.client_kinds import ClientKind, possible_kinds
+from rebalance_agent.advice.migration.broker_checks import RESTART_ALL
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
+from rebalance_agent.advice.migration.re2_patterns import not_in_re2
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.member_changes import member_name
+
+__all__ = ["KIP_848_SINCE", "member_findings"]
+
+KIP_848_SINCE = {
+    ClientKind.JAVA: "4.0, with group.protocol=consumer",
+    ClientKind.LIBRDKAFKA: "2.12, with group.protocol=consumer",
+    ClientKind.FRANZ_GO: "1.22, with the option ServerSideBalancer",
+}
+"""Library -> its first release with the finished consumer protocol; the others that we know do not have it."""
+
+NAMES_MAX = 3
+"""Members that a sentence names."""
+
+
+def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[MigrationFinding]:
+    """Yield the findings; ``patterns``: the topic patterns of the new members."""
+    if group.group_type is GroupType.CLASSIC:
+        yield from _unreadable(group)
+        yield from _user_data(group)
+        yield from _timeouts(group, limits)
+    yield from _patterns(patterns)
+    yield from _clients(group)
+    yield from _static(group)
+    yield from _mixed(group, limits)
+
+
+def _unreadable(group: MigratingGroup) -> Iterator[MigrationFinding]:
+    if members := [member for member in group.members if member.malformed]:
+        yield MigrationFinding(
+            Subject.MALFORMED,
+            Verdict.BLOCKS,
+            f"Brokers cannot read the subscription or the assignment of {_names(members)}",
+            f"Restart {'it' if len(members) == 1 else 'them'} with one of Kafka's assignors, {RESTART_ALL}.",
+            "partition.assignment.strategy=range",
+        )
+
+
+def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
+    if members := [member for member in group.members if member.assignment_user_data]:
+        yield MigrationFinding(
+            Subject.USER_DATA,
+            Verdict.BLOCKS,
+            f"The assignor {group.assignor} writes user data into assignments (to {_names(members)}), which brokers "
+            "refuse to lose",
+            "Change to one of Kafka's assignors in two rolling restarts, first with both in each member's list, "
+            f"{RESTART_ALL}.",
+            "partition.assignment.strategy=range",
+        )
+
+
+def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
+    timeouts = sorted({member.session_timeout_ms for member in group.members if member.session_timeout_ms})
+    theirs = limits.session_timeout_ms
+    if not timeouts or theirs is None or timeouts == [theirs]:
+        return
+    longest = timeouts[-1]
+    was = f"{timeouts[0]} ms" if len(timeouts) == 1 else f"{timeouts[0]} ms to {longest} ms"
+    text = f"The brokers set the session timeout: {theirs} ms instead of {was}"
+    bounds = limits.session_timeouts_ms
+    setting = f"consumer.session.timeout.ms={longest}"
+    fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
+    if bounds and not bounds[0] <= longest <= bounds[1]:
+        end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
+        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that."
+        setting = f"group.consumer.{name}.session.timeout.ms={longest}"
+    yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
+
+
+def _patterns(patterns: Sequence[str]) -> Iterator[MigrationFinding]:
+    for pattern in patterns:
+        if problem := not_in_re2(pattern):
+            text = f"The pattern {pattern} has {problem}, which brokers do not know (RE2)"
+            fix = "Write it without that, or subscribe to names."
+            yield MigrationFinding(Subject.PATTERNS, Verdict.BLOCKS, text, fix)
+
+
+def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
+    kinds = {
+        member: possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
+        for member in group.of(GroupType.CLASSIC)
+    }
+    if unable := [member for member, some in kinds.items() if some and not set(some) & KIP_848_SINCE.keys()]:
+        libraries = sorted({str(kind) for member in unable for kind in kinds[member]})
+        text = f"{_names(unable)} cannot change: {' or '.join(libraries)} has no consumer protocol"
+        fix = "The broker also serves such members in a group of the new protocol; it stays mixed until they change."
+        yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
+    if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
+        since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
+        text = f"The client library of {_names(unsure)} is not recorded"
+        yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, f"It must be one of: {since}.")
+
+
+def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
+    if members := [member for member in group.of(GroupType.CLASSIC) if member.instance_id is not None]:
+        yield MigrationFinding(
+            Subject.STATIC,
+            Verdict.CHANGES,
+            f"A new member with the instance id of a running one fences that at once ({_names(members)})",
+            "Stop each static member before its successor starts.",
+        )
+
+
+def _mixed(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFinding]:
+    classic, new = group.of(GroupType.CLASSIC), group.of(GroupType.CONSUMER)
+    if classic and new:
+        back = "; if the new ones leave, the group becomes classic again" if limits.downgrades else ""
+        text = f"The migration is under way: {len(classic)} of {len(group.members)} members are classic{back}"
+        yield MigrationFinding(Subject.MIXED, Verdict.CHANGES, text, "Replace the classic members, one by one.")
+
+
+def _names(members: Sequence[MigratingMember]) -> str:
+    names = list(dict.fromkeys(member_name(member.client_id, member.instance_id) for member in members))
+    rest = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,81 @@
+"""Whether a group can change to the consumer protocol (KIP-848) while it runs, and what that changes. Pure.
+
+What a broker refuses was measured on Kafka 4.3.0 and is repeated by ``tests/slow/migration``; ``docs/migrate.md`` lists
+it. A group without members can always change: brokers replace it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.advice.migration.broker_checks import broker_findings
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.member_checks import member_findings
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
+from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["MigrationReadiness", "MigrationWishes", "readiness"]
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationWishes:
+    """What the new members are to be: their ``assignor`` (None: the brokers' default) and topic ``patterns``."""
+
+    assignor: str | None = None
+    patterns: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationReadiness:
+    """The answer for one ``group``. ``findings``: what blocks first.
+
+    ``online``: whether the members can be replaced one by one while the others work; None where that is not known.
+    ``done``: all members use the consumer protocol already.
+    """
+
+    group: MigratingGroup
+    findings: tuple[MigrationFinding, ...]
+    online: bool | None
+    done: bool
+
+    def of(self, verdict: Verdict) -> tuple[MigrationFinding, ...]:
+        """Return the findings with this ``verdict``."""
+        return tuple(finding for finding in self.findings if finding.verdict is verdict)
+
+
+def readiness(group: MigratingGroup, limits: BrokerLimits, wishes: MigrationWishes | None = None) -> MigrationReadiness:
+    """Return whether ``group`` can change to the consumer protocol online under ``limits``."""
+    wishes = wishes or MigrationWishes()
+    findings = [*_of_type(group)]
+    if not findings:
+        findings = [
+            *broker_findings(group, limits, wishes.assignor),
+            *member_findings(group, limits, wishes.patterns),
+        ]
+    order = list(Verdict)
+    findings.sort(key=lambda finding: order.index(finding.verdict))
+    blocked = any(finding.verdict is Verdict.BLOCKS for finding in findings)
+    sure = limits.upgrades is not None or not group.members or group.group_type is GroupType.CONSUMER
+    done = group.group_type is GroupType.CONSUMER and not group.of(GroupType.CLASSIC)
+    return MigrationReadiness(group, tuple(findings), False if blocked else True if sure else None, done)
+
+
+def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:
+    """Yield the finding about groups that have no consumers, which end there."""
+    if group.group_type in {GroupType.SHARE, GroupType.STREAMS}:
+        yield MigrationFinding(
+            Subject.GROUP_TYPE,
+            Verdict.BLOCKS,
+            f"It is a {group.group_type} group, which has a protocol of its own",
+            "It has nothing to migrate.",
+        )
+    elif group.group_type is GroupType.CLASSIC and group.members and group.protocol_type != CONSUMER_PROTOCOL_TYPE:
+        yield MigrationFinding(
+            Subject.PROTOCOL_TYPE,
+            Verdict.BLOCKS,
+            f"Its members are no consumers: the type of their protocol is {group.protocol_type or 'empty'}",
+            "Such groups stay classic.",
+        )

@@ -1,0 +1,42 @@
+"""Models of the assignors of Kafka's brokers (KIP-848): who gets what if the coordinator assigns.
+
+- ``uniform``: an even spread that keeps what members have; ``mixed_subscriptions`` is its part for groups whose members
+  subscribe to different topics, with ``load_levels``.
+- ``range``: that of classic members, without racks.
+- ``java_order``: the order of Java's maps, which decides between equals in a broker.
+
+Given the broker's order of members and topics, results are identical. In a roster both are by name: loads are the same,
+but other members may have one partition more.
+
+Source: measured against the classes of Kafka 4.3.0 (``tests/peers/test_kafkas_own_broker_assignors.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.assignors.broker.uniform import uniform
+from rebalance_agent.assignors.strategies.range import plain_ranges
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["BROKER_ASSIGNORS"]
+
+BROKER_ASSIGNORS: Mapping[str, Strategy] = {
+    strategy.name: strategy
+    for strategy in (
+        Strategy(
+            name="uniform",
+            protocol=RebalanceProtocol.COOPERATIVE,
+            summary="the brokers' default: as even as possible, and members keep what they have",
+            plan=uniform,
+        ),
+        Strategy(
+            name="range",
+            protocol=RebalanceProtocol.COOPERATIVE,
+            summary="the brokers' range: consecutive partitions of each topic to members in order",
+            plan=plain_ranges,
+        ),
+    )
+}
+"""Assignors that a broker has by default, by the name in ``group.consumer.assignors``. No member can run them."""

@@ -1,0 +1,50 @@
+"""The order in which Java's ``HashMap`` and ``HashSet`` return their elements, which brokers' assignors follow.
+
+Elements are in the order of the buckets of a table, whose size is a power of two; those of one bucket are in the order
+in which they were put there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["map_order", "set_order"]
+
+_BUCKETS_MIN = 16
+_BITS = 32
+_MASK = (1 << _BITS) - 1
+
+
+def set_order(numbers: Sequence[int]) -> list[int]:
+    """Return whole ``numbers`` of 0 or more as a ``HashSet`` of them that was copied from a collection has them."""
+    # A copy has room for four thirds of its elements (since Java 19; before, for one more).
+    buckets = _power_of_two(max(-(-len(numbers) * 4 // 3), _BUCKETS_MIN))
+    if not numbers or max(numbers) < buckets:
+        return sorted(numbers)
+    return sorted(numbers, key=lambda number: _bucket(number, buckets))
+
+
+def map_order(names: Iterable[str]) -> list[str]:
+    """Return ``names`` as a ``HashMap`` has them as keys; they were put there in this order."""
+    keys = list(dict.fromkeys(names))
+    buckets = _BUCKETS_MIN
+    while len(keys) * 4 > buckets * 3:
+        buckets *= 2
+    return sorted(keys, key=lambda name: _bucket(_hash_of(name), buckets))
+
+
+def _bucket(value: int, buckets: int) -> int:
+    return (value ^ value >> 16) & (buckets - 1)
+
+
+def _hash_of(name: str) -> int:
+    """Return ``String.hashCode`` as an unsigned number: over UTF-16 units, as Java's strings have them."""
+    units = name.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = value * 31 + (high << 8 | low) & _MASK
+    return value
+
+
+def _power_of_two(at_least: int) -> int:
+    return 1 << (at_least - 1).bit_length()

@@ -1,0 +1,126 @@
+"""``rebalance-agent migrate``: whether a group can change to the consumer protocol (KIP-848), and how far it is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from rebalance_agent.advice import RecordedHistory, history_of, what_if
+from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
+from rebalance_agent.advice.migration.migration_report import report_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
+from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
+from rebalance_agent.cli.screens.migrate_text import as_json, readiness_text, report_text, step_text, what_if_text
+from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Shows whether a group can change from the classic protocol to the consumer protocol (KIP-848) while it runs: what
+blocks it, with the exact setting to change, what is different afterwards, and what the brokers would have assigned in
+its recorded rebalances. With --watch it follows the change, member by member: go, wait or no-go.
+
+It changes nothing: it joins no group and sets no setting. Start the new members yourself.
+"""
+
+EPILOG = """\
+a finding is one of
+  blocks   the broker refuses the first new member while the group has members
+  changes  the change works, and something is different afterwards
+  unknown  it cannot be seen from here
+
+examples:
+  rebalance-agent migrate orders --bootstrap-servers localhost:9092
+  rebalance-agent migrate orders --bootstrap-servers localhost:9092 --assignor range --pattern 'orders-.*'
+  rebalance-agent migrate orders --bootstrap-servers localhost:9092 --watch
+  rebalance-agent migrate orders --bootstrap-servers localhost:9092 --json | jq -r '.findings[].setting'
+
+It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
+
+exit codes: 0 the group can change or has changed, 1 it cannot, or that is not known, or the group is unknown, 2 wrong
+usage, or no answer
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    text = "whether a group can change to the consumer protocol (KIP-848), and how far it is"
+    parser = add_command(subparsers, "migrate", text, DESCRIPTION, EPILOG)
+    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument(
+        "--assignor", metavar="NAME", help="group.remote.assignor of the new members (default: the brokers' first one)"
+    )
+    parser.add_argument(
+        "--pattern",
+        metavar="REGEX",
+        action="append",
+        default=[],
+        help="a topic pattern of the new members, which brokers match by RE2; records do not have it; repeatable",
+    )
+    parser.add_argument("--watch", action="store_true", help="follow the change until all members have changed")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON; with --watch one line a step")
+    add_cluster_flags(parser, "the cluster")
+    parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the answer, or follow the change; return the exit code."""
+    quiet_logs()
+    wishes = MigrationWishes(options.assignor, options.pattern)
+    if options.assignor == "":
+        raise InvalidInputError("--assignor", "is empty; leave it out for the brokers' first one")
+    inputs = read_inputs(options)
+    if options.watch:
+        return _watched(options, inputs, wishes)
+    answer = readiness(inputs.group, inputs.limits, wishes)
+    past = past_in_cluster(options).events
+    report = report_of(past)
+    compared = _compared(history_of(past), inputs, wishes)
+    if options.json:
+        print(json.dumps(as_json(answer, inputs.broker, step_of(answer), compared, report)))
+        return _exit_code(answer)
+    print(readiness_text(answer, inputs.broker), end="")
+    if compared is not None:
+        print(f"\n{what_if_text(compared[0], inputs.group.assignor, compared[1])}", end="")
+    if report is not None:
+        print(f"\n{report_text(report)}", end="")
+    return _exit_code(answer)
+
+
+def _compared(
+    history: RecordedHistory, inputs: MigrationInputs, wishes: MigrationWishes
+) -> tuple[Figures, Sequence[BrokerOutcome]] | None:
+    """The recorded figures, and those of the brokers' assignors; None if no classic rebalance is recorded."""
+    if not history.decided or history.group_type is not GroupType.CLASSIC:
+        return None
+    names = (wishes.assignor,) if wishes.assignor else inputs.limits.assignors or ("uniform", "range")
+    outcomes = broker_what_if(history, names, inputs.limits.heartbeat_interval_ms)
+    return what_if(history, ()).recorded, outcomes
+
+
+def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: MigrationWishes) -> int:
+    """Print each step until all members have changed, then the report."""
+    last = None
+    for group in inputs.followed(options):
+        step = step_of(readiness(group, inputs.limits, wishes))
+        if step != last:
+            last = step
+            text = json.dumps({"go": step.go, "classic": step.classic, "members": step.members, "reason": step.reason})
+            print(text if options.json else step_text(step), flush=True)
+        if step.go is Go.DONE:
+            break
+    if not options.json and (report := report_of(past_in_cluster(options).events)):
+        print(f"\n{report_text(report)}", end="")
+    return 0
+
+
+def _exit_code(answer: MigrationReadiness) -> int:
+    return 0 if answer.online else 1

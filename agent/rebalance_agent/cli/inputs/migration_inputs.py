@@ -1,0 +1,120 @@
+"""The inputs of `migrate`: the group's records, the brokers' settings, and the recorded rebalances."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli.inputs.cluster_records import cluster_records
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import AccessDeniedError, DecodeError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["MigrationInputs", "read_inputs"]
+
+OVERLAP_MS = 60_000
+"""Milliseconds before now at which following begins, so that no record is missed; those applied already are skipped."""
+
+
+@dataclass(slots=True)
+class MigrationInputs:
+    """What is known about one group.
+
+    ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
+    was applied.
+    """
+
+    limits: BrokerLimits
+    broker: int
+    recorded: MigratingGroupRecords
+    position: int
+
+    @property
+    def group(self) -> MigratingGroup:
+        """The group now.
+
+        Raises:
+            NotKnownError: there is no such group any more.
+        """
+        if self.recorded.present is None:
+            raise NotKnownError(f"there is no group {self.recorded.name!r} any more")
+        return self.recorded.present
+
+    def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
+        """The group now, and again after each record that changes it, without end.
+
+        Raises:
+            NotKnownError: the group was deleted.
+            RebalanceAgentError: the cluster does not answer.
+        """
+        last = self.group
+        yield last
+        options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
+        for _ in _applied(options, self.recorded, after=self.position):
+            if self.group != last:
+                last = self.group
+                yield last
+
+
+def read_inputs(options: argparse.Namespace) -> MigrationInputs:
+    """Read the group and the settings from the cluster that the flags name.
+
+    Raises:
+        NotKnownError: the cluster has no such group.
+        RebalanceAgentError: a setting is wrong, or the cluster does not answer.
+    """
+    _, properties = cluster_settings(options)
+    broker, limits = _limits(Cluster(properties), options.group)
+    options.since, options.follow = None, False
+    recorded = MigratingGroupRecords(options.group)
+    position = max(_applied(options, recorded), default=-1)
+    if recorded.present is None:
+        raise NotKnownError(f"there is no group {options.group!r} in this cluster")
+    return MigrationInputs(limits, broker, recorded, position)
+
+
+def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
+    """The id of the group's coordinator, and its settings; without those that may not be read.
+
+    The group is not described: librdkafka 2.16 ends the process if an assignment does not decode.
+    """
+    count = cluster.identify()[1].get(OFFSETS_TOPIC, 0)
+    leader = cluster.leader(OFFSETS_TOPIC, offsets_partition(group, count)) if count else -1
+    broker = leader if leader >= 0 else min(cluster.brokers())
+    types = {listed.group_type for listed in cluster.list_groups().groups}
+    of_broker, of_group = _settings(cluster, "broker", str(broker)), _settings(cluster, "group", group)
+    return broker, BrokerLimits(of_broker, of_group, GroupType.CONSUMER in types)
+
+
+def _settings(cluster: Cluster, kind: str, name: str) -> dict[str, str]:
+    try:
+        return cluster.settings(kind, name)
+    except AccessDeniedError:
+        return {}
+
+
+def _applied(options: argparse.Namespace, recorded: MigratingGroupRecords, after: int = -1) -> Iterator[int]:
+    """Apply the cluster's records with offsets above ``after``; yield the offset of each that counted.
+
+    Records that do not decode are skipped.
+    """
+    for raw in cluster_records(options):
+        # Commits are nearly all of the topic, and do not count here.
+        offset = -1 if raw.offset is None else raw.offset
+        if offset <= after or record_kind(raw.key) == OFFSET_COMMIT.kind:
+            continue
+        try:
+            record = decode_record(raw.key, raw.value)
+        except DecodeError:
+            continue
+        if recorded.apply(record):
+            yield offset

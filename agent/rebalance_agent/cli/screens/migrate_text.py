@@ -1,0 +1,197 @@
+"""The text and the JSON of `migrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Verdict
+from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep
+from rebalance_agent.advice.migration.readiness import MigrationReadiness
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
+
+__all__ = ["as_json", "readiness_text", "report_text", "step_text", "what_if_text"]
+
+HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
+_WORDS = {
+    Verdict.BLOCKS: "blocks",
+    Verdict.CHANGES: "changes",
+    Verdict.UNKNOWN: "unknown",
+}
+
+
+def readiness_text(answer: MigrationReadiness, broker: int) -> str:
+    """The answer, its findings and the steps."""
+    lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
+    for finding in answer.findings:
+        lines += ["", *_finding(finding)]
+    if answer.online and not answer.done:
+        lines += ["", *_steps(answer)]
+    return "\n".join(lines) + "\n"
+
+
+def _what(answer: MigrationReadiness) -> str:
+    group = answer.group
+    if not group.members:
+        return f"an empty {group.group_type} group"
+    if group.group_type is GroupType.CLASSIC:
+        assignor = f" with {printable(group.assignor)}" if group.assignor else ""
+        return f"{plural(len(group.members), 'classic member')}{assignor}"
+    classic = len(group.of(GroupType.CLASSIC))
+    return f"a {group.group_type} group of {plural(len(group.members), 'member')}, {classic} of them classic"
+
+
+def _verdict(answer: MigrationReadiness) -> str:
+    if answer.done:
+        return "Nothing to do: all members use the consumer protocol (KIP-848)."
+    if answer.online is None:
+        return wrapped("It is not known whether its members can change to the consumer protocol while it runs.")
+    if not answer.online:
+        return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
+    return wrapped("Yes: its members can change to the consumer protocol (KIP-848) one by one, while the group runs.")
+
+
+def _finding(finding: MigrationFinding) -> Iterator[str]:
+    word = _WORDS.get(finding.verdict, str(finding.verdict))
+    yield wrapped(f"{word}: {printable(finding.text)}.")
+    if finding.fix:
+        yield wrapped(printable(finding.fix), "    ")
+
+
+def _steps(answer: MigrationReadiness) -> Iterator[str]:
+    yield "Steps:"
+    number = len(answer.group.of(GroupType.CLASSIC))
+    yield wrapped(
+        "1. In the members' configuration set group.protocol=consumer, and remove partition.assignment.strategy, "
+        "session.timeout.ms and heartbeat.interval.ms, which clients refuse then.",
+        "  ",
+    )
+    if number:
+        yield wrapped(f"2. Restart the {plural(number, 'member')} one by one. Begin with one, and watch it:", "  ")
+        yield f"       rebalance-agent migrate {printable(answer.group.group)} --watch"
+    else:
+        yield "  2. Start the members."
+    yield wrapped(
+        "The way back: restart the new members with the old configuration. Offsets stay the same in both directions.",
+        "  ",
+    )
+
+
+def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[BrokerOutcome]) -> str:
+    """The table of the recorded rebalances as the brokers would have assigned."""
+    rows = [_row(f"{printable(assignor or UNKNOWN)} (recorded)", recorded, None, expected=False)]
+    rows += [
+        _row(outcome.assignor, outcome.figures, outcome.stalled_max, expected=True)
+        for outcome in outcomes
+        if not outcome.refused
+    ]
+    lines = [
+        wrapped(
+            f"What the brokers would have assigned in {plural(recorded.generations, 'recorded rebalance')}; stalls in "
+            "partition-seconds, expected and at most:"
+        ),
+        "",
+        table_text(HEADINGS, rows, right=range(1, len(HEADINGS))),
+    ]
+    lines += [
+        wrapped(f"Not replayed: {outcome.assignor}: {outcome.refused}.") for outcome in outcomes if outcome.refused
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bool) -> tuple[str, ...]:
+    stalled = f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN
+    if expected and figures.stalls and stalled_max is not None:
+        stalled = f"{stalled} - {stalled_max:.1f}"
+    skew = figures.skew_mean
+    return (
+        name,
+        UNKNOWN if skew is None else f"{skew:.2f}",
+        f"{figures.skew_max:.2f}",
+        str(figures.moved),
+        str(figures.excess),
+        stalled,
+    )
+
+
+def step_text(step: MigrationStep) -> str:
+    """One line: how far it is, and whether to go on."""
+    new = step.members - step.classic
+    word = {Go.GO: "GO", Go.WAIT: "WAIT", Go.NO_GO: "NO-GO", Go.DONE: "DONE"}[step.go]
+    return f"{word:5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {printable(step.reason)}"
+
+
+def report_text(report: MigrationReport) -> str:
+    """Both periods as a table."""
+    periods = [("before", report.before), ("since the change", report.since)]
+    rows = [_period(name, period) for name, period in periods if period is not None]
+    table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))
+    back = "\nThe group is classic again.\n" if report.back else ""
+    return f"{table}\n{back}"
+
+
+def _period(name: str, period: Period) -> tuple[str, ...]:
+    skew = period.skew_ratio
+    return (
+        name,
+        printable(period.assignor or UNKNOWN),
+        str(period.rebalances),
+        str(period.moved),
+        bounds_text(period.stalled_min, period.stalled_max, "{:.1f}".format),
+        UNKNOWN if skew is None else f"{skew:.2f}",
+    )
+
+
+def as_json(
+    answer: MigrationReadiness,
+    broker: int,
+    step: MigrationStep,
+    what_if: tuple[Figures, Sequence[BrokerOutcome]] | None,
+    report: MigrationReport | None,
+) -> dict[str, object]:
+    """Everything as JSON."""
+    group = answer.group
+    return {
+        "group": group.group,
+        "group_type": group.group_type,
+        "assignor": group.assignor,
+        "members": len(group.members),
+        "classic_members": len(group.of(GroupType.CLASSIC)),
+        "settings_of_broker": broker,
+        "online": answer.online,
+        "done": answer.done,
+        "step": asdict(step),
+        "findings": [asdict(finding) for finding in answer.findings],
+        "what_if": None if what_if is None else _what_if_json(*what_if),
+        "report": None if report is None else asdict(report),
+    }
+
+
+def _what_if_json(recorded: Figures, outcomes: Sequence[BrokerOutcome]) -> dict[str, object]:
+    return {
+        "recorded": _figures(recorded),
+        "brokers": [
+            {
+                "assignor": outcome.assignor,
+                "refused": outcome.refused,
+                **_figures(outcome.figures),
+                "stalled_partition_seconds_max": outcome.stalled_max,
+            }
+            for outcome in outcomes
+        ],
+    }
+
+
+def _figures(figures: Figures) -> dict[str, object]:
+    return {
+        "rebalances": figures.generations,
+        "moved": figures.moved,
+        "excess": figures.excess,
+        "skew_mean": figures.skew_mean,
+        "skew_max": figures.skew_max if figures.generations else None,
+        "stalled_partition_seconds": figures.stalled_partition_seconds if figures.stalls else None,
+    }

@@ -1,0 +1,97 @@
+"""A group changes to the consumer protocol on a real broker, and `migrate` says at each step how it is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import uuid
+from contextlib import contextmanager
+
+import pytest
+
+from rebalance_agent.cli import main
+from support.members.threads import create_topic
+from support.migration.members import Broker, ClassicMember, EpochMember, stable
+
+pytestmark = pytest.mark.integration
+
+PARTITIONS = 6
+
+
+@pytest.fixture
+def broker(kafka):
+    connected = Broker(kafka.bootstrap_servers)
+    yield connected
+    connected.close()
+
+
+def answer(kafka, capsys, group, *arguments):
+    """The exit code and the JSON."""
+    code = main.main(["migrate", group, "--bootstrap-servers", kafka.bootstrap_servers, "--json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@contextmanager
+def beating(broker, members):
+    """The members send heartbeats during the block."""
+    stop = threading.Event()
+
+    def beat():
+        while not stop.wait(0.05):
+            for member in members:
+                member.beat(broker)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_group_is_followed_from_one_protocol_to_the_other(kafka, broker, capsys):
+    topic, group = create_topic(kafka, PARTITIONS), f"migrate-{uuid.uuid4().hex[:8]}"
+    old = [ClassicMember(group, (topic,)), ClassicMember(group, (topic,))]
+    assigned = {0: {topic: (0, 1, 2)}, 1: {topic: (3, 4, 5)}}
+    stable(broker, old, assigned, {1: b"tasks"})
+
+    code, found = answer(kafka, capsys, group)
+    assert (code, found["online"], found["step"]["go"]) == (1, False, "no-go")
+    assert [each["subject"] for each in found["findings"] if each["verdict"] == "blocks"] == ["user_data"]
+    refused, text = EpochMember(group, (topic,)).join(broker)
+    assert refused, "the broker agrees"
+    assert "custom assignor" in text
+
+    for member in old:
+        member.generation = -1
+    stable(broker, old, assigned)
+    code, found = answer(kafka, capsys, group)
+    assert (code, found["online"], found["classic_members"]) == (0, True, 2)
+    assert [each["assignor"] for each in found["what_if"]["brokers"]] == ["uniform", "range"]
+
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "migrate", group, "--watch", "--json"]
+    command += ["--bootstrap-servers", kafka.bootstrap_servers]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        first = json.loads(watching.stdout.readline())
+        assert (first["go"], first["classic"]) == ("go", 2)
+        new = [EpochMember(group, (topic,)) for _ in old]
+        for member, successor in zip(old, new, strict=True):
+            assert successor.join(broker) == (0, None)
+            member.leave(broker)
+        with beating(broker, new):
+            steps = [json.loads(line) for line in watching.stdout]
+        assert watching.wait(30) == 0
+    assert steps[-1] == {"go": "done", "classic": 0, "members": 2, "reason": "all members use the consumer protocol"}
+    assert "wait" in {each["go"] for each in steps}
+
+    code, found = answer(kafka, capsys, group)
+    assert (code, found["done"]) == (0, True)
+    assert found["report"]["since"]["rebalances"] > 0
+
+
+def test_a_group_that_does_not_exist(kafka, capsys):
+    assert main.main(["migrate", "nobody", "--bootstrap-servers", kafka.bootstrap_servers]) == 1
+    assert "there is no group 'nobody'" in capsys.readouterr().err

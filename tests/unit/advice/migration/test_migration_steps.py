@@ -1,0 +1,85 @@
+"""Whether the next member may be replaced, and what the change cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.advice import history_of
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.broker_what_if import broker_what_if
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
+from rebalance_agent.advice.migration.migration_report import report_of
+from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.readiness import readiness
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.subscription import MemberSubscription
+from support.assignors.walks import Walk
+from support.tracker.histories import generation, snapshot, walked
+
+OLD = MigratingMember("old", "app", "/h", GroupType.CLASSIC, topics=("t",))
+NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
+
+
+def step(*members, kind=GroupType.CONSUMER, policy="bidirectional"):
+    limits = BrokerLimits({"group.consumer.migration.policy": policy} if policy else {}, {}, consumer_groups=True)
+    return step_of(readiness(MigratingGroup("g", kind, members), limits))
+
+
+@pytest.mark.parametrize(
+    ("found", "go", "classic"),
+    [
+        (step(OLD, OLD, kind=GroupType.CLASSIC), Go.GO, 2),
+        (step(OLD, NEW), Go.GO, 1),
+        (step(OLD, replace(NEW, settled=False)), Go.WAIT, 1),
+        (step(NEW, NEW), Go.DONE, 0),
+        (step(NEW, replace(NEW, settled=False)), Go.WAIT, 0),
+        (step(OLD, kind=GroupType.CLASSIC, policy="disabled"), Go.NO_GO, 1),
+        (step(OLD, kind=GroupType.CLASSIC, policy=None), Go.NO_GO, 1),
+        (step(kind=GroupType.CLASSIC, policy="disabled"), Go.GO, 0),
+    ],
+)
+def test_go_wait_no_go_and_done(found, go, classic):
+    assert (found.go, found.classic) == (go, classic)
+    assert found.reason
+
+
+def periods(*kinds):
+    member = snapshot(MemberSubscription("m", ("t",)), {"t": (0,)})
+    events = [
+        generation(
+            number,
+            [member],
+            {"t": 1},
+            group_type=kind,
+            assignor="range" if kind is GroupType.CLASSIC else "uniform",
+            moved=number,
+            stall=Stall(1.0, 1.0, 2.0, Basis.BOUND, 5.0),
+            skew_ratio=1.5,
+        )
+        for number, kind in enumerate(kinds, 1)
+    ]
+    return report_of(events)
+
+
+def test_a_report_has_the_rebalances_before_and_since_the_last_change():
+    old, new = GroupType.CLASSIC, GroupType.CONSUMER
+    report = periods(old, new, old, old, new, new)
+    assert (report.before.rebalances, report.before.moved, report.before.assignor) == (3, 1 + 3 + 4, "range")
+    assert (report.since.rebalances, report.since.moved, report.since.assignor) == (2, 5 + 6, "uniform")
+    assert not report.back
+    assert periods(old, new, old).back
+    assert periods(old) is None
+
+
+def test_the_brokers_assignors_are_replayed_through_the_past():
+    history = history_of(walked(Walk(3), STRATEGIES["range"], 6))
+    uniform, ranges, other = broker_what_if(history, ("uniform", "range", "mine"), 5_000)
+    assert uniform.figures.generations == ranges.figures.generations == len(history.decided)
+    assert ranges.stalled_max == pytest.approx(2 * ranges.figures.stalled_partition_seconds)
+    assert uniform.figures.skew_sum <= ranges.figures.skew_sum
+    assert other.refused
+    assert broker_what_if(history, ("uniform",), None)[0].stalled_max is None

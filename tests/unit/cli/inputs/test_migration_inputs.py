@@ -1,0 +1,95 @@
+"""The records of a group are applied once each, also where following begins with some that were read before."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.migrating_group import MigratingGroupRecords
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli.inputs import migration_inputs
+from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
+from rebalance_agent.cli.inputs.raw_records import RawRecord
+from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from rebalance_agent.model.group import GroupType
+from support.judge.records import generation, group_key
+
+COMMIT = OFFSET_COMMIT.key.encode(1, {"group": "orders", "topic": "t", "partition": 0}), b"not read"
+
+
+def members(group, count):
+    """A classic group's record."""
+    return group_key(group), generation(1, **{f"m{number}": (number,) for number in range(count)})
+
+
+@pytest.fixture
+def topic(monkeypatch):
+    """A function that sets the records of the topic: pairs of key and value."""
+
+    def holds(*pairs):
+        raw = [RawRecord(key, value, 1, 0, offset) for offset, (key, value) in enumerate(pairs)]
+        monkeypatch.setattr(migration_inputs, "cluster_records", lambda _options: iter(raw))
+
+    return holds
+
+
+def test_only_later_records_are_followed(topic):
+    topic(members("orders", 3), COMMIT, members("orders", 2), (b"\0\2", b"?"))
+    inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
+    options = SimpleNamespace()
+    assert list(migration_inputs._applied(options, inputs.recorded)) == [0, 2]
+    inputs.position = 2
+    topic(*([members("orders", 3)] * 3), members("others", 1), members("orders", 1))
+    assert [len(group.members) for group in inputs.followed(options)] == [2, 1]
+
+
+def test_a_group_that_is_deleted_ends_following(topic):
+    topic(members("orders", 1))
+    inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
+    assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [0]
+    topic(members("orders", 1), (group_key("orders"), None))
+    inputs.position = 0
+    with pytest.raises(NotKnownError, match="any more"):
+        list(inputs.followed(SimpleNamespace()))
+
+
+class FakeCluster:
+    """A cluster of two brokers; ``denied``: the kinds of settings that may not be read."""
+
+    def __init__(self, leader, denied=(), failing=()):
+        self._leader, self._denied, self._failing = leader, denied, failing
+
+    def identify(self):
+        return "c", {"__consumer_offsets": 4}
+
+    def leader(self, _topic, _partition):
+        return self._leader
+
+    def brokers(self):
+        return {7: ("h", 1), 5: ("h", 2)}
+
+    def list_groups(self):
+        return SimpleNamespace(groups=[SimpleNamespace(group_type=GroupType.CONSUMER)])
+
+    def settings(self, kind, name):
+        if kind in self._denied:
+            raise AccessDeniedError("denied")
+        if kind in self._failing:
+            raise ClusterError("no answer")
+        return {"of": f"{kind} {name}"}
+
+
+def test_settings_are_those_of_the_coordinator_and_of_the_group():
+    broker, limits = migration_inputs._limits(FakeCluster(7), "orders")
+    assert (broker, limits.broker, limits.group) == (7, {"of": "broker 7"}, {"of": "group orders"})
+    assert limits.consumer_groups
+    assert migration_inputs._limits(FakeCluster(-1), "orders")[0] == 5
+
+
+def test_settings_that_may_not_be_read_are_not_known():
+    assert migration_inputs._limits(FakeCluster(7, denied=("broker",)), "orders")[1].upgrades is None
+    with pytest.raises(ClusterError):
+        migration_inputs._limits(FakeCluster(7, failing=("group",)), "orders")

@@ -1,0 +1,122 @@
+"""The text, the JSON and the exit codes of `migrate`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import migrate
+from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.runtime.watch.history_reader import GroupPast
+from support.assignors.walks import Walk
+from support.tracker.histories import STRATEGIES, walked
+
+BROKER = {
+    "group.consumer.migration.policy": "bidirectional",
+    "group.consumer.assignors": "uniform,range",
+    "group.consumer.heartbeat.interval.ms": "5000",
+}
+OLD = MigratingMember("m1", "consumer-orders-1", "/h", GroupType.CLASSIC, topics=("t",))
+ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (OLD, replace(OLD, member_id="m2")), assignor="range")
+
+
+class Recorded(MigratingGroupRecords):
+    """A group that is given; its records are not read."""
+
+    def __init__(self, group):
+        super().__init__(group.group)
+        self._given = group
+
+    @property
+    def present(self):
+        return self._given
+
+
+@pytest.fixture
+def asked(monkeypatch, capsys):
+    """Run the command for a group and settings of its broker; return the exit code and the output."""
+
+    def run(group, *arguments, broker=BROKER, events=()):
+        inputs = MigrationInputs(BrokerLimits(broker, {}, consumer_groups=True), 1, Recorded(group), 0)
+        monkeypatch.setattr(migrate, "quiet_logs", lambda: None)
+        monkeypatch.setattr(migrate, "read_inputs", lambda _options: inputs)
+        monkeypatch.setattr(
+            migrate, "past_in_cluster", lambda _options: GroupPast(tuple(events), "records", known=True)
+        )
+        monkeypatch.setattr(MigrationInputs, "followed", lambda self, _options: iter([self.group, self.group]))
+        code = main.main(["migrate", group.group, "--bootstrap-servers", "kafka:9092", *arguments])
+        return code, capsys.readouterr().out
+
+    return run
+
+
+def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
+    events = walked(Walk(3), STRATEGIES["range"], 5)
+    code, text = asked(ORDERS, events=events)
+    assert code == 0
+    assert "Yes: its members can change" in text
+    assert "group.remote.assignor=range" in text
+    assert "Restart the 2 members one by one" in text
+    assert "The way back" in text
+    assert "uniform" in text
+    assert "range (recorded)" in text
+
+
+def test_a_blocked_group_has_the_setting_and_no_steps(asked):
+    code, text = asked(ORDERS, broker={**BROKER, "group.consumer.migration.policy": "disabled"})
+    assert code == 1
+    assert "No: its members cannot change" in text
+    assert "blocks: The brokers allow no change" in text
+    assert "group.consumer.migration.policy=bidirectional" in text
+    assert "Steps" not in text
+
+
+def test_without_the_policy_the_answer_is_not_known(asked):
+    code, text = asked(ORDERS, broker={})
+    assert code == 1
+    assert "It is not known" in text
+    assert "DescribeConfigs" in text
+
+
+def test_json_has_the_answer_the_findings_and_the_replay(asked):
+    code, text = asked(ORDERS, "--json", "--assignor", "range", events=walked(Walk(3), STRATEGIES["range"], 5))
+    found = json.loads(text)
+    assert code == 0
+    assert (found["online"], found["done"], found["members"], found["findings"]) == (True, False, 2, [])
+    assert [each["assignor"] for each in found["what_if"]["brokers"]] == ["range"]
+    assert found["step"]["go"] == "go"
+
+
+def test_a_group_that_is_done_needs_nothing(asked):
+    done = MigratingGroup("orders", GroupType.CONSUMER, (replace(OLD, protocol=GroupType.CONSUMER),))
+    code, text = asked(done)
+    assert code == 0
+    assert "Nothing to do" in text
+    assert asked(done, "--watch") == (
+        0,
+        "DONE   1 of 1 member on the consumer protocol: all members use the consumer protocol\n",
+    )
+
+
+def test_a_step_is_printed_once(asked):
+    code, text = asked(ORDERS, "--watch", "--json")
+    assert code == 0
+    (line,) = text.splitlines()
+    assert json.loads(line)["classic"] == 2
+
+
+def test_control_characters_in_names_are_not_printed(asked):
+    evil = replace(ORDERS, group="a\x1b[2J", assignor="b\x1b[2J", members=(replace(OLD, client_id="c\x1b[2J"),))
+    code, text = asked(evil, "--pattern", "(?!x)\x1b")
+    assert code == 1
+    assert "\x1b" not in text
+
+
+def test_an_empty_assignor_is_wrong_usage(asked):
+    assert asked(ORDERS, "--assignor", "")[0] == 2
