@@ -27,10 +27,12 @@ EVERY = tuple(question for uid, board in BOARDS.items() for question in question
 
 SILENT = {
     "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
+    "rebalance-fleet: Where the time goes D": "no group of type consumer, share or streams",
     "rebalance-service: Rebalances in deploys, and others A": "no group is deployed",
     "rebalance-group: Stall of each rebalance C": "no pipeline has learnt what is normal",
     "rebalance-group: Stall of each rebalance D": "no group stands still for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
+    "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
     "rebalance-agent: Gateways: waiting A": "no group of the demo has seats",
     "rebalance-agent: Gateways: waiting B": "no group of the demo has seats",

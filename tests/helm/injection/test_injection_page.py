@@ -1,4 +1,4 @@
-"""docs/inject-a-sidecar.md lists every annotation, and shows a pod as the API server creates it."""
+"""docs/reference/injection.md lists every annotation; docs/inject-a-sidecar.md shows a pod of the API server."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,14 @@ from support.cluster.control_plane import RefusedError
 from support.helm.injecting import INJECT, annotated, container, injecting, pod
 from support.helm.rendered import CHART
 
-PAGE = (Path(__file__).parents[3] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "inject-a-sidecar.md").read_text(encoding="utf-8")
+REFERENCE = (DOCS / "reference" / "injection.md").read_text(encoding="utf-8")
 
 
 def settings_named():
     """The names in the first column of the table of settings."""
-    table = PAGE.partition("| annotation, parameter |")[2].partition("\n\n")[0]
+    table = REFERENCE.partition("| annotation, parameter |")[2].partition("\n\n")[0]
     return re.findall(r"`([a-z-]+)`", " ".join(line.split("|")[1] for line in table.splitlines()[2:]))
 
 

@@ -19,6 +19,11 @@ class AssignorWait:
         self._since_ms: int | None = None
         self._total_ms = 0
 
+    def begin(self, at_ms: int) -> None:
+        """Begin with a rebalance: the assignment may have been out of date before, as in a group without members."""
+        self._total_ms = 0
+        self._since_ms = None if self._since_ms is None else at_ms
+
     def update(self, at_ms: int, epoch: GroupEpoch | None, target_epoch: int) -> None:
         """Take both epochs after a record of one of them."""
         if epoch is not None and target_epoch < epoch.epoch:
@@ -27,7 +32,7 @@ class AssignorWait:
             self._total_ms += max(0, at_ms - self._since_ms)
             self._since_ms = None
 
-    def take(self) -> float:
-        """Return the sum in seconds, and begin again."""
-        total_ms, self._total_ms = self._total_ms, 0
-        return total_ms / 1000
+    @property
+    def seconds(self) -> float:
+        """The sum since `begin`."""
+        return self._total_ms / 1000

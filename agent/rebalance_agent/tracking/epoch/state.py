@@ -183,6 +183,7 @@ class EpochState(TrackedGroup):
         self._created_live = self._created_live or (record.live and self._backfilled and created)
         if record.live and self._started_ms is None:
             self._started_ms = record.timestamp_ms
+            self._assignor_wait.begin(record.timestamp_ms)
 
     def _check_reached(self, now_ms: int, *, live: bool) -> Iterator[Event]:
         """Check after a record whether all members have reached the newest epoch."""
@@ -212,14 +213,13 @@ class EpochState(TrackedGroup):
         for name in sorted(restarting):
             handovers = self._recorded.restarts(name, started_ms, self._evidence.last_seen.contact_ms(name)) | handovers
         targets_ms = None if started_ms is None or not reached.value.members else self._targets_ms
-        assignor_wait_seconds = self._assignor_wait.take()
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = replace(
             reached,
             start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
             targeted_ms=targets_ms and targets_ms[0],
             joined_ms=targets_ms and targets_ms[1],
-            assignor_wait_seconds=None if targets_ms is None else assignor_wait_seconds,
+            assignor_wait_seconds=None if targets_ms is None else self._assignor_wait.seconds,
             returned=returned,
             handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
