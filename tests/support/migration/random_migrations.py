@@ -86,8 +86,10 @@ class Migration:
 
     def replace(self, member):
         """Whether the successor of a classic member was let in."""
-        if self.plan.stop_first and member.instance_id is None and len(self.old) + len(self.new) > 1:
-            # A static member of Kafka's clients does not leave when it stops.
+        # Static members of Kafka's clients do not leave when they stop; the last one that leaves empties the group.
+        leaves = member.instance_id is None
+        first = self.plan.stop_first and leaves and len(self.old) + len(self.new) > 1
+        if first:
             assert member.leave(self.broker) == 0
         entered = EpochMember(
             self.group,
@@ -101,8 +103,8 @@ class Migration:
             self.errors.append(error)
             return False
         self.new.append(entered)
-        if member.instance_id is None and not self.plan.stop_first:
-            member.leave(self.broker)
+        if leaves and not first:
+            assert member.leave(self.broker) == 0
         self.old.remove(member)
         return True
 

@@ -73,11 +73,21 @@ def scenario(seed: int) -> Scenario:
         "assignor": rnd.choice([None, "uniform", "range"]),
     }
     if count == MAX_SIZE:
-        static = rnd.random() < 0.3 and reason is None and not given["empty"]
-        given["members"] = (static,) * count
-        reason = "size" if static else reason
+        static_all = rnd.random() < 0.3 and reason is None and not given["empty"]
+        given["members"] = (static_all,) * count
+        reason = "size" if static_all else reason
     if reason is None and given["empty"]:
         given["broker"] = rnd.choice(["bidirectional", "upgrade", "downgrade", "disabled"])
+    given |= _afflicted(rnd, reason, count, empty=given["empty"])
+    if reason and len(given.get("assignment_data", range(count))) < count:
+        # Without the only member that it is about, the group may change.
+        given["stop_first"] = False
+    return Scenario(seed=seed, reason=reason, **given)
+
+
+def _afflicted(rnd, reason, count, *, empty):
+    """What is wrong with the group for ``reason``, and what looks wrong but is not."""
+    given = {}
     if reason == "user data":
         given["assignment_data"] = dict.fromkeys(rnd.sample(range(count), rnd.randint(1, count)), USER_DATA)
     elif reason == "malformed" and rnd.random() < 0.5:
@@ -90,7 +100,7 @@ def scenario(seed: int) -> Scenario:
         given["assignor"] = rnd.choice(["sticky", "Uniform"])
     elif rnd.random() < 0.2 or reason == "pattern":
         given["regex"] = rnd.choice(BAD_PATTERNS if reason == "pattern" else GOOD_PATTERNS)
-    if reason is None and not given["empty"] and rnd.random() < 0.2:
+    if reason is None and not empty and rnd.random() < 0.2:
         # Bytes of no length are no user data.
         given["assignment_data"] = {rnd.randrange(count): rnd.choice([b"", (b"",)])}
-    return Scenario(seed=seed, reason=reason, **given)
+    return given

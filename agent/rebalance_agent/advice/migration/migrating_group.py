@@ -131,9 +131,8 @@ def _classic(group: str, value: Mapping[str, Any]) -> MigratingGroup:
 
 def _classic_member(fields: Mapping[str, Any], *, consumers: bool) -> MigratingMember:
     subscription = _read(decode_subscription, fields["subscription"]) if consumers else None
-    # A member without an assignment has no bytes, which a broker accepts.
     assigned = fields["assignment"]
-    assignment = _read(decode_assignment, assigned) if consumers and assigned else None
+    assignment = _read(decode_assignment, assigned) if consumers else None
     return MigratingMember(
         fields["member_id"],
         fields["client_id"],
@@ -143,6 +142,7 @@ def _classic_member(fields: Mapping[str, Any], *, consumers: bool) -> MigratingM
         subscription.topics if subscription else None,
         session_timeout_ms=fields["session_timeout"],
         rebalance_timeout_ms=fields.get("rebalance_timeout"),
+        # A member without an assignment has no bytes, which a broker accepts.
         malformed=consumers and (subscription is None or bool(assigned and assignment is None)),
         assignment_user_data=len(assignment.user_data or b"") if assignment else 0,
         user_data=subscription.user_data if subscription else None,

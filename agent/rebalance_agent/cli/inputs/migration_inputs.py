@@ -43,33 +43,34 @@ class MigrationInputs:
         """The group now.
 
         Raises:
-            NotKnownError: there is no such group any more.
+            NotKnownError: there is no such group in the cluster.
         """
         if self.recorded.present is None:
-            raise NotKnownError(f"there is no group {self.recorded.name!r} any more")
+            raise NotKnownError(f"there is no group {self.recorded.name!r} in this cluster")
         return self.recorded.present
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
         """The group now, and again after each record that changes it, without end.
 
+        A group that changes its protocol is deleted and created in the same moment, so a deleted one is waited for.
+
         Raises:
-            NotKnownError: the group was deleted.
             RebalanceAgentError: the cluster does not answer.
         """
         last = self.group
         yield last
         options.since, options.follow = SystemClock().now_ms() - OVERLAP_MS, True
         for _ in _applied(options, self.recorded, after=self.position):
-            if self.group != last:
-                last = self.group
+            present = self.recorded.present
+            if present is not None and present != last:
+                last = present
                 yield last
 
 
 def read_inputs(options: argparse.Namespace) -> MigrationInputs:
-    """Read the group and the settings from the cluster that the flags name.
+    """Read the group and the settings from the cluster that the flags name; the group may not exist.
 
     Raises:
-        NotKnownError: the cluster has no such group.
         RebalanceAgentError: a setting is wrong, or the cluster does not answer.
     """
     _, properties = cluster_settings(options)
@@ -77,8 +78,6 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     options.since, options.follow = None, False
     recorded = MigratingGroupRecords(options.group)
     position = max(_applied(options, recorded), default=-1)
-    if recorded.present is None:
-        raise NotKnownError(f"there is no group {options.group!r} in this cluster")
     return MigrationInputs(limits, broker, recorded, position)
 
 

@@ -89,6 +89,11 @@ def test_brokers_replace_a_group_without_members_whatever_the_policy_is():
     empty = replace(ORDERS, members=(), protocol_type="", assignor=None)
     answer = checked(empty, group_consumer_migration_policy="disabled", group_consumer_max_size="1")
     assert (answer.online, answer.findings) == (True, ())
+    assert checked(empty, group_consumer_migration_policy=None).online is True
+
+
+def test_brokers_take_the_policy_in_any_case():
+    assert checked(group_consumer_migration_policy="Bidirectional").findings == ()
 
 
 def test_an_unread_policy_leaves_the_answer_open():

@@ -46,14 +46,15 @@ def test_only_later_records_are_followed(topic):
     assert [len(group.members) for group in inputs.followed(options)] == [2, 1]
 
 
-def test_a_group_that_is_deleted_ends_following(topic):
+def test_a_group_that_is_deleted_is_waited_for(topic):
     topic(members("orders", 1))
     inputs = MigrationInputs(BrokerLimits({}, {}), 1, MigratingGroupRecords("orders"), -1)
+    with pytest.raises(NotKnownError, match="no group 'orders'"):
+        _ = inputs.group
     assert list(migration_inputs._applied(SimpleNamespace(), inputs.recorded)) == [0]
-    topic(members("orders", 1), (group_key("orders"), None))
     inputs.position = 0
-    with pytest.raises(NotKnownError, match="any more"):
-        list(inputs.followed(SimpleNamespace()))
+    topic(members("orders", 1), (group_key("orders"), None), members("orders", 1), members("orders", 2))
+    assert [len(group.members) for group in inputs.followed(SimpleNamespace())] == [1, 2]
 
 
 class FakeCluster:
