@@ -10,7 +10,8 @@ the user's own code pass through unchanged.
   ``assign_decision`` is one call with its assessment.
 - ``consumer_progress``: counts records that are consumed again when partitions change owners.
 - ``event_builder``: makes the events.
-- ``delivery``: queues events and posts them to the sidecar on a daemon thread, and reports processes without events.
+- ``delivery``: queues events; daemon threads post them to the sidecar and call the application's ``on_event``. It also
+  reports processes without events.
 - ``client_tls``: TLS of these posts, and of the other clients in this package.
 - ``warmup``: does one-time work of Python when a consumer is made, not during a rebalance.
 - ``suppress``: logs our own failures instead of raising them.
@@ -18,8 +19,9 @@ the user's own code pass through unchanged.
 
 from __future__ import annotations
 
+from rebalance_agent.instrumentation.delivery.event_callback import OnEvent
 from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.hooks import Instrumentation
 from rebalance_agent.instrumentation.membership import Membership
 
-__all__ = ["Instrumentation", "Membership", "Reporter"]
+__all__ = ["Instrumentation", "Membership", "OnEvent", "Reporter"]

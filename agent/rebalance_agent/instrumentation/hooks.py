@@ -9,6 +9,7 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Positions
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
+from rebalance_agent.instrumentation.delivery.event_callback import OnEvent, find_callback
 from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
@@ -35,6 +36,7 @@ class Instrumentation:
         clock: Clock | None = None,
         events_url: str | None = None,
         events_token: str | None = None,
+        on_event: OnEvent | None = None,
         reporter: Reporter | None = None,
     ) -> None:
         """Watch one member.
@@ -49,13 +51,15 @@ class Instrumentation:
             events_url: the sidecar's URL; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. An
                 empty text sends no events, and so does an invalid URL, which is logged.
             events_token: bearer token for the sidecar; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
-            reporter: used instead of a reporter that sends to ``events_url``.
+            on_event: called with each event as a sidecar gets it, a dict, on a thread of its own; by default the
+                function that ``REBALANCE_AGENT_ON_EVENT`` names, ``module:name``. An exception of it is logged once.
+            reporter: used instead of a reporter to ``events_url`` and ``on_event``.
 
         """
         self._clock = clock or SystemClock()
         self.progress = None if positions is None else ConsumerProgress(positions)
         self._builder = EventBuilder(
-            group, client_id, membership, reporter or _reporter(events_url, events_token), self.progress
+            group, client_id, membership, reporter or _reporter(events_url, events_token, on_event), self.progress
         )
 
     def listener(
@@ -89,12 +93,16 @@ class Instrumentation:
         self._builder.explained(reason, callbacks)
 
 
-def _reporter(url: str | None, token: str | None) -> Reporter:
+def _reporter(url: str | None, token: str | None, on_event: OnEvent | None) -> Reporter:
+    endpoint = callback = None
     try:
         endpoint = Endpoint.of(url, token)
     except InvalidInputError as error:
         logger.error("%s; no events are sent", error)
-        endpoint = None
-    if endpoint is not None:
+    try:
+        callback = find_callback(on_event)
+    except InvalidInputError as error:
+        logger.error("%s; it is not called", error)
+    if endpoint is not None or callback is not None:
         warm_up()
-    return Reporter(endpoint)
+    return Reporter(endpoint, callback)

@@ -25,7 +25,8 @@ topic (`source="admin"`), only metrics that polls can provide exist.
     ExporterRole.SIDECAR: """\
 ## Sidecar: reports of consumers
 
-Data from the events that consumers send to their sidecar. Aggregate with `sum`. Counters and histograms are 0 in the
+Data from the events that consumers send to their sidecar, or export
+[themselves](instrument-a-consumer.md#without-a-sidecar). Aggregate with `sum`. Counters and histograms are 0 in the
 first scrape that has them, whatever they counted before, and have their values from the next one on: `increase()` does
 not see a series that first appears with a value. If several Prometheus servers scrape a sidecar, only one of them gets
 that 0.

@@ -11,10 +11,11 @@ import pytest
 
 import rebalance_agent
 from rebalance_agent.http.events_post import ALIVE_HEADER
-from rebalance_agent.instrumentation.delivery import outbox, reporter
+from rebalance_agent.instrumentation.delivery import outbox, post_thread, queue_thread
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint
 from rebalance_agent.instrumentation.delivery.heartbeat import Heartbeat
-from rebalance_agent.instrumentation.delivery.reporter import RETRIES_MAX, Reporter
+from rebalance_agent.instrumentation.delivery.post_thread import RETRIES_MAX, PostThread
+from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
@@ -26,7 +27,7 @@ FOREVER = 60.0
 
 @pytest.fixture
 def no_delay(monkeypatch):
-    monkeypatch.setattr(reporter, "FIRST_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(post_thread, "FIRST_DELAY_SECONDS", 0.0)
 
 
 def happened(process, sequence):
@@ -51,7 +52,7 @@ def reporter_to(url):
 
 def idle(a_reporter):
     """Wait until its thread has sent or dropped everything, without a flush."""
-    thread = a_reporter._thread
+    thread = a_reporter.posts._thread
     if thread is not None:
         thread.join(FOREVER)
         assert not thread.is_alive()
@@ -73,22 +74,22 @@ def test_events_arrive_in_order_with_the_process_and_consecutive_numbers():
 def test_the_thread_exists_only_while_events_are_pending():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
-        assert sending._thread is None
+        assert sending.posts._thread is None
         sending.emit(happened)
         idle(sending)
-        assert sending._thread is None
+        assert sending.posts._thread is None
         sending.emit(happened)
         assert sidecar.wait_for(lambda taken: len(taken) == 2)
         idle(sending)
 
 
 def test_callbacks_in_quick_succession_are_one_batch_and_the_end_of_the_process_does_not_wait_for_more(monkeypatch):
-    monkeypatch.setattr(reporter, "LINGER_SECONDS", FOREVER)
+    monkeypatch.setattr(queue_thread, "LINGER_SECONDS", FOREVER)
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
         sending.emit(happened)
-        assert sending.finish(FOREVER / 2)
+        assert sending.posts.finish(FOREVER / 2)
         assert [body.count(b"\n") for body in sidecar.bodies] == [2]
 
 
@@ -125,7 +126,7 @@ def test_a_failed_heartbeat_is_not_repeated_and_loses_no_event(no_delay):
         sending._lives = True
         sending.beat()
         idle(sending)
-        assert (sending.dropped, sending.waiting) == (0, 0)
+        assert (sending.posts.dropped, sending.posts.waiting) == (0, 0)
 
 
 def test_heartbeats_continue_after_exceptions():
@@ -158,9 +159,9 @@ def test_a_sidecar_that_does_not_answer_delays_no_consumer_and_the_queue_is_boun
         assert silent.accepted.wait(FOREVER)  # the first batch, one event, is in flight and is never answered
         for _ in range(1_000):
             sending.emit(happened)
-        assert sending.waiting == 50
-        assert sending.dropped == 950
-        sending.send_without_retries()
+        assert sending.posts.waiting == 50
+        assert sending.posts.dropped == 950
+        sending.posts.hurry()
     idle(sending)
 
 
@@ -169,7 +170,7 @@ def test_an_absent_sidecar_loses_only_the_events(no_delay):
         sending = reporter_to(url)
         sending.emit(happened)
         idle(sending)
-    assert (sending.waiting, sending.dropped) == (0, 1)
+    assert (sending.posts.waiting, sending.posts.dropped) == (0, 1)
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -181,7 +182,7 @@ def test_a_failed_batch_is_repeated_byte_for_byte(no_delay, status):
         idle(sending)
     assert len(sidecar.bodies) == 3
     assert len(set(sidecar.bodies)) == 1
-    assert sending.dropped == 0
+    assert sending.posts.dropped == 0
 
 
 def test_retries_are_bounded_and_the_loss_is_reported_once_with_the_next_batch(no_delay):
@@ -189,13 +190,13 @@ def test_retries_are_bounded_and_the_loss_is_reported_once_with_the_next_batch(n
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
         idle(sending)
-        assert sending.dropped == 1
+        assert sending.posts.dropped == 1
         for _ in range(2):
             sending.emit(happened)
             idle(sending)
     assert len(sidecar.bodies) == RETRIES_MAX + 3
     assert [headers.get("x-rebalance-agent-dropped") for headers in sidecar.headers[-2:]] == ["1", None]
-    assert sending.dropped == 0
+    assert sending.posts.dropped == 0
 
 
 def test_a_refused_batch_is_not_repeated_and_counts_as_dropped(no_delay):
@@ -203,7 +204,7 @@ def test_a_refused_batch_is_not_repeated_and_counts_as_dropped(no_delay):
         sending = reporter_to(sidecar.url)
         sending.emit(happened)
         idle(sending)
-        assert sending.dropped == 1
+        assert sending.posts.dropped == 1
         sending.emit(happened)
         idle(sending)
     assert [event["sequence"] for event in sidecar.taken] == [2]
@@ -215,7 +216,7 @@ def test_invalid_responses_are_losses(no_delay):
         sending = reporter_to(url)
         sending.emit(happened)
         idle(sending)
-    assert sending.dropped == 1
+    assert sending.posts.dropped == 1
 
 
 def test_an_event_that_cannot_be_encoded_is_counted_and_not_raised(caplog):
@@ -237,8 +238,10 @@ def test_a_thread_that_cannot_start_raises_nothing_and_its_event_is_sent_with_th
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", lambda _thread: (_ for _ in ()).throw(RuntimeError("no threads")))
             sending.emit(happened)
-        assert sending.waiting == 1
-        assert sending.finish(0.0), "the end of the process must neither wait for nor fail at a thread that never ran"
+        assert sending.posts.waiting == 1
+        assert sending.posts.finish(0.0), (
+            "the end of the process must neither wait for nor fail at a thread that never ran"
+        )
         sending.emit(happened)
         assert sidecar.wait_for(lambda taken: [event["sequence"] for event in taken] == [1, 2])
         idle(sending)
@@ -249,17 +252,17 @@ def test_a_reporter_without_an_endpoint_builds_no_events():
 
 
 def test_delays_grow_to_a_bound_and_jitter_keeps_at_least_half():
-    shortest, longest = Reporter(None, jitter=lambda: 0.0), Reporter(None, jitter=lambda: 1.0)
+    shortest, longest = PostThread(None, "", jitter=lambda: 0.0), PostThread(None, "", jitter=lambda: 1.0)
     delays = [longest._delay(failures) for failures in range(1, RETRIES_MAX + 1)]
     assert delays[:3] == [0.25, 0.5, 1.0]
-    assert max(delays) == reporter.DELAY_SECONDS_MAX
+    assert max(delays) == post_thread.DELAY_SECONDS_MAX
     assert [shortest._delay(failures) for failures in range(1, RETRIES_MAX + 1)] == [delay / 2 for delay in delays]
 
 
 def test_closing_the_consumer_while_an_event_is_emitted_does_not_block():
     with Sidecar() as sidecar:
         sending = reporter_to(sidecar.url)
-        with sending._lock:  # as a signal handler that interrupts `emit` while it holds the lock
+        with sending._lock, sending.posts._lock:  # as a signal handler that interrupts `emit` while it holds a lock
             sending.emit(happened)
         assert sidecar.wait_for(lambda taken: len(taken) == 1)
         idle(sending)
@@ -322,13 +325,13 @@ def test_a_forked_child_reports_as_itself_even_if_the_lock_was_held():
 import warnings; warnings.simplefilter("ignore")
 sending = Reporter(Endpoint.of(os.environ["URL"]))
 sending.emit(happened)
-sending._thread.join() if sending._thread else None
-sending._lock.acquire()
+sending.posts._thread.join() if sending.posts._thread else None
+sending._lock.acquire(); sending.posts._lock.acquire()
 if os.fork() == 0:
     sending.emit(happened)
-    ended = sending.finish(20)
+    ended = sending.posts.finish(20)
     os._exit(0 if ended else 3)
-sending._lock.release()
+sending._lock.release(); sending.posts._lock.release()
 _, status = os.wait()
 sending.emit(happened)
 raise SystemExit(os.waitstatus_to_exitcode(status))

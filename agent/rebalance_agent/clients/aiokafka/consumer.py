@@ -21,7 +21,7 @@ from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries, refuse_equal_names
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
-from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation import Instrumentation, Membership, OnEvent
 from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
@@ -55,6 +55,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         held_standbys: HeldStandbys | None = None,
         events_url: str | None = None,
         events_token: str | None = None,
+        on_event: OnEvent | None = None,
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
@@ -70,6 +71,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
                 By default, and if it raises, the copies last assigned.
             events_url: the sidecar's URL; see `Instrumentation`.
             events_token: bearer token for the sidecar.
+            on_event: called with each event; see `Instrumentation`.
             clock: for the times in the events.
             configs: settings of ``aiokafka.AIOKafkaConsumer``.
 
@@ -108,6 +110,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             # Without a group there are no rebalances.
             events_url=events_url if group else "",
             events_token=events_token,
+            on_event=on_event,
         )
         joining = Joining(self._client, topics_ahead)
         OffsetHooks(

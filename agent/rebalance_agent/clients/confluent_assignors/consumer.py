@@ -24,6 +24,7 @@ from rebalance_agent.clients.confluent_assignors.rebalancing import Callback, Ca
 from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads
 from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.instrumentation import OnEvent
 
 __all__ = ["Consumer"]
 
@@ -55,6 +56,7 @@ class Consumer(GroupMethods, DataMethods):
         held_standbys: HeldStandbys | None = None,
         events_url: str | None = None,
         events_token: str | None = None,
+        on_event: OnEvent | None = None,
         clock: Clock | None = None,
         **options: Any,  # noqa: ANN401 - confluent-kafka's own, such as logger
     ) -> None:
@@ -71,6 +73,7 @@ class Consumer(GroupMethods, DataMethods):
                 ``loads`` are called on the member's thread, and must not call this consumer.
             events_url: the sidecar's URL; see `rebalance_agent.instrumentation.Instrumentation`.
             events_token: bearer token for the sidecar.
+            on_event: called with each event; see `Instrumentation`.
             clock: for times in events, and between polls.
             options: keyword arguments of confluent-kafka.
 
@@ -105,6 +108,7 @@ class Consumer(GroupMethods, DataMethods):
                 held_standbys=held_standbys,
                 events_url=events_url,
                 events_token=events_token,
+                on_event=on_event,
                 clock=self._clock,
                 **settings.member,
             ),

@@ -14,7 +14,7 @@ import confluent_kafka
 from rebalance_agent.clients.confluent_kafka.group_position import membership_of
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation import Instrumentation, Membership, OnEvent
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Offsets, Partition
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.events import Callback
@@ -46,6 +46,7 @@ class Consumer(confluent_kafka.Consumer):
         *,
         events_url: str | None = None,
         events_token: str | None = None,
+        on_event: OnEvent | None = None,
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
@@ -56,6 +57,7 @@ class Consumer(confluent_kafka.Consumer):
                 rebalances are read from these.
             events_url: the sidecar's URL; see `Instrumentation`.
             events_token: bearer token for the sidecar.
+            on_event: called with each event; see `Instrumentation`.
             clock: for the times in the events.
             configs: settings of confluent-kafka that override ``config``.
 
@@ -81,6 +83,7 @@ class Consumer(confluent_kafka.Consumer):
             clock=clock or SystemClock(),
             events_url=events_url,
             events_token=events_token,
+            on_event=on_event,
         )
         progress = self._instrumentation.progress
         settings["on_commit"] = _both(partial(_note_commit, progress), settings.get("on_commit"))

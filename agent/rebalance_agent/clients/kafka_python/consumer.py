@@ -24,7 +24,7 @@ from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation import Instrumentation, Membership, OnEvent
 from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener
@@ -61,6 +61,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         held_standbys: HeldStandbys | None = None,
         events_url: str | None = None,
         events_token: str | None = None,
+        on_event: OnEvent | None = None,
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
@@ -80,6 +81,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
                 assigned.
             events_url: the sidecar's URL; see `Instrumentation`.
             events_token: bearer token for the sidecar.
+            on_event: called with each event; see `Instrumentation`.
             clock: for the times in the events.
             configs: settings of ``kafka.KafkaConsumer``.
 
@@ -114,6 +116,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             # Without a group there are no rebalances.
             events_url=events_url if group else "",
             events_token=events_token,
+            on_event=on_event,
         )
         made = assignors(listed, lambda strategy: StrategyAssignor(strategy, self._participant, self._held))
         self._group = group

@@ -1,7 +1,9 @@
-"""Delivery of a process's events to its sidecar, in the background: the consumer never waits for it.
+"""Delivery of a process's events to its sidecar and its application, in the background: the consumer never waits.
 
-- ``reporter``: queues a consumer's events in the bounded ``outbox`` and sends them on a daemon thread.
-- ``endpoint``: posts a batch over HTTP. ``heartbeat``: reports processes without events.
+- ``reporter``: numbers a consumer's events, and gives them to the two deliveries.
+- ``queue_thread``: a bounded queue (``outbox``) with a daemon thread. ``post_thread`` posts to the sidecar, by
+  ``endpoint``; ``event_callback`` calls the application's ``on_event``.
+- ``heartbeat``: reports processes without events.
 
 Not here: what is reported (``event_builder``), and the TLS of the posts (``client_tls``).
 """

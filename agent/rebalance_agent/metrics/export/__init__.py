@@ -4,6 +4,7 @@
   ``dialects`` write it, ``group_texts`` bounds its bytes.
 - ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` makes the counters
   of catalogue rows.
+- ``member_collector``: the metrics of a process's own consumers, for ``prometheus_client``'s registries.
 - ``clients_seen``: the consumers that report to a sidecar, for its page and metrics.
 - ``parsed_text``: reads such a text back.
 

@@ -78,7 +78,13 @@ class ClientsSeen:
 
     def renew(self, process: str, now: float) -> list[SeenClient]:
         """Note a heartbeat of ``process``, and return its consumers."""
-        keys = [key for key in self._clients if key[0] == process]
+        return self._renew([key for key in self._clients if key[0] == process], now)
+
+    def renew_all(self, now: float) -> list[SeenClient]:
+        """Note a heartbeat of every process, and return all consumers."""
+        return self._renew(list(self._clients), now)
+
+    def _renew(self, keys: list[tuple[str, str, str]], now: float) -> list[SeenClient]:
         for key in keys:
             client = self._clients[key] = self._clients.pop(key)
             client.seen, client.has_heartbeat = now, True

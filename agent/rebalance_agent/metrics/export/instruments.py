@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -14,9 +14,12 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import Metric, MetricType
 
-__all__ = ["Instruments"]
+__all__ = ["Instruments", "Sample"]
 
 _Instrument = TypeVar("_Instrument", bound=MetricWrapperBase)
+
+Sample = tuple[str, tuple[tuple[str, str], ...], float]
+"""The name, the labels and the value of a sample."""
 
 _Series = tuple[str, tuple[tuple[str, str], ...]]
 """The name and the labels of a sample."""
@@ -28,9 +31,9 @@ class Instruments:
     Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
     it is first set: what was never measured is absent, not 0.
 
-    With ``zero_first`` every other series of a counter or histogram is 0, too, in the first text of a dialect that has
-    it, whatever it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a value. The next
-    text has all.
+    With ``zero_first`` every other series of a counter or histogram is 0, too, the first time that a reader (such as a
+    dialect) gets it, whatever it counted: ``rate()`` and ``increase()`` do not see a series that first appears with a
+    value. The next time the reader gets all.
     """
 
     def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None, *, zero_first: bool = False) -> None:
@@ -41,7 +44,7 @@ class Instruments:
         self._rows = tuple(rows)
         self._instruments: dict[Metric, MetricWrapperBase] = {}
         self._zero_first = zero_first
-        self._shown: dict[Dialect, frozenset[_Series]] = {}
+        self._shown: dict[Hashable, frozenset[_Series]] = {}
         for row in self._rows:
             if row.kind is MetricType.COUNTER:
                 _at_zero(row, self.counter(row))
@@ -63,8 +66,14 @@ class Instruments:
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Metric families with headers, without the metrics that have no sample."""
         parts: list[bytes] = []
+        for row, samples in self.families(dialect):
+            parts += (self._format.header(row, dialect), self._format.lines(samples))
+        return b"".join(parts)
+
+    def families(self, reader: Hashable) -> Iterator[tuple[Metric, list[Sample]]]:
+        """Rows with their samples for ``reader``, without the rows that have no sample; to be read to the end."""
         shown: set[_Series] = set()
-        before = self._shown.get(dialect, frozenset())
+        before = self._shown.get(reader, frozenset())
         for row in self._rows:
             with self._lock:
                 instrument = self._instruments.get(row)
@@ -73,9 +82,8 @@ class Instruments:
                     series = {sample[:2] for sample in samples}
                     samples = [(*sample[:2], sample[2] if sample[:2] in before else 0.0) for sample in samples]
                     shown |= series
-                parts += (self._format.header(row, dialect), self._format.lines(samples))
-        self._shown[dialect] = frozenset(shown)  # a series that was removed begins anew
-        return b"".join(parts)
+                yield row, samples
+        self._shown[reader] = frozenset(shown)  # a series that was removed begins anew
 
     def _of(self, row: Metric, kind: type[_Instrument]) -> _Instrument:
         with self._lock:
@@ -89,7 +97,7 @@ class Instruments:
         return instrument
 
 
-def _samples(instrument: MetricWrapperBase) -> list[tuple[str, tuple[tuple[str, str], ...], float]]:
+def _samples(instrument: MetricWrapperBase) -> list[Sample]:
     # The ``_created`` samples that prometheus_client adds have no row in the catalogue and are optional in OpenMetrics.
     return [
         (sample.name, tuple(sample.labels.items()), sample.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from prometheus_client.metrics import MetricWrapperBase
@@ -14,7 +14,7 @@ from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
 from rebalance_agent.metrics.export.clients_seen import ClientsSeen, ConsumerStatus, SeenClient
 from rebalance_agent.metrics.export.dialects import Dialect
-from rebalance_agent.metrics.export.instruments import Instruments
+from rebalance_agent.metrics.export.instruments import Instruments, Sample
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_metric import FOLDED
 from rebalance_agent.metrics.metric import Metric
@@ -92,11 +92,12 @@ class MemberMetrics:
     def alive(self, process: str) -> None:
         """Record a heartbeat of a consumer's process."""
         with self._lock:
-            now = self._clock.monotonic()
-            for client in self._clients.renew(process, now):
-                pair = (client.group, client.client_id)
-                if pair in self._pairs:
-                    self._pairs[pair] = now
+            self._renew(self._clients.renew(process, self._clock.monotonic()))
+
+    def all_alive(self) -> None:
+        """Record a heartbeat of every consumer that has not left."""
+        with self._lock:
+            self._renew(self._clients.renew_all(self._clock.monotonic()))
 
     def consumers(self) -> list[ConsumerStatus]:
         """The consumers of now, the least recently seen first."""
@@ -110,6 +111,19 @@ class MemberMetrics:
             self._expire(self._clock.monotonic())
             self._set_gauges()
             return self._instruments.text(dialect)
+
+    def families(self, reader: Hashable) -> list[tuple[Metric, list[Sample]]]:
+        """Rows with their samples, those without samples left out; ``reader``: see `Instruments`."""
+        with self._lock:
+            self._expire(self._clock.monotonic())
+            self._set_gauges()
+            return list(self._instruments.families(reader))
+
+    def _renew(self, clients: Iterable[SeenClient]) -> None:
+        for client in clients:
+            pair = (client.group, client.client_id)
+            if pair in self._pairs:
+                self._pairs[pair] = client.seen
 
     def _labels(self, event: MemberEvent | AssignEvent, now: float) -> tuple[str, str]:
         pair = (event.group, event.client_id)

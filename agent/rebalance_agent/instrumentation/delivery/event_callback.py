@@ -1,0 +1,79 @@
+"""Calls the application's ``on_event`` with each event, on a daemon thread: no consumer waits for it."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import os
+import pkgutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.delivery.outbox import Batch
+from rebalance_agent.instrumentation.delivery.queue_thread import QueueThread
+from rebalance_agent.instrumentation.suppress import logger
+
+__all__ = ["ON_EVENT_VARIABLE", "CallbackThread", "OnEvent", "find_callback"]
+
+OnEvent = Callable[[dict[str, Any]], object]
+"""Takes an event as the JSON object that a sidecar gets (``docs/events.md``); its result is ignored."""
+
+ON_EVENT_VARIABLE = "REBALANCE_AGENT_ON_EVENT"
+
+
+class CallbackThread(QueueThread):
+    """Calls ``on_event`` with one event after the other. Its first exception is logged, and further ones are not.
+
+    Events wait in a queue of their own: neither the sidecar nor the callback delays the other.
+    """
+
+    def __init__(self, on_event: OnEvent) -> None:
+        """No thread runs before the first event."""
+        super().__init__("rebalance-agent-on-event")
+        self._on_event = on_event
+        self._logged: set[str] = set()
+
+    def _deliver(self, batch: Batch) -> None:
+        for line in batch.body.splitlines():
+            try:
+                self._on_event(json.loads(line))
+            except Exception as error:  # noqa: BLE001 - the application's
+                self._log_once("on_event raised an exception; the consumer is not affected", error)
+        with self._lock:
+            dropped = self._outbox.dropped
+            self._outbox.reported(dropped)
+        if dropped:
+            self._log_once("on_event is called too late: the queue was full, and the oldest events were dropped")
+
+    def _log_once(self, text: str, error: Exception | None = None) -> None:
+        if text not in self._logged:
+            self._logged.add(text)
+            with contextlib.suppress(Exception):  # a log handler of the user may raise, too
+                logger.warning(text, exc_info=error)
+
+
+def find_callback(on_event: OnEvent | None, environ: Mapping[str, str] | None = None) -> OnEvent | None:
+    """``on_event``, else the function ``module:name`` of the variable ``REBALANCE_AGENT_ON_EVENT``; None without both.
+
+    Raises:
+        InvalidInputError: the variable names nothing that can be imported, or the object cannot be called, or only
+            awaited.
+    """
+    name = (os.environ if environ is None else environ).get(ON_EVENT_VARIABLE)
+    if on_event is None and not name:
+        return None
+    source = "on_event" if on_event is not None else ON_EVENT_VARIABLE
+    found: Any = on_event
+    if found is None:
+        try:
+            found = pkgutil.resolve_name(str(name))
+        except Exception as error:  # noqa: BLE001 - a module of the application may raise anything
+            raise InvalidInputError(
+                source, f"cannot be imported: {name!r:.200}: {type(error).__name__}: {error}"
+            ) from None
+    if not callable(found) or inspect.iscoroutinefunction(found):
+        raise InvalidInputError(source, f"must be a function that is no coroutine, not {found!r:.200}")
+    callback: OnEvent = found
+    return callback
