@@ -23,7 +23,7 @@ from rebalance_agent.errors import AssignmentError, StrategyFailedError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["REFUSAL_CHARACTERS_MAX", "replay", "what_if"]
+__all__ = ["REFUSAL_CHARACTERS_MAX", "replay", "replayed_line", "what_if"]
 
 REFUSAL_CHARACTERS_MAX = 1_000
 """Characters that are kept of the error of another package's strategy; it may repeat any name of the group."""
@@ -39,7 +39,7 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
         raise AssignmentError(f"{chosen.name}: {refused}")
     behaviours = _behaviours(history)
     return tuple(
-        _replayed(rebalance, behaviours[id(rebalance.rebalance)], chosen.protocol)
+        _predicted(rebalance, behaviours[id(rebalance.rebalance)], chosen.protocol)
         for rebalance in replay_rebalances(history, chosen, settings)
     )
 
@@ -152,7 +152,12 @@ def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
     return {id(rebalance): behaviour_of(rebalance) for rebalance in history.decided}
 
 
-def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+def _predicted(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+    return replayed_line(replayed, predict_stall(behaviour, replayed.given, protocol))
+
+
+def replayed_line(replayed: ReplayedRebalance, stalled_partition_seconds: float | None) -> Replayed:
+    """Return the figures of one replayed rebalance; the stall is predicted by the caller."""
     closing = replayed.rebalance.closing
     return Replayed(
         generation=closing.generation,
@@ -162,7 +167,7 @@ def _replayed(replayed: ReplayedRebalance, behaviour: Behaviour | None, protocol
         excess=None if replayed.needed is None else replayed.moved - replayed.needed,
         skew_ratio=replayed.skew_ratio,
         imbalance=replayed.imbalance,
-        stalled_partition_seconds=predict_stall(behaviour, replayed.given, protocol),
+        stalled_partition_seconds=stalled_partition_seconds,
         clustered_ratio=replayed.host_spread.clustered_ratio if replayed.host_spread else None,
     )
 
@@ -184,7 +189,7 @@ def _both(
         if history.counts(replayed.rebalance.closing):
             waited = restarts.waited(index, before)
             for protocol in sums:
-                line = _replayed(replayed, behaviours[key], protocol)
+                line = _predicted(replayed, behaviours[key], protocol)
                 sums[protocol] += Figures.of(line, avoided=index in restarts.rebalances, waited=waited)
         before = replayed.assignment
     return {protocol: _total(figures) for protocol, figures in sums.items()}

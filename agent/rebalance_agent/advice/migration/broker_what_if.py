@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_agent.advice.figures import Figures, Replayed
+from rebalance_agent.advice.figures import Figures
+from rebalance_agent.advice.outcomes import replayed_line
 from rebalance_agent.advice.replay.eligible_strategies import ReplaySettings, refusal
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
 from rebalance_agent.advice.replay.strategy_replay import ReplayedRebalance, replay_rebalances
@@ -51,7 +52,8 @@ def _outcome(history: RecordedHistory, name: str, heartbeat_interval_ms: int | N
     for replayed in replay_rebalances(history, strategy, ReplaySettings()):
         if history.counts(replayed.rebalance.closing):
             most = None if interval is None else _waiting(replayed) * interval
-            figures += Figures.of(_line(replayed, None if most is None else most / 2), avoided=False, waited=0.0)
+            stalled = None if most is None or replayed.given is None else most / 2
+            figures += Figures.of(replayed_line(replayed, stalled), avoided=False, waited=0.0)
             stalled_max += most or 0.0
     return BrokerOutcome(name, figures, None if interval is None else stalled_max)
 
@@ -61,17 +63,3 @@ def _waiting(replayed: ReplayedRebalance) -> int:
     if replayed.given is None:
         return 0
     return replayed.given.assigned if replayed.rebalance.fresh else replayed.given.changed
-
-
-def _line(replayed: ReplayedRebalance, stalled: float | None) -> Replayed:
-    closing = replayed.rebalance.closing
-    return Replayed(
-        generation=closing.generation,
-        timestamp_ms=closing.timestamp_ms,
-        moved=replayed.moved,
-        needed=replayed.needed,
-        excess=None if replayed.needed is None else replayed.moved - replayed.needed,
-        skew_ratio=replayed.skew_ratio,
-        imbalance=replayed.imbalance,
-        stalled_partition_seconds=None if replayed.given is None else stalled,
-    )
