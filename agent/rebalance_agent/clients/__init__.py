@@ -10,6 +10,7 @@ with ``confluent_kafka``, ``gateway`` takes its message classes from ``kafka``.
 - ``confluent``, ``confluent_plain``: former names of the last two.
 - ``participant``: subscriptions, assignments and decisions of one consumer, for any client; ``held_copies``: its
   standby copies; ``strategy_entries``: its ``partition_assignment_strategy``.
+- ``existing_consumer``: lets a consumer report that a program has made with the client's own class.
 - ``instrumentor``: replaces the clients' classes by the instrumented ones, in a program that is not changed.
 - ``negotiation``: which strategy a group selects, and why a member is refused.
 """

@@ -11,6 +11,7 @@ import importlib.util
 import logging
 import runpy
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +19,9 @@ from typing import Any, ClassVar
 __all__ = ["KafkaInstrumentor", "main"]
 
 USAGE = "usage: python -m rebalance_agent.clients.instrumentor (PROGRAM.py | -m MODULE) [ARGUMENT ...]"
+
+REPORTING = ("events_url", "events_token", "on_event")
+"""Arguments of every adapter's class that say where events go."""
 
 _log = logging.getLogger("rebalance_agent.clients.instrumentor")
 
@@ -71,8 +75,12 @@ class KafkaInstrumentor:
 
     _originals: ClassVar[dict[str, Any]] = {}
 
-    def instrument(self, **_options: object) -> tuple[str, ...]:
+    def instrument(self, **options: object) -> tuple[str, ...]:
         """Replace the classes; a second call changes nothing.
+
+        Args:
+            options: ``events_url``, ``events_token`` and ``on_event`` of every consumer that passes none of its own;
+                see `rebalance_agent.instrumentation.Instrumentation`. Others, such as OpenTelemetry's, have no effect.
 
         Returns:
             The instrumented clients, such as ``confluent-kafka``.
@@ -83,7 +91,7 @@ class KafkaInstrumentor:
                 continue
             if (ours := client.instrumented_class()) is not None:
                 self._originals[label] = original
-                client.export(ours)
+                client.export(_with_defaults(ours, {name: options[name] for name in REPORTING if name in options}))
         return tuple(self._originals)
 
     def uninstrument(self, **_options: object) -> None:
@@ -91,6 +99,17 @@ class KafkaInstrumentor:
         while self._originals:
             label, original = self._originals.popitem()
             _CLIENTS[label].export(original)
+
+
+def _with_defaults(consumer: Any, defaults: Mapping[str, object]) -> Any:  # noqa: ANN401
+    """``consumer``, a class, or a subclass whose instances get ``defaults`` as keyword arguments."""
+    if not defaults:
+        return consumer
+
+    def initialize(self: Any, *arguments: Any, **named: Any) -> None:  # noqa: ANN401
+        consumer.__init__(self, *arguments, **{**defaults, **named})
+
+    return type(consumer.__name__, (consumer,), {"__init__": initialize, "__module__": consumer.__module__})
 
 
 def main() -> None:

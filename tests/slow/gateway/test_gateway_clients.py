@@ -14,7 +14,8 @@ from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
 from support.gateway.running import gateway
-from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
+from support.members.go_programs import go_program
+from support.members.member_lines import GO_MEMBER, LibrdkafkaMember, go_member, java_member, kafkajs_member
 from support.members.threads import Load
 from support.observer.observing import create_topic, eventually
 from support.scenarios.start_member import STREAMS_INPUT, STREAMS_OUTPUT, start_member
@@ -89,7 +90,7 @@ def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinato
     [("range", "weighted-sticky"), ("cooperative-sticky", "cooperative-weighted-sticky")],
 )
 def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, strategy):
-    if go_program() is None:
+    if go_program(GO_MEMBER) is None:
         assert os.environ.get("CI") != "true", "Go is missing"
         pytest.skip("no go on the PATH")
     group = f"group-of-{topic}"

@@ -21,7 +21,8 @@ from support.gateway.gateway_members import (
     read_everything,
 )
 from support.gateway.running import gateway
-from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member
+from support.members.go_programs import go_program
+from support.members.member_lines import GO_MEMBER, LibrdkafkaMember, go_member, java_member
 from support.members.threads import Load
 from support.observer.observing import eventually
 
@@ -65,7 +66,7 @@ def joined_by_all(join, bootstrap, group, topic, own):
     }
     if own == "range":
         members["aiokafka"] = one(AiokafkaMember, "aiokafka")  # it has no cooperative assignor
-    if go_program() is not None:  # `test_gateway_clients` reports it if it is required but missing
+    if go_program(GO_MEMBER) is not None:  # `test_gateway_clients` reports it if it is required but missing
         members["go"] = one(go_member, "go")
     return members
 

@@ -29,6 +29,11 @@ def kafka_clients(version):
     return _locked(lock) if lock.exists() else java_runtime().jars
 
 
+def spring_kafka():
+    """The jars of Spring for Apache Kafka, with its own version of Kafka's clients, before the embedded Kafka's."""
+    return (*_locked(HERE / "spring-kafka-4.0.0.lock"), *java_runtime().jars)
+
+
 def _locked(lock):
     return ensure_artifacts(parse_lock(lock.read_text(encoding="ascii")), cache_directory(), title=lock.stem)
 

@@ -6,21 +6,17 @@ MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end at
 
 from __future__ import annotations
 
-import atexit
 import os
 import subprocess
 import sys
 import threading
 from collections import Counter
-from functools import cache
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 
 from confluent_kafka import Consumer
 
 from rebalance_agent.clock import SystemClock
-from support.cluster import kube_tools
+from support.members.go_programs import go_program
 from support.observer.observing import PATIENCE_S
 from support.runner.node import NODE, packages
 
@@ -28,8 +24,6 @@ HERE = Path(__file__).parent
 GO_MEMBER = HERE / "go_member"
 KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
-BUILD_S = 600
-"""Maximum seconds of the build, which downloads three modules."""
 
 
 class Lines:
@@ -129,22 +123,9 @@ def _python_member(program, *arguments):
     return ProcessMember(command, {**os.environ, "PYTHONPATH": paths})
 
 
-@cache
-def go_program():
-    """The path of our program around franz-go's consumer; None without Go."""
-    try:
-        go = kube_tools.go()
-    except kube_tools.UnavailableError:
-        return None
-    binary = Path(mkdtemp(prefix="go-member-"), "go_member")
-    subprocess.run([go, "build", "-o", binary, "."], cwd=GO_MEMBER, check=True, timeout=BUILD_S)
-    atexit.register(rmtree, binary.parent)
-    return str(binary)
-
-
 def go_member(bootstrap, group, topic, client_id, assignor="range"):
     """franz-go's consumer."""
-    return ProcessMember([go_program(), bootstrap, group, topic, client_id, assignor])
+    return ProcessMember([go_program(GO_MEMBER), bootstrap, group, topic, client_id, assignor])
 
 
 def kafkajs_member(bootstrap, group, topic, client_id):

@@ -64,6 +64,20 @@ def test_opentelemetrys_launcher_finds_it_and_may_pass_options():
     assert instrument(skip_dep_check=True, raise_exception_on_conflict=True) == EVERY
 
 
+def test_consumers_get_its_options_unless_they_have_their_own():
+    events, own = [], []
+    KafkaInstrumentor().instrument(events_url="", on_event=events.append, skip_dep_check=True)
+    settings = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
+    for expected, options in ((events, {}), (own, {"on_event": own.append})):
+        consumer = confluent_kafka.Consumer(settings, **options)
+        reporter = consumer._instrumentation._builder._reporter
+        assert (reporter.posts, consumer.__class__.__name__) == (None, "Consumer")
+        consumer._instrumentation.listener().on_partitions_assigned(())
+        assert reporter.callbacks.finish(60)
+        assert len(expected) == 1
+        consumer.close()
+
+
 @pytest.mark.parametrize("form", ["script", "module"])
 def test_a_program_runs_as_python_would_run_it(monkeypatch, tmp_path, capsys, form):
     (tmp_path / "beside.py").write_text("WORD = 'found'\n")

@@ -2,7 +2,8 @@
 
 The only package that imports ``aiokafka``.
 
-- ``consumer``: `AIOKafkaConsumer`; ``assignors``: strategies and assignors as aiokafka calls them.
+- ``consumer``: `AIOKafkaConsumer`; ``rebalance_hooks``: its methods that report.
+- ``assignors``: strategies and assignors as aiokafka calls them.
 - ``joining``: workarounds for aiokafka's group membership, on JoinGroup and SyncGroup.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``async_listener``: the rebalance listener; ``internal_topics``, ``cluster_metadata``: topics for the strategies.

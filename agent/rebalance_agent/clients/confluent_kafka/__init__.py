@@ -3,7 +3,8 @@
 It imports ``confluent_kafka`` and no other client; in these modules ``import confluent_kafka`` is the library.
 librdkafka assigns partitions as before; `rebalance_agent.clients.confluent_assignors` brings our strategies.
 
-- ``consumer``: `Consumer`; ``group_position``: its generation and ids; ``statistics``: librdkafka's reasons;
+- ``consumer``: `Consumer`; ``rebalance_hooks``: its methods that report; ``instrumented_proxy``: the same for an
+  existing consumer; ``group_position``: its group, generation and ids; ``statistics``: librdkafka's reasons;
   ``inconsistent_protocol``: explains why a group refuses a consumer.
 """
 

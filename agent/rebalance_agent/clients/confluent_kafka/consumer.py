@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka
 
 from rebalance_agent.clients.confluent_kafka.group_position import membership_of
+from rebalance_agent.clients.confluent_kafka.rebalance_hooks import (
+    ConfluentHooks,
+    offsets_of,
+    record_commit,
+)
 from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership, OnEvent
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Offsets, Partition
-from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.events import Callback
 
-__all__ = ["Consumer", "OnRebalance"]
-
-OnRebalance = Callable[[confluent_kafka.Consumer, list[confluent_kafka.TopicPartition]], Any]
-"""Callback ``on_assign``, ``on_revoke`` or ``on_lost``: consumer and partitions."""
+__all__ = ["Consumer"]
 
 DEFAULT_STRATEGIES = "range,roundrobin"
 """librdkafka's default."""
@@ -32,7 +31,7 @@ OFF = ("false", "f", "0", "no", "n", "off")
 """Spellings of false in librdkafka's settings, in lower case."""
 
 
-class Consumer(confluent_kafka.Consumer):
+class Consumer(ConfluentHooks):
     """``confluent_kafka.Consumer`` whose rebalances are reported to the sidecar.
 
     Reporting does not delay the consumer and raises nothing into it. Exceptions of the application's own callbacks pass
@@ -73,7 +72,7 @@ class Consumer(confluent_kafka.Consumer):
         def positions(partitions: Collection[Partition]) -> Offsets:
             consumer = reference()
             asked = [confluent_kafka.TopicPartition(*partition) for partition in partitions]
-            return {} if consumer is None else _offsets(consumer.position(asked))
+            return {} if consumer is None else offsets_of(consumer.position(asked))
 
         self._instrumentation = Instrumentation(
             group=str(settings.get("group.id", "")),
@@ -111,86 +110,8 @@ class Consumer(confluent_kafka.Consumer):
         group = str(self._settings.get("group.id", ""))
         return why_refused(self._settings, group, [name.strip() for name in offered])
 
-    def subscribe(
-        self,
-        topics: list[str],
-        on_assign: OnRebalance | None = None,
-        on_revoke: OnRebalance | None = None,
-        on_lost: OnRebalance | None = None,
-    ) -> None:
-        """As ``confluent_kafka.Consumer.subscribe``; the callbacks are timed."""
-        callbacks = {Callback.ASSIGNED: on_assign, Callback.REVOKED: on_revoke, Callback.LOST: on_lost}
-        own = {callback: function for callback, function in callbacks.items() if function is not None}
-        super().subscribe(
-            topics,
-            # An object that cannot be called is passed on: confluent-kafka refuses it.
-            **{
-                name: partial(Consumer._run, callback=callback, own=own)
-                if callable(own.get(callback, _ignore))
-                else own[callback]
-                for name, callback in _NAMES.items()
-            },
-        )
-        self._unsubscribing = False
-
-    def commit(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - confluent-kafka's
-        """As ``confluent_kafka.Consumer.commit``."""
-        result = super().commit(*arguments, **named)
-        if isinstance(result, list):
-            _record_commit(self._instrumentation.progress, result)
-        return result
-
-    def unsubscribe(self) -> None:
-        """As ``confluent_kafka.Consumer.unsubscribe``: owned partitions are revoked first, in a later `poll`."""
-        owns = False
-        with contextlib.suppress(RuntimeError, confluent_kafka.KafkaException):  # closed: unsubscribe() raises below
-            owns = bool(self.assignment())
-        if owns:
-            self._unsubscribing = True
-            super().unsubscribe()
-        else:
-            with self._instrumentation.leaving():
-                super().unsubscribe()
-
-    def close(self) -> None:
-        """As ``confluent_kafka.Consumer.close``: owned partitions are revoked first, in this call."""
-        self._unsubscribing = False
-        with self._instrumentation.leaving():
-            super().close()
-
-    def __exit__(self, *raised: object) -> Any:  # noqa: ANN401
-        """As `close`, which confluent-kafka's own ``__exit__`` does not call."""
-        self._unsubscribing = False
-        with self._instrumentation.leaving():
-            return super().__exit__(*raised)
-
-    def _run(self, partitions: Any, *, callback: Callback, own: Mapping[Callback, OnRebalance]) -> None:  # noqa: ANN401
-        users = {f"on_partitions_{name}": partial(function, self) for name, function in own.items()}
-        methods: dict[str, Callable[..., Any]] = {
-            "on_partitions_assigned": _ignore,
-            "on_partitions_revoked": _ignore,
-            **users,
-        }
-        if callback is Callback.REVOKED and self._auto_commit:
-            methods["on_partitions_revoked"] = partial(self._committing, methods["on_partitions_revoked"])
-        listener = self._instrumentation.listener(SimpleNamespace(**methods), cooperative=self._cooperative)
-        try:
-            getattr(listener, f"on_partitions_{callback}")(partitions)
-        finally:
-            if self._unsubscribing and callback is not Callback.ASSIGNED:
-                self._unsubscribing = False
-                with self._instrumentation.leaving():
-                    pass
-
-    def _committing(self, users: Callable[[Any], Any], partitions: Any) -> Any:  # noqa: ANN401
-        """Run the application's callback, then record the positions, which librdkafka commits next."""
-        result = users(partitions)
-        with quietly("read the consumer's positions"):
-            _record_commit(self._instrumentation.progress, self.position(partitions))
-        return result
-
-
-_NAMES = {"on_assign": Callback.ASSIGNED, "on_revoke": Callback.REVOKED, "on_lost": Callback.LOST}
+    def _gets_changes(self) -> bool:
+        return self._cooperative
 
 
 def _cooperative(settings: Mapping[str, Any]) -> bool:
@@ -222,23 +143,4 @@ def _note_commit(
     partitions: list[confluent_kafka.TopicPartition],
 ) -> None:
     if error is None:
-        _record_commit(progress, partitions)
-
-
-def _record_commit(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
-    with quietly("record a commit"):
-        if progress is not None:
-            progress.committed(_offsets(partitions))
-
-
-def _offsets(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
-    """Partition -> offset, for those of ``partitions`` that have one."""
-    return {
-        (partition.topic, partition.partition): partition.offset
-        for partition in partitions
-        if partition.error is None and partition.offset >= 0
-    }
-
-
-def _ignore(*_arguments: object) -> None:
-    return None
+        record_commit(progress, partitions)

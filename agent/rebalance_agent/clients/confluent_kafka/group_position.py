@@ -1,4 +1,4 @@
-"""Reads generation and member id of a confluent-kafka consumer from public methods that do not block."""
+"""Reads group, generation and ids of a confluent-kafka consumer from public methods that do not block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import confluent_kafka
 from rebalance_agent.instrumentation import Membership
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
-__all__ = ["generation_in", "membership_of"]
+__all__ = ["generation_in", "group_and_instance", "membership_of"]
 
 _MAGIC = b"CGMDv2:"
 _GENERATION = struct.Struct("=i")
@@ -37,11 +37,29 @@ def generation_in(metadata: object, member_id: str) -> int:
     confluent-kafka calls the result opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native
     int32, the group's name and a zero byte, the member id and a zero byte. Other formats are not decoded.
     """
-    if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC):
+    if (fields := _fields(metadata)) is None or fields[1] != member_id.encode():
         return UNKNOWN_GENERATION
-    rest = metadata[len(_MAGIC) :]
-    _group, _zero, member = rest[_GENERATION.size :].partition(b"\0")
-    if member.partition(b"\0")[0] != member_id.encode():
-        return UNKNOWN_GENERATION
-    generation: int = _GENERATION.unpack_from(rest)[0]
+    generation: int = _GENERATION.unpack_from(metadata[len(_MAGIC) :])[0]  # type: ignore[index] # _fields has checked it
     return generation
+
+
+def group_and_instance(metadata: object) -> tuple[str, str | None] | None:
+    """Group and ``group.instance.id`` in the result of ``consumer_group_metadata()``; None if it is not decodable.
+
+    After the member id it has one byte: 1, or 0 before an instance id and a zero byte.
+    """
+    if (fields := _fields(metadata)) is None:
+        return None
+    group, _member_id, instance = fields
+    return group.decode("utf-8", "replace"), instance[1:-1].decode("utf-8", "replace") if instance[
+        :1
+    ] == b"\0" else None
+
+
+def _fields(metadata: object) -> tuple[bytes, bytes, bytes] | None:
+    """Group, member id, and the bytes after it."""
+    if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC):
+        return None
+    group, _zero, rest = metadata[len(_MAGIC) + _GENERATION.size :].partition(b"\0")
+    member_id, _zero, instance = rest.partition(b"\0")
+    return group, member_id, instance

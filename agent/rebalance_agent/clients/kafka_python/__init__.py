@@ -2,7 +2,8 @@
 
 It imports ``kafka`` and no other client.
 
-- ``consumer``: `KafkaConsumer`; ``assignor_list``: its assignors; ``assignor``: a strategy as one of them.
+- ``consumer``: `KafkaConsumer`; ``rebalance_hooks``: its methods that report.
+- ``assignor_list``: its assignors; ``assignor``: a strategy as one of them.
 - ``joining``, ``subscriptions``: workarounds for kafka-python's group membership.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``admin_thread``: asks the cluster for ``lags``, ``internal_topics`` and ``inconsistent_protocol``.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import kafka
-from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
-from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from kafka.errors import InconsistentGroupProtocolError
 
 from rebalance_agent.clients.held_copies import HeldStandbys
@@ -18,16 +16,13 @@ from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refus
 from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.offset_hooks import hook_join_times, hook_offsets
+from rebalance_agent.clients.kafka_python.rebalance_hooks import FROM_START, KafkaPythonHooks
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation import Instrumentation, Membership, OnEvent
-from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
-from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
-from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener
+from rebalance_agent.instrumentation import Instrumentation, OnEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]
@@ -35,16 +30,8 @@ __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]
 DEFAULT_STRATEGIES = ("range", "roundrobin")
 """kafka-python's own defaults, in this package's implementation, which lacks their defects."""
 
-FROM_START = ("earliest", "smallest")
-"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
-# kafka-python checks for instances of its own classes; these have the same methods.
-ConsumerRebalanceListener.register(RebalanceListener)
-AsyncConsumerRebalanceListener.register(AsyncRebalanceListener)
-AbstractPartitionAssignor.register(InstrumentedAssignor)
-
-
-class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python is untyped
+class KafkaConsumer(KafkaPythonHooks):
     """``kafka.KafkaConsumer`` with two additions.
 
     - ``partition_assignment_strategy`` takes names of this package's strategies, configured by ``assignor_config``.
@@ -126,9 +113,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         super().__init__(**configs)
         read_tolerantly(self._coordinator)
         finish_joins(self._coordinator)
-        if (progress := self._instrumentation.progress) is not None:
-            hook_offsets(self._coordinator, progress, from_start=configs.get("auto_offset_reset") in FROM_START)
-            hook_join_times(self._coordinator, self._instrumentation, self._clock)
+        self._hook_coordinator(self._clock, from_start=configs.get("auto_offset_reset") in FROM_START)
         if topics:
             self.subscribe(topics, listener=listener)
 
@@ -143,17 +128,6 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         """
         self._coordinator.request_rejoin()
 
-    def subscribe(
-        self,
-        topics: Sequence[str] = (),
-        pattern: str | None = None,
-        listener: Any | None = None,  # noqa: ANN401
-    ) -> None:
-        """As ``kafka.KafkaConsumer.subscribe``; the listener is timed."""
-        if listener is None or isinstance(listener, ConsumerRebalanceListener | AsyncConsumerRebalanceListener):
-            listener = self._instrumentation.listener(listener)  # kafka-python refuses any other type
-        super().subscribe(topics=topics, pattern=pattern, listener=listener)
-
     def poll(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - kafka-python's
         """As ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error names the strategies offered."""
         try:
@@ -162,30 +136,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             raise InconsistentGroupProtocolError(why_refused(self._admin_thread, self._group, self._offered)) from error
         if self._participant.takes_units():
             self.enforce_rebalance()
-        if (progress := self._instrumentation.progress) is not None:
-            for partition, batch in records.items():
-                progress.read(partition, batch[0].offset)
         return records
-
-    def unsubscribe(self) -> None:
-        """As ``kafka.KafkaConsumer.unsubscribe``: the group is left without a callback."""
-        with self._instrumentation.leaving(self.assignment() or ()):
-            super().unsubscribe()
-
-    def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """As ``kafka.KafkaConsumer.close``."""
-        with self._instrumentation.leaving():
-            super().close(autocommit=autocommit, timeout_ms=timeout_ms)
-
-    def _membership(self) -> Membership:
-        metadata = self.group_metadata()
-        return Membership(
-            metadata.generation_id, metadata.member_id, metadata.group_instance_id, self._cluster.cluster_id or ""
-        )
-
-    def _positions(self, partitions: Collection[Partition]) -> Offsets:
-        consumed = self._subscription.all_consumed_offsets()
-        return {partition: consumed[partition].offset for partition in partitions if partition in consumed}
 
     def _held(self) -> TopicPartitions:
         # An eager member has given up everything before it joins; a member in no generation has lost everything.

@@ -1,0 +1,110 @@
+"""`rebalance_agent.instrument`: consumers of the clients' own classes report, on a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+import aiokafka
+import confluent_kafka
+import kafka as kafka_python
+import pytest
+from kafka.consumer.subscription_state import ConsumerRebalanceListener
+
+import rebalance_agent
+from rebalance_agent.errors import InvalidInputError
+from support.observer.observing import PATIENCE_S, create_topic
+from support.observer.sidecars import arrives, reported
+
+pytestmark = pytest.mark.integration
+
+PARTITIONS = 4
+POLLS_MAX = 600
+
+
+@pytest.fixture
+def topic(kafka):
+    name = f"existing-{uuid.uuid4().hex[:8]}"
+    create_topic(kafka.bootstrap_servers, name, PARTITIONS)
+    return name
+
+
+def callbacks(sidecar):
+    return [(event["callback"], event["partitions"]) for event in reported(sidecar, kind="member")]
+
+
+def until(condition, poll):
+    for _ in range(POLLS_MAX):
+        if condition():
+            return
+        poll()
+    pytest.fail("the condition never came")
+
+
+def test_kafka_python_that_subscribed_but_has_not_joined(kafka, topic, sidecar):
+    class Listener(ConsumerRebalanceListener):
+        calls = ()
+
+        def on_partitions_assigned(self, assigned):
+            self.calls += (len(assigned),)
+
+        def on_partitions_revoked(self, revoked):
+            pass
+
+    listener, seen = Listener(), []
+    consumer = kafka_python.KafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, group_id=topic, client_id="existing"
+    )
+    consumer.subscribe([topic], listener=listener)
+    same = rebalance_agent.instrument(consumer, events_url=sidecar.url, on_event=seen.append)
+    assert same is consumer
+    assert isinstance(consumer, kafka_python.KafkaConsumer)
+    with pytest.raises(InvalidInputError, match="reports its rebalances already"):
+        rebalance_agent.instrument(consumer)
+    until(consumer.assignment, lambda: consumer.poll(100))
+    consumer.close()
+    arrives(sidecar, 1, kind="member", callback="left")
+    # kafka-python itself may join before it has the topic's metadata; then the first assignment is empty.
+    assigned = reported(sidecar, callback="assigned")[-1]
+    assert (assigned["partitions"], assigned["client_id"]) == ({topic: "0-3"}, "existing")
+    assert assigned["join_seconds"] > 0
+    decision = reported(sidecar, kind="assign")[-1]
+    assert (decision["assignor"], decision["partitions"]) == ("range", PARTITIONS)
+    assert listener.calls[-1] == PARTITIONS
+    assert consumer._instrumentation._builder._reporter.callbacks.finish(PATIENCE_S)
+    assert seen == sidecar.taken
+
+
+def test_aiokafka_before_its_start(kafka, topic, sidecar):
+    async def run():
+        consumer = aiokafka.AIOKafkaConsumer(topic, bootstrap_servers=kafka.bootstrap_servers, group_id=topic)
+        assert rebalance_agent.instrument(consumer, events_url=sidecar.url) is consumer
+        await consumer.start()
+        await consumer.stop()
+
+    asyncio.run(run())
+    arrives(sidecar, 1, kind="member", callback="left")
+    assert callbacks(sidecar) == [("assigned", {topic: "0-3"}), ("left", {topic: "0-3"})]
+    [decision] = arrives(sidecar, kind="assign")
+    assert decision["assignor"] == "roundrobin"
+    assert arrives(sidecar, kind="member", callback="assigned")[0]["join_seconds"] > 0
+
+
+def test_confluent_kafka_by_a_proxy(kafka, topic, sidecar):
+    seen = []
+    settings = {"bootstrap.servers": kafka.bootstrap_servers, "group.id": topic, "client.id": "existing"}
+    own = confluent_kafka.Consumer(settings)
+    consumer = rebalance_agent.instrument(own, client_id="existing", events_url=sidecar.url)
+    assert isinstance(consumer, confluent_kafka.Consumer)
+    consumer.subscribe([topic], on_assign=lambda given, partitions: seen.append((given is consumer, len(partitions))))
+    until(consumer.assignment, lambda: consumer.poll(0.1))
+    with pytest.raises(InvalidInputError, match="has joined its group"):
+        rebalance_agent.instrument(own)
+    assert own.assignment() == consumer.assignment()
+    consumer.close()
+    arrives(sidecar, 1, kind="member", callback="left")
+    assert callbacks(sidecar) == [("assigned", {topic: "0-3"}), ("revoked", {topic: "0-3"}), ("left", {})]
+    assert {event["client_id"] for event in sidecar.taken} == {"existing"}
+    assert {event["group"] for event in sidecar.taken} == {topic}
+    assert sidecar.taken[0]["generation"] == 1
+    assert seen == [(True, PARTITIONS)]
