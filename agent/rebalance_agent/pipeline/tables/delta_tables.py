@@ -33,11 +33,9 @@ RETENTION_HOURS_MIN = 168
 """Minimum retention of the files of older versions, in hours (a week), so that readers of such a version can finish."""
 
 _CONFLICT = re.compile(
-    r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception"
-    r"|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED|TABLE_NOT_FOUND)"
+    r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
 )
-"""Matches Delta's errors for a conflict with another writer, also with one that is creating the table; Delta's Python
-package 4.0 has no classes for them."""
+"""Matches Delta's errors for a conflict with another writer; Delta's Python package 4.0 has no classes for them."""
 
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 """Matches the scheme of an address that is not a local path."""
