@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from delta.tables import DeltaTable
@@ -51,6 +52,12 @@ def test_concurrent_writers_lose_and_duplicate_nothing(tables):
         list(pool.map(merge, range(1, 4)))
     assert tables.read("baselines").count() == 5
     assert p50s(tables) == {("all", 0): 1.0} | {(f"g{number}", 0): float(number) for number in range(4)}
+
+
+def test_a_writer_killed_before_its_first_commit_prevents_no_other(tables):
+    Path(tables.path("baselines"), "_delta_log").mkdir(parents=True)
+    tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
+    assert p50s(tables) == {("g", 1): 1.0}
 
 
 def test_known_columns_of_a_newer_releases_table_are_read(tables):

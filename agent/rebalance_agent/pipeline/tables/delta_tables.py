@@ -157,16 +157,27 @@ class DeltaTables:
         table = _table_named(name)
         rows = _checked(table, frame)
         if not self.exists(name):
-            builder = DeltaTable.createIfNotExists(self.spark).location(self.path(name)).addColumns(table.schema)
-            if table.partitioned_by:
-                builder = builder.partitionedBy(*table.partitioned_by)
             try:
-                _retry_conflicts(builder.execute)
+                self._create(table)
             except AnalysisException as error:
                 raise PipelineError(f"cannot create the table {self.path(name)}: {one_line(error)}") from error
         else:
             self._allow_nulls(table)
         return table, rows
+
+    def _create(self, table: Table) -> None:
+        builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
+        if table.partitioned_by:
+            builder = builder.partitionedBy(*table.partitioned_by)
+        try:
+            _retry_conflicts(builder.execute)
+        except AnalysisException as error:
+            if error.getCondition() != "DELTA_TABLE_NOT_FOUND":
+                raise
+            # A writer that was killed before its first commit left a folder, which Delta takes for an existing table.
+            # An append makes the table, and changes nothing if another writer was faster. Its columns are nullable.
+            empty = self.spark.createDataFrame([], table.schema).write.format("delta").mode("append")
+            _retry_conflicts(lambda: empty.partitionBy(*table.partitioned_by).save(self.path(table.name)))
 
     def _allow_nulls(self, table: Table) -> None:
         """Let stored columns be null that an older release declared NOT NULL, and this one does not."""
