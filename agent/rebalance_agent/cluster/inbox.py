@@ -138,7 +138,7 @@ class Inbox:
     def age(self) -> float:
         """The seconds since the oldest observation that is not processed yet was added; 0 if there is none.
 
-        Reports do not count: those who send them cannot make an observer unready.
+        Reports do not count: their senders cannot make an observer unready.
         """
         with self._changed:
             since = self._in_work_since

@@ -96,14 +96,14 @@ class TrackedGroup:
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
-        if self.report_past(event, now_ms):
+        if self.keep_report(event, now_ms):
             self._episodes.report(now_ms)
             begins = self.history.totals.expect_reports()
             self.history.own_doubly(self.history.doubly_owned.report(event))
             self._take_report(event, now_ms, begins=begins)
 
-    def report_past(self, event: MemberEvent, now_ms: int) -> bool:
-        """Keep a member's report, which is only used for its workload; return whether it is new and valid."""
+    def keep_report(self, event: MemberEvent, now_ms: int) -> bool:
+        """Keep a member's report, for its workload alone if it is an older one; return whether it is new and valid."""
         members = self.last.members if self.last else ()
         stranger = all(member.member_id != event.member_id for member in members)
         return self.history.add_report(event, now_ms, stranger=stranger)

@@ -261,7 +261,7 @@ class Tracker:
             return
         if state := self._groups.get_or_create(event.group, now_ms):
             if isinstance(event, MemberEvent):
-                (state.report_past if report.past else state.report)(event, now_ms)
+                (state.keep_report if report.past else state.report)(event, now_ms)
             elif isinstance(event, SeatEvent):
                 (state.history.add_seat_report if report.past else state.report_seat)(event, now_ms)
             elif not report.past:

@@ -78,7 +78,7 @@ def test_words_of_code_and_addresses_do_not_count():
 
 
 def glossary_words(text):
-    """The words of the glossary, of those that mean something else elsewhere, that the text uses."""
+    """The words of `OUR_WORDS` in a text: words of the glossary that have another meaning elsewhere."""
     return {word.lower() for word in OUR_WORDS.findall(text)}
 
 

@@ -33,7 +33,7 @@ def architecture() -> str:
 
 
 def reference(release: Release, name: str, suffix: str = "") -> str:
-    """The reference of an image: registry (if it is known), name, version and ``suffix``."""
+    """The reference of an image: registry, name, version and ``suffix``; without the registry where it is not known."""
     return f"{release.registry}/{name}:{release.version}{suffix}".lstrip("/")
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+import yaml
 
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
@@ -22,7 +23,7 @@ BROKER = {
     "group.consumer.assignors": "uniform,range",
     "group.consumer.heartbeat.interval.ms": "5000",
 }
-OLD = MigratingMember("m1", "consumer-orders-1", "/h", GroupType.CLASSIC, topics=("t",))
+OLD = MigratingMember("m1", "consumer-orders-1", GroupType.CLASSIC, topics=("t",))
 ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (OLD, replace(OLD, member_id="m2")), assignor="range")
 
 
@@ -109,6 +110,7 @@ def test_a_step_is_printed_once(asked):
     assert code == 0
     (line,) = text.splitlines()
     assert json.loads(line)["classic"] == 2
+    assert list(yaml.safe_load_all(asked(ORDERS, "--watch", "--output", "yaml")[1])) == [json.loads(line)]
 
 
 def test_control_characters_in_names_are_not_printed(asked):

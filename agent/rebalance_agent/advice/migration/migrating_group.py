@@ -30,7 +30,7 @@ _OTHER_TYPES = {
 class MigratingMember:
     """One member. ``protocol``: that of its requests, which may be classic in a group of type consumer.
 
-    ``topics`` are None where the subscription does not decode, and empty if it has only ``regex``. ``malformed``: its
+    ``topics`` are None where the subscription does not decode, and empty if it is only a pattern. ``malformed``: its
     subscription or assignment is not in the consumer protocol's form. ``assignment_user_data``: bytes of user data that
     the assignor wrote for it. ``user_data``: that of its subscription. ``settled``: in a group of type consumer, it has
     what the coordinator assigned to it in the newest epoch, and nothing to revoke.
@@ -38,13 +38,10 @@ class MigratingMember:
 
     member_id: str
     client_id: str
-    host: str
     protocol: GroupType
     instance_id: str | None = None
     topics: tuple[str, ...] | None = ()
-    regex: str | None = None
     session_timeout_ms: int | None = None
-    rebalance_timeout_ms: int | None = None
     malformed: bool = False
     assignment_user_data: int = 0
     user_data: bytes | None = None
@@ -136,12 +133,10 @@ def _classic_member(fields: Mapping[str, Any], *, consumers: bool) -> MigratingM
     return MigratingMember(
         fields["member_id"],
         fields["client_id"],
-        fields["client_host"],
         GroupType.CLASSIC,
         fields.get("group_instance_id"),
         subscription.topics if subscription else None,
         session_timeout_ms=fields["session_timeout"],
-        rebalance_timeout_ms=fields.get("rebalance_timeout"),
         # A member without an assignment has no bytes, which a broker accepts.
         malformed=consumers and (subscription is None or bool(assigned and assignment is None)),
         assignment_user_data=len(assignment.user_data or b"") if assignment else 0,
@@ -156,13 +151,10 @@ def _epoch_member(member_id: str, value: Mapping[str, Any]) -> MigratingMember:
     return MigratingMember(
         member_id,
         value["client_id"],
-        value["client_host"],
         GroupType.CLASSIC if is_classic else GroupType.CONSUMER,
         value["instance_id"],
         tuple(value["subscribed_topic_names"] or ()),
-        value["subscribed_topic_regex"] or None,
         classic["session_timeout_ms"] if is_classic else None,
-        value["rebalance_timeout_ms"],
     )
 
 

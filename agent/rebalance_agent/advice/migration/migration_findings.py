@@ -17,7 +17,6 @@ class Verdict(StrEnum):
     """The migration works, and something is different afterwards."""
     UNKNOWN = "unknown"
     """It cannot be known from here."""
-    FITS = "fits"
 
 
 class Subject(StrEnum):

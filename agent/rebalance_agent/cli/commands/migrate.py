@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from rebalance_agent.advice import RecordedHistory, history_of, what_if
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome, broker_what_if
 from rebalance_agent.advice.migration.migration_report import report_of
-from rebalance_agent.advice.migration.migration_steps import Go, step_of
+from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
+from rebalance_agent.cli.output_flag import add_output_flag, as_text
 from rebalance_agent.cli.screens.migrate_text import as_json, readiness_text, report_text, step_text, what_if_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.group import GroupType
@@ -66,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="a topic pattern of the new members, which brokers match by RE2; records do not have it; repeatable",
     )
     parser.add_argument("--watch", action="store_true", help="follow the change until all members have changed")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON; with --watch one line a step")
+    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line a step")
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 
@@ -84,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
     past = past_in_cluster(options).events
     report = report_of(past)
     compared = _compared(history_of(past), inputs, wishes)
-    if options.json:
-        print(json.dumps(as_json(answer, inputs.broker, step_of(answer), compared, report)))
+    if options.output != "text":
+        print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
         return _exit_code(answer)
     print(readiness_text(answer, inputs.broker), end="")
     if compared is not None:
@@ -113,13 +114,17 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
         step = step_of(readiness(group, inputs.limits, wishes))
         if step != last:
             last = step
-            text = json.dumps({"go": step.go, "classic": step.classic, "members": step.members, "reason": step.reason})
-            print(text if options.json else step_text(step), flush=True)
+            print(step_text(step) if options.output == "text" else _written(step, options.output), flush=True)
         if step.go is Go.DONE:
             break
-    if not options.json and (report := report_of(past_in_cluster(options).events)):
+    if options.output == "text" and (report := report_of(past_in_cluster(options).events)):
         print(f"\n{report_text(report)}", end="")
     return 0
+
+
+def _written(step: MigrationStep, form: str) -> str:
+    """A step as JSON in one line, or as a document of a stream of YAML."""
+    return ("---\n" if form == "yaml" else "") + as_text(asdict(step), form)
 
 
 def _exit_code(answer: MigrationReadiness) -> int:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
-from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Verdict
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
-from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep
+from rebalance_agent.advice.migration.migration_steps import MigrationStep
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, table_text, wrapped
@@ -17,11 +17,6 @@ from rebalance_agent.ui.words import UNKNOWN, bounds_text, plural, printable, ta
 __all__ = ["as_json", "readiness_text", "report_text", "step_text", "what_if_text"]
 
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
-_WORDS = {
-    Verdict.BLOCKS: "blocks",
-    Verdict.CHANGES: "changes",
-    Verdict.UNKNOWN: "unknown",
-}
 
 
 def readiness_text(answer: MigrationReadiness, broker: int) -> str:
@@ -56,8 +51,7 @@ def _verdict(answer: MigrationReadiness) -> str:
 
 
 def _finding(finding: MigrationFinding) -> Iterator[str]:
-    word = _WORDS.get(finding.verdict, str(finding.verdict))
-    yield wrapped(f"{word}: {printable(finding.text)}.")
+    yield wrapped(f"{finding.verdict}: {printable(finding.text)}.")
     if finding.fix:
         yield wrapped(printable(finding.fix), "    ")
 
@@ -120,9 +114,8 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
 
 def step_text(step: MigrationStep) -> str:
     """One line: how far it is, and whether to go on."""
-    new = step.members - step.classic
-    word = {Go.GO: "GO", Go.WAIT: "WAIT", Go.NO_GO: "NO-GO", Go.DONE: "DONE"}[step.go]
-    return f"{word:5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {printable(step.reason)}"
+    new, reason = step.members - step.classic, printable(step.reason)
+    return f"{step.go.upper():5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {reason}"
 
 
 def report_text(report: MigrationReport) -> str:

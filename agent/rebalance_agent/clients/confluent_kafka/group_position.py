@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 import confluent_kafka
 
@@ -37,10 +38,8 @@ def generation_in(metadata: object, member_id: str) -> int:
     confluent-kafka calls the result opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native
     int32, the group's name and a zero byte, the member id and a zero byte. Other formats are not decoded.
     """
-    if (fields := _fields(metadata)) is None or fields[1] != member_id.encode():
-        return UNKNOWN_GENERATION
-    generation: int = _GENERATION.unpack_from(metadata[len(_MAGIC) :])[0]  # type: ignore[index] # _fields has checked it
-    return generation
+    fields = _fields(metadata)
+    return UNKNOWN_GENERATION if fields is None or fields.member_id != member_id.encode() else fields.generation
 
 
 def group_and_instance(metadata: object) -> tuple[str, str | None] | None:
@@ -50,16 +49,24 @@ def group_and_instance(metadata: object) -> tuple[str, str | None] | None:
     """
     if (fields := _fields(metadata)) is None:
         return None
-    group, _member_id, instance = fields
-    return group.decode("utf-8", "replace"), instance[1:-1].decode("utf-8", "replace") if instance[
-        :1
-    ] == b"\0" else None
+    instance_id = fields.instance[1:-1].decode("utf-8", "replace") if fields.instance.startswith(b"\0") else None
+    return fields.group.decode("utf-8", "replace"), instance_id
 
 
-def _fields(metadata: object) -> tuple[bytes, bytes, bytes] | None:
-    """Group, member id, and the bytes after it."""
-    if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC):
+class _Fields(NamedTuple):
+    """``instance``: the bytes after the member id."""
+
+    generation: int
+    group: bytes
+    member_id: bytes
+    instance: bytes
+
+
+def _fields(metadata: object) -> _Fields | None:
+    """The fields of the metadata; None if these are not decodable."""
+    begin = len(_MAGIC)
+    if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC) or len(metadata) < begin + _GENERATION.size:
         return None
-    group, _zero, rest = metadata[len(_MAGIC) + _GENERATION.size :].partition(b"\0")
+    group, _zero, rest = metadata[begin + _GENERATION.size :].partition(b"\0")
     member_id, _zero, instance = rest.partition(b"\0")
-    return group, member_id, instance
+    return _Fields(_GENERATION.unpack_from(metadata, begin)[0], group, member_id, instance)

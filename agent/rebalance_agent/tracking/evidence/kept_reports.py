@@ -1,7 +1,7 @@
 """Keeps the reports of members, bounded in bytes, members and partitions.
 
-Who can send reports can invent members, but not those of records: where there is no room, the reports of strangers,
-whom no record of their group names as a member, are dropped for those of others.
+A sender of reports can invent members, but not members in records. Strangers are members that no record of their group
+names; where there is no room, their reports are dropped for those of others.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from rebalance_agent.model.subscription import MemberSubscription
 from support.assignors.walks import Walk
 from support.tracker.histories import generation, snapshot, walked
 
-OLD = MigratingMember("old", "app", "/h", GroupType.CLASSIC, topics=("t",))
+OLD = MigratingMember("old", "app", GroupType.CLASSIC, topics=("t",))
 NEW = replace(OLD, member_id="new", protocol=GroupType.CONSUMER)
 
 

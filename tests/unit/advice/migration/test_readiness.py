@@ -21,7 +21,7 @@ BROKER = {
     "group.consumer.min.session.timeout.ms": "45000",
     "group.consumer.max.session.timeout.ms": "60000",
 }
-JAVA = MigratingMember("m1", "consumer-orders-1", "/h", GroupType.CLASSIC, topics=("t",), session_timeout_ms=45_000)
+JAVA = MigratingMember("m1", "consumer-orders-1", GroupType.CLASSIC, topics=("t",), session_timeout_ms=45_000)
 ORDERS = MigratingGroup("orders", GroupType.CLASSIC, (JAVA, replace(JAVA, member_id="m2")), assignor="range")
 
 
