@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import threading
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -11,7 +12,7 @@ from rebalance_agent.model.subscription import MemberSubscription
 from support.migration.members import EpochMember
 
 TOPICS = {"t1": 17, "t2": 6, "t3": 3}
-ROUNDS_MAX = 200
+ROUNDS_MAX = 2_000
 
 
 def topics_of(kafka):
@@ -80,6 +81,7 @@ class LiveGroup:
 
     def _settle(self):
         """All members reach the newest epoch, and all partitions have an owner."""
+        pause = threading.Event()
         subscribed = {topic for member in self.members for topic in member.topics}
         for _ in range(ROUNDS_MAX):
             for member in self.members:
@@ -89,4 +91,6 @@ class LiveGroup:
             count = sum(len(each["partitions"]) for member in self.members for each in member.partitions)
             if len(epochs) == 1 and count == sum(TOPICS[topic] for topic in subscribed):
                 return
+            # A coordinator learns of new topics a moment after the controller.
+            pause.wait(0.01)
         raise AssertionError([(member.epoch, member.partitions) for member in self.members])

@@ -34,7 +34,10 @@ from support.gateway.frames import framed
 from support.kafka.frame_connection import FrameConnection
 
 TIMEOUT_S = 30
+JOIN_S = 3
+"""Seconds without an answer to any join after which all members join again."""
 ATTEMPTS_MAX = 100
+JOINS_MAX = 5
 MEMBER_ID_REQUIRED = 79
 CORRELATION = itertools.count(1)
 
@@ -189,7 +192,7 @@ def stable(broker, members, assigned=None, assignment_data=None):
 
     Bytes in a tuple are the whole assignment.
     """
-    waiting = {}
+    waiting, attempts = {}, 0
     while waiting or len({member.generation for member in members}) > 1 or members[0].generation < 0:
         for index, member in enumerate(members):
             # One that waits for the others needs all of them.
@@ -198,8 +201,13 @@ def stable(broker, members, assigned=None, assignment_data=None):
                 connection = FrameConnection(broker.address, TIMEOUT_S)
                 connection.send(framed(request, next(CORRELATION)))
                 waiting[index] = connection, request
-        ready, _, _ = select.select([connection for connection, _ in waiting.values()], [], [], TIMEOUT_S)
-        assert ready, "no JoinGroup was answered"
+        ready, _, _ = select.select([connection for connection, _ in waiting.values()], [], [], JOIN_S)
+        if not ready:
+            for connection, _ in waiting.values():
+                connection.close()
+            waiting.clear()
+            attempts += 1
+            assert attempts < JOINS_MAX, "no JoinGroup was answered"
         for index in [index for index, (connection, _) in waiting.items() if connection in ready]:
             connection, request = waiting.pop(index)
             answer = decoded(JoinGroupResponse, request, connection.receive())

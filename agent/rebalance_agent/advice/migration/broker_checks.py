@@ -70,6 +70,8 @@ def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFind
         fix = f"Start the brokers with {setting}, or stop members, {RESTART_ALL}."
         yield MigrationFinding(Subject.SIZE, Verdict.BLOCKS, text, fix, setting)
     elif all(member.instance_id is not None for member in group.members):
+        if not limits.counts_successors:
+            return
         text += ". A static member stays one until its session ends, so its successor is one too many"
         yield MigrationFinding(
             Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting

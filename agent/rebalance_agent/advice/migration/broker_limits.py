@@ -13,6 +13,8 @@ POLICY = "group.consumer.migration.policy"
 _MAX_SIZE = "group.consumer.max.size"
 _ASSIGNORS = "group.consumer.assignors"
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
+_SINCE_4_4 = "group.streams.assignors"
+"""A setting that brokers have since 4.4; no answer to an admin client has their version."""
 _SESSION = "consumer.session.timeout.ms"
 _HEARTBEAT = "consumer.heartbeat.interval.ms"
 
@@ -51,6 +53,11 @@ class BrokerLimits:
     def max_size(self) -> int | None:
         """The most members of a group."""
         return _whole(self.broker.get(_MAX_SIZE))
+
+    @property
+    def counts_successors(self) -> bool:
+        """Whether the successor of a static member counts beside it, so that a full group has no room (before 4.4)."""
+        return _SINCE_4_4 not in self.broker
 
     @property
     def assignors(self) -> tuple[str, ...]:

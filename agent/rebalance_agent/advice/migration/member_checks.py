@@ -54,10 +54,11 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.USER_DATA,
             Verdict.BLOCKS,
-            f"The assignor {group.assignor} writes user data into assignments (to {_names(members)}), which brokers "
+            f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}), which brokers "
             "refuse to lose",
-            "Change to one of Kafka's assignors in two rolling restarts, first with both in each member's list, "
-            f"{RESTART_ALL}.",
+            # librdkafka's leader copies the user data of subscriptions, which sticky assignors have.
+            "Change to an assignor without user data, such as range, in two rolling restarts with both in each list, "
+            f"{RESTART_ALL}. librdkafka refuses a list of eager and cooperative ones.",
             "partition.assignment.strategy=range",
         )
 

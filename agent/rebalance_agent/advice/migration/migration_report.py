@@ -15,7 +15,7 @@ __all__ = ["MigrationReport", "Period", "report_of"]
 class Period:
     """Sums over some rebalances. Stalled partition-seconds: bounds; the upper is None if one rebalance has none.
 
-    ``skew_ratio`` and ``assignor``: of the last rebalance; None where not known.
+    ``skew_ratio`` and ``assignor``: of the last rebalance that has one; None where not known.
     """
 
     rebalances: int
@@ -64,8 +64,8 @@ def _period(events: Sequence[GenerationEvent]) -> Period | None:
         moved=sum(event.moved or 0 for event in events),
         stalled_min=sum(event.stall.partition_seconds for event in events if event.stall),
         stalled_max=sum(known) if len(known) == len(uppers) else None,
-        skew_ratio=events[-1].skew_ratio,
-        assignor=events[-1].assignor,
+        skew_ratio=next((event.skew_ratio for event in reversed(events) if event.skew_ratio is not None), None),
+        assignor=next((event.assignor for event in reversed(events) if event.assignor is not None), None),
         since_ms=events[0].timestamp_ms,
         until_ms=events[-1].timestamp_ms,
     )

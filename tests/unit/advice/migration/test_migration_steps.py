@@ -75,6 +75,12 @@ def test_a_report_has_the_rebalances_before_and_since_the_last_change():
     assert periods(old) is None
 
 
+def test_a_group_that_was_emptied_had_its_last_assignor():
+    with_members, without = generation(1, [], {}, assignor="range"), generation(2, [], {}, assignor=None)
+    epoch = generation(3, [], {}, group_type=GroupType.CONSUMER)
+    assert report_of([with_members, without, epoch]).before.assignor == "range"
+
+
 def test_the_brokers_assignors_are_replayed_through_the_past():
     history = history_of(walked(Walk(3), STRATEGIES["range"], 6))
     uniform, ranges, other = broker_what_if(history, ("uniform", "range", "mine"), 5_000)

@@ -119,6 +119,8 @@ def test_in_a_full_group_of_static_members_there_is_no_room_for_a_successor():
     static = replace(ORDERS, members=tuple(replace(JAVA, member_id=name, instance_id=name) for name in ("a", "b")))
     answer = checked(static, group_consumer_max_size="2")
     assert (answer.online, about(answer, Subject.SIZE).verdict) == (False, Verdict.BLOCKS)
+    since_4_4 = checked(static, group_consumer_max_size="2", group_streams_assignors="sticky")
+    assert Subject.SIZE not in {finding.subject for finding in since_4_4.findings}
 
 
 def test_without_downgrades_the_group_does_not_become_classic_again():
