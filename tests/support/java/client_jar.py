@@ -30,8 +30,8 @@ def kafka_clients(version):
 
 
 def spring_kafka():
-    """The jars of Spring for Apache Kafka, with its own version of Kafka's clients, before the embedded Kafka's."""
-    return (*_locked(HERE / "spring-kafka-4.0.0.lock"), *java_runtime().jars)
+    """The jars of Spring for Apache Kafka and of all that it needs, with its own version of Kafka's clients."""
+    return _locked(HERE / "spring-kafka-4.0.0.lock")
 
 
 def _locked(lock):
