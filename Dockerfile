@@ -1,6 +1,8 @@
-# Two images: `agent` has every role except the pipeline, `pipeline` adds Spark and Java:
+# Three images: `agent` has every role except the pipeline, `cloud` adds the logins of Amazon MSK (IAM), Azure and Google
+# Cloud, and `pipeline` adds Spark and Java to the first:
 #
 #   docker build -t kafka-rebalance-agent .
+#   docker build -t kafka-rebalance-agent-cloud --target cloud .
 #   docker build -t kafka-rebalance-agent-pipeline --target pipeline .
 #
 # For a package mirror, or a proxy with its own certificate authority, pass two secrets to the build; the images do not
@@ -38,6 +40,13 @@ RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
       --require-hashes --no-deps --only-binary :all: --requirement requirements/agent.lock
 COPY --from=wheel /wheel /wheel
 RUN /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet --no-index --no-deps /wheel/*.whl
+
+FROM agent-packages AS cloud-packages
+COPY requirements/cloud.lock requirements/
+RUN --mount=type=secret,id=pip.conf,target=/etc/pip.conf \
+    --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
+    /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet \
+      --require-hashes --no-deps --only-binary :all: --requirement requirements/cloud.lock
 
 FROM tools AS pipeline-packages
 COPY requirements/pipeline.lock requirements/
@@ -93,8 +102,13 @@ COPY --from=pipeline-packages /opt/rebalance-agent /opt/rebalance-agent
 ENV REBALANCE_AGENT_CACHE=/opt/rebalance-agent/cache
 CMD ["pipeline", "--help"]
 
-FROM runtime AS agent
-COPY --from=agent-packages /opt/rebalance-agent /opt/rebalance-agent
+FROM runtime AS listening
 EXPOSE 29308 29309
 # 0.0.0.0, because loopback is not reachable from outside the container. --idle: the image also starts without settings.
 CMD ["observe", "--idle", "--listen", "0.0.0.0:29308"]
+
+FROM listening AS cloud
+COPY --from=cloud-packages /opt/rebalance-agent /opt/rebalance-agent
+
+FROM listening AS agent
+COPY --from=agent-packages /opt/rebalance-agent /opt/rebalance-agent

@@ -132,11 +132,12 @@ audit: $(STAMP) ## find known vulnerabilities of the packages in requirements/*.
 
 lock: ## resolve requirements/*.lock (with hashes, without addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
-	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra otel --extra pipeline --group dev \
+	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra otel --extra aws --extra azure --extra gcp --extra pipeline --group dev \
 	  pyproject.toml -o requirements/dev.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra demo pyproject.toml -o requirements/demo.lock
 	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel pyproject.toml -o requirements/agent.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra otel --extra aws --extra azure --extra gcp pyproject.toml -o requirements/cloud.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@$(RESOLVE) requirements/site.in -o requirements/site.lock

@@ -9,7 +9,7 @@ from pathlib import Path
 import rebalance_agent
 from supply.locks import FOLDER
 
-RUNTIME = ("agent", "pipeline")
+RUNTIME = ("agent", "cloud", "pipeline")
 """Runtime locks, each for the image of that name; the others are for builds and tests."""
 
 

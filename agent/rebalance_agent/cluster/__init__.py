@@ -4,6 +4,7 @@
   ``admin_answers`` waits for the client's futures; ``group_answers`` reads its group descriptions.
 - ``topic_reader``: reads all partitions of one topic, without a group; ``read_to_end``: up to the present end.
 - ``access``: what this principal may do; ``acls``: its name, and the command that grants a missing right.
+- ``tokens``: logins with tokens that a cloud's own library makes.
 - ``agent_topics``: creates the agent's own topics, and the producer that writes to them.
 - ``worker``, ``repeated_poll``, ``backoff``: threads and polls that survive failures.
 - ``collector_context``: what every collector is given; ``inbox``: the queue of observations; ``name_filters``: which

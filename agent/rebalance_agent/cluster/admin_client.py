@@ -31,6 +31,7 @@ from rebalance_agent.cluster.group_answers import (
     group_state,
     listed_group,
 )
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupState
@@ -89,7 +90,7 @@ class Cluster:
         """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
-        settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
+        settings: dict[str, Any] = {**with_token_callback(properties), **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
 

@@ -8,6 +8,7 @@ from typing import Protocol, Self, cast
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from rebalance_agent.cluster.admin_client import ANSWER_TIMEOUT_S, raise_cluster_error
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 
 __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of", "record_bytes"]
 
@@ -93,14 +94,18 @@ class TopicReader:
     """
 
     def __init__(self, properties: Mapping[str, str], topic: str, tuning: Mapping[str, str]) -> None:
-        """Make the client; nothing is read before `begin`."""
+        """Make the client; nothing is read before `begin`.
+
+        Raises:
+            ClusterError: the login has no token.
+        """
         self.topic = topic
         self.positions: dict[int, int] = {}
         # librdkafka refuses a ``fetch.max.bytes`` below ``message.max.bytes``, which is meant for our producers.
         unfit = {"fetch.max.bytes"} if "message.max.bytes" in properties else set()
         self._config = {
             **{name: value for name, value in tuning.items() if name not in unfit},
-            **properties,
+            **with_token_callback(properties),
             "group.id": _GROUP_ID,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",
@@ -109,7 +114,7 @@ class TopicReader:
             # Otherwise records after an open transaction are hidden until it ends.
             "isolation.level": "read_uncommitted",
         }
-        self._consumer = Consumer(self._config)
+        self._consumer = self._new_consumer()
 
     def partitions(self) -> int:
         """The topic's number of partitions; 0 if it does not exist.
@@ -136,9 +141,15 @@ class TopicReader:
     def reopen(self) -> None:
         """Replace the client, and continue at `positions`: for a client that stopped reading without an error."""
         self._consumer.close()
-        self._consumer = Consumer(self._config)
+        self._consumer = self._new_consumer()
         starts = [TopicPartition(self.topic, number, offset or BEGINNING) for number, offset in self.positions.items()]
         self._consumer.incremental_assign(starts)
+
+    def _new_consumer(self) -> Consumer:
+        try:
+            return Consumer(self._config)
+        except KafkaException as error:  # a client waits 10 s for its first token
+            raise_cluster_error(error, f"reading topic {self.topic}")
 
     def end(self, partitions: Iterable[int]) -> None:
         """Remove these partitions from the assignment."""

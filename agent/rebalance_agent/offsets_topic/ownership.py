@@ -16,6 +16,7 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, To
 
 from rebalance_agent.cluster.acls import allow_command, principal_of
 from rebalance_agent.cluster.admin_client import raise_cluster_error
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
@@ -118,7 +119,7 @@ class SharedOwnership(Ownership):
         classic = self.properties.get("group.protocol", "classic").lower() == "classic"
         settings = {
             **(CLASSIC_TUNING if classic else {}),
-            **self.properties,
+            **with_token_callback(self.properties),
             "group.id": self.group_id,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",

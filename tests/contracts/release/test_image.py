@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-LOCKS = ("agent", "build", "pipeline")
+LOCKS = ("agent", "build", "cloud", "pipeline")
 ONLY_OF_THE_IMAGE = {"setuptools", "wheel"}  # pip of a development environment contains its own copy
 
 

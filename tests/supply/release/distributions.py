@@ -126,5 +126,5 @@ def _install(release: Release, wheel: Path, version: str, path: str) -> str:
 
 
 def write_sboms(release: Release) -> str:
-    """Write the bills of materials of both images, validated with CycloneDX's schema."""
+    """Write the bills of materials of the images, validated with CycloneDX's schema."""
     return ", ".join(path.name for path in write_bills(python(), release.folder))

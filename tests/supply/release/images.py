@@ -1,4 +1,4 @@
-"""The two images: built with ``docker build`` on a machine of each architecture, joined under one tag.
+"""The images: built with ``docker build`` on a machine of each architecture, joined under one tag.
 
 No emulator and no builder image of others is needed: each architecture is built natively, and ``docker buildx
 imagetools`` writes the list of both in the registry.
@@ -13,12 +13,16 @@ from pathlib import Path
 from supply.release.run_steps import SkippedError, StepError
 from supply.release.settings import REGISTRY, ROOT, Release
 
-TARGETS = {"agent": "kafka-rebalance-agent", "pipeline": "kafka-rebalance-agent-pipeline"}
+TARGETS = {
+    "agent": "kafka-rebalance-agent",
+    "cloud": "kafka-rebalance-agent-cloud",
+    "pipeline": "kafka-rebalance-agent-pipeline",
+}
 """Target of the Dockerfile -> name of the image."""
 
 ARCHITECTURES = ("amd64", "arm64")
 
-COMMANDS = {"agent": ("strategies",), "pipeline": ("pipeline", "--help")}
+COMMANDS = {"agent": ("strategies",), "cloud": ("strategies",), "pipeline": ("pipeline", "--help")}
 """Target -> a command that each image must run."""
 
 PIP = Path("/etc/pip.conf")
@@ -38,7 +42,7 @@ def reference(release: Release, name: str, suffix: str = "") -> str:
 
 
 def build_images(release: Release) -> str:
-    """Build both images for this machine's architecture on the base's present digest, and run a command in each."""
+    """Build all images for this machine's architecture on the base's present digest, and run a command in each."""
     try:
         release.run("docker", "info")
     except StepError as error:

@@ -6,6 +6,7 @@ import sys
 
 import yaml
 
+from supply.bills import RUNTIME
 from supply.release.chart import PACKAGE
 from supply.release.chart_metadata import CHART, HUB
 from supply.release.distributions import SOURCE, WHEEL
@@ -32,7 +33,7 @@ def publish_pypi(release: Release) -> str:
 def publish_release(release: Release) -> str:
     """Create the release on GitHub with notes, wheel, source, chart and bills of materials."""
     _require_tag(release)
-    files = [release.built(pattern) for pattern in (WHEEL, SOURCE, PACKAGE, "sbom-agent.json", "sbom-pipeline.json")]
+    files = [release.built(pattern) for pattern in (WHEEL, SOURCE, PACKAGE, *(f"sbom-{name}.json" for name in RUNTIME))]
     chart = yaml.safe_load((ROOT / CHART / "Chart.yaml").read_text(encoding="utf-8"))
     options = ["--verify-tag", f"--title={release.version}", f"--notes-file={release.built('notes.md')}"]
     if chart["annotations"][f"{HUB}prerelease"] == "true":

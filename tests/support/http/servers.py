@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import threading
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Self
 
@@ -60,3 +62,31 @@ class Server:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+@contextlib.contextmanager
+def answering_posts(answer: Callable[[Mapping[str, str], bytes], tuple[int, object]]) -> Iterator[str]:
+    """A server in this process; yields its URL. ``answer``: headers and body of a POST -> status and JSON."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            status, value = answer(self.headers, self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/token"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

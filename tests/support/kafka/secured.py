@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
+from support.http.servers import answering_posts
 from support.kafka.certificates import Authority
 
 __all__ = ["KINDS", "PASSWORD", "USER", "Secured", "secured_kafka", "token_endpoint"]
@@ -106,35 +105,16 @@ def _made(kind, broker, clients):
     return Listener.sasl(_MECHANISMS.get(known, "OAUTHBEARER"), users, tls)
 
 
-@contextmanager
 def token_endpoint():
     """An OAuth 2 token endpoint (RFC 6749, client credentials) with unsigned tokens for ``USER``; yields its URL."""
+    known = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
 
-    class Tokens(BaseHTTPRequestHandler):
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            known = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-            let_in = self.headers["Authorization"] == f"Basic {known}"
-            answer = {"access_token": _token(), "expires_in": 300} if let_in else {"error": "invalid_client"}
-            body = json.dumps(answer).encode()
-            self.send_response(200 if let_in else 401)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(headers, _body):
+        let_in = headers["Authorization"] == f"Basic {known}"
+        answer = {"access_token": _token(), "expires_in": 300} if let_in else {"error": "invalid_client"}
+        return 200 if let_in else 401, answer
 
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Tokens)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/token"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return answering_posts(answer)
 
 
 def _token():

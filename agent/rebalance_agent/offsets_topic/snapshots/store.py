@@ -15,6 +15,7 @@ from confluent_kafka import Producer
 
 from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.cluster.topic_reader import TopicRecord, leader_epoch_of
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.snapshots.codec import (
@@ -87,7 +88,7 @@ class SnapshotStore:
             "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
             "message.max.bytes": MESSAGE_BYTES_MAX,
             "message.timeout.ms": 30_000,
-            **context.properties,
+            **with_token_callback(context.properties),
             "acks": "all",
             # A marker must not overtake its records.
             "enable.idempotence": True,

@@ -57,6 +57,12 @@ _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _OIDC_HANDLER = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"  # of Kafka 3.9
 
+_TOKEN_HANDLERS = {
+    "aws-msk-iam": "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+    "gcp": "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler",
+}
+"""Method of a login -> the handler in the platform's Java library, which makes the tokens."""
+
 _PEM_BYTES_MAX = 1 << 20
 """Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong one."""
 
@@ -114,7 +120,7 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
         return {}
     mechanism = (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()
     if mechanism == "OAUTHBEARER":
-        return {"sasl.mechanism": mechanism} | _oidc(properties)
+        return {"sasl.mechanism": mechanism} | _oauth(properties)
     if mechanism != "PLAIN" and not mechanism.startswith("SCRAM-"):
         raise InvalidInputError("kafka.sasl.mechanism", f"{mechanism} is not supported here: set PLAIN, SCRAM-SHA-256, "
                                 "SCRAM-SHA-512 or OAUTHBEARER")  # fmt: skip
@@ -123,9 +129,13 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
     return {"sasl.mechanism": mechanism, "sasl.jaas.config": _jaas(module, words)}
 
 
-def _oidc(properties: Mapping[str, str]) -> dict[str, str]:
-    if properties.get("sasl.oauthbearer.method", "").lower() != "oidc":
-        raise InvalidInputError("kafka.sasl.oauthbearer.method", "must be oidc: tokens come from a URL")
+def _oauth(properties: Mapping[str, str]) -> dict[str, str]:
+    method = properties.get("sasl.oauthbearer.method", "").lower()
+    if handler := _TOKEN_HANDLERS.get(method):
+        return {"sasl.jaas.config": f"{_OAUTH} required;", "sasl.login.callback.handler.class": handler}
+    if method != "oidc":
+        methods = ", ".join(("oidc", *_TOKEN_HANDLERS))
+        raise InvalidInputError("kafka.sasl.oauthbearer.method", f"Spark's Java client can use {methods} only")
     words = {
         "clientId": _needed("sasl.oauthbearer.client.id", properties),
         "clientSecret": _needed("sasl.oauthbearer.client.secret", properties),

@@ -19,6 +19,7 @@ from confluent_kafka.admin import AdminClient
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.runtime.preflight.diagnosis import diagnose
 from rebalance_agent.runtime.preflight.findings import Finding, failed, passed, skipped
 from rebalance_agent.runtime.settings.kafka_config import without_secrets
@@ -90,7 +91,8 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
         return ReachableServers(failed(name, "is not host:port", "correct bootstrap.servers", reached=False))
     begun = clock.monotonic()
     errors: list[KafkaError] = []
-    settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": errors.append}
+    settings: dict[str, Any] = with_token_callback(properties)
+    settings |= {"bootstrap.servers": server, "error_cb": errors.append}
     admin = AdminClient(settings)
     try:
         answer = _await(admin, errors, clock)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from rebalance_agent.cluster.tokens.token_login import CONFIG, METHOD
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import read_text
 
@@ -42,6 +43,13 @@ _WHITE = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _LOGIN = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.DOTALL
 )
+_TOKEN_HANDLERS = {
+    "IAMOAuthBearerLoginCallbackHandler": "aws-msk-iam",
+    "GcpLoginCallbackHandler": "gcp",
+}
+"""Java's ``sasl.login.callback.handler.class`` -> the method of the same login."""
+
+_MSK_OPTIONS = {"awsProfileName": "profile", "awsRoleArn": "role_arn"}
 _OPTION = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\s;\"']+))")
 
 
@@ -147,6 +155,11 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     if module in ("PlainLoginModule", "ScramLoginModule"):
         yield "sasl.username", options.get("username", "")
         yield "sasl.password", options.get("password", "")
+    elif module == "IAMLoginModule":
+        yield "sasl.mechanism", "OAUTHBEARER"
+        yield from _tokens("aws-msk-iam", options)
+    elif (handler := java.get("sasl.login.callback.handler.class", "").rpartition(".")[2]) in _TOKEN_HANDLERS:
+        yield from _tokens(_TOKEN_HANDLERS[handler], options)
     elif module == "OAuthBearerLoginModule" and "clientId" in options:
         yield "sasl.oauthbearer.method", "oidc"
         yield "sasl.oauthbearer.client.id", options["clientId"]
@@ -154,5 +167,11 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if "scope" in options:
             yield "sasl.oauthbearer.scope", options["scope"]
     else:
-        supported = "PlainLoginModule, ScramLoginModule, and OAuthBearerLoginModule with clientId"
+        supported = "PlainLoginModule, ScramLoginModule, IAMLoginModule, and OAuthBearerLoginModule with clientId"
         raise InvalidInputError(FIELD, f"sasl.jaas.config: {module} is not supported; {supported} are")
+
+
+def _tokens(method: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield METHOD, method
+    if config := ",".join(f"{name}={options[java]}" for java, name in _MSK_OPTIONS.items() if java in options):
+        yield CONFIG, config

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from rebalance_agent.cluster.acls import mechanism_of
+from rebalance_agent.cluster.tokens.token_login import check_token_login, without_token_method
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.regular_files import regular_file
 
@@ -64,6 +66,8 @@ _NO_GSSAPI = (
     "from source on a librdkafka with libsasl2: pip install --no-binary confluent-kafka confluent-kafka"
 )
 
+_NO_MSK_IAM = "AWS_MSK_IAM is of Java clients: set OAUTHBEARER, and sasl.oauthbearer.method to aws-msk-iam"
+
 
 def property_name(name: str) -> str:
     """The property's name in librdkafka's spelling: dots where environment variables have underscores."""
@@ -98,24 +102,29 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Properties with files' contents in place of ``KEY.file``, checked by librdkafka.
 
     Raises:
-        InvalidInputError: a file cannot be read, or librdkafka refuses a property; the text has no secret in it.
+        InvalidInputError: a file cannot be read, librdkafka refuses a property, or the login has no token; the text has
+            no secret in it.
     """
     # librdkafka would log to stderr by itself; its errors are in readiness and in the agent's own log.
     result = {"client.id": "rebalance-agent", "log_level": "0"}
     for name, value in properties.items():
         plain = name.removesuffix(".file")
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
+    plain_result = without_token_method(result)
     try:
-        AdminClient({**result})
+        AdminClient({**plain_result})
         # Some contradictions between properties are found by a consumer only.
-        Consumer({**result, "group.id": "rebalance-agent"}).close()
+        Consumer({**plain_result, "group.id": "rebalance-agent"}).close()
     except KafkaException as error:
         text = without_secrets(error.args[0].str().replace("\n", " "), result)
+        if mechanism_of(result) == "AWS_MSK_IAM":
+            raise InvalidInputError("kafka.sasl.mechanism", _NO_MSK_IAM) from None
         if "GSSAPI" in text:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
         raise InvalidInputError("kafka", text) from None
     except TypeError as error:  # a callback's name, for which no text will do
         raise InvalidInputError("kafka", str(error)) from None
+    check_token_login(result)
     return result
 
 

@@ -18,6 +18,7 @@ from rebalance_agent.cluster.agent_topics import (
     flush,
 )
 from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.events import Event
 from rebalance_agent.polls.member_events import KIND_HEADER
@@ -57,7 +58,7 @@ def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Pr
         # The Java client's partitioner: one group's events go to one partition, whichever client writes them.
         "partitioner": "murmur2_random",
         "topic.metadata.propagation.max.ms": UNKNOWN_TOPIC_MS,
-        **properties,
+        **with_token_callback(properties),
         "acks": "all",
         "enable.idempotence": True,
         "logger": SILENT,

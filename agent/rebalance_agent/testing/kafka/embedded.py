@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -59,6 +60,7 @@ class EmbeddedKafka:
         authorizer: bool = False,
         racks: Sequence[str] = (),
         jvm_flags: Sequence[str] = (),
+        class_path: Sequence[Path | str] = (),
         offsets_topic: bool = True,
         keep_logs: bool = False,
         version: str | None = None,
@@ -77,6 +79,7 @@ class EmbeddedKafka:
                 clients of the plain listener have all rights.
             racks: ``broker.rack`` of each broker in the order of their ids; none by default.
             jvm_flags: Java flags that follow the defaults, so that ``-Xmx1g`` replaces 512 MB.
+            class_path: jars and folders with classes that the brokers load besides Kafka's, such as a callback handler.
             offsets_topic: whether to wait until ``__consumer_offsets`` exists and has a coordinator.
             keep_logs: keep the logs of a temporary directory at the end. They are always kept if the block fails.
             version: of Kafka, for example "4.4" or "4.4.0"; by default that of the environment variable
@@ -85,9 +88,8 @@ class EmbeddedKafka:
 
         Raises:
             BrokerError: a wrong number of brokers or racks, invalid listeners, or no version that can be embedded.
-
         """
-        self._version = kafka_version(version)
+        self._version, self._plugins = kafka_version(version), tuple(map(Path, class_path))
         self._layout = Layout(
             brokers,
             dict(properties or {}),
@@ -271,7 +273,6 @@ class EmbeddedKafka:
 
         Raises:
             BrokerError: it did not end within ``timeout`` seconds and was killed.
-
         """
         return run_java(self.tool_command(main_class, *args), timeout, stdin)
 
@@ -279,7 +280,7 @@ class EmbeddedKafka:
 
     @cached_property
     def _runtime(self) -> JavaRuntime:
-        return java_runtime(self._version)
+        return replace(java_runtime(self._version), plugins=self._plugins)
 
     def _started(self) -> dict[int, Broker]:
         if not self._brokers:

@@ -38,12 +38,13 @@ _FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class JavaRuntime:
-    """A Java executable with Kafka's jars, ready to run."""
+    """A Java executable with Kafka's jars, ready to run. ``plugins``: jars and folders of others, behind Kafka's."""
 
     java: Path
     jars: tuple[Path, ...]
     cache: Path
     kafka: KafkaVersion
+    plugins: tuple[Path, ...] = ()
 
     @property
     def class_path(self) -> str:
@@ -53,7 +54,8 @@ class JavaRuntime:
     def command(self, main_class: str, *arguments: str, flags: Sequence[str] = ()) -> list[str]:
         """The command line that runs ``main_class``; ``flags`` follow our own, and so override them."""
         archive = [f"-XX:SharedArchiveFile={self._archive}"] if self._archive.exists() else []
-        return [str(self.java), *_FLAGS, *archive, *flags, "-cp", self.class_path, main_class, *arguments]
+        class_path = os.pathsep.join((self.class_path, *map(str, self.plugins)))
+        return [str(self.java), *_FLAGS, *archive, *flags, "-cp", class_path, main_class, *arguments]
 
     def listing_flags(self, class_list: Path) -> list[str]:
         """Flags that make a broker list its classes in ``class_list``; none if there is a class archive."""

@@ -44,6 +44,23 @@ def test_tokens_are_requested_from_the_configured_address():
     assert 'clientId="c" clientSecret="s" scope="r";' in found["sasl.jaas.config"]
 
 
+@pytest.mark.parametrize(
+    ("method", "handler"),
+    [
+        ("aws-msk-iam", "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"),
+        ("gcp", "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"),
+    ],
+)
+def test_the_platforms_java_library_makes_the_tokens(method, handler):
+    login = {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.method": method}
+    assert java_properties(SERVERS | login) == SERVERS | {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.jaas.config": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;",
+        "sasl.login.callback.handler.class": handler,
+    }
+
+
 def test_certificates_are_passed_as_text(tmp_path):
     for name, text in (("ca", "CA"), ("cert", "CERT"), ("key", KEY)):
         (tmp_path / name).write_text(text)
@@ -69,6 +86,15 @@ def test_certificates_are_passed_as_text(tmp_path):
         ({"security.protocol": "SASL_SSL"}, "kafka.sasl.mechanism"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "kafka.sasl.username"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}, "kafka.sasl.oauthbearer.method"),
+        (
+            {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.method": "aws-msk-iam",
+                "sasl.oauthbearer.config": "role_arn=r",
+            },
+            "kafka.sasl.oauthbearer.config",
+        ),
         ({"ssl.certificate.pem": "x"}, "kafka.ssl.key.location"),
         ({"ssl.certificate.pem": "x", "ssl.key.pem": "-----BEGIN RSA PRIVATE KEY-----"}, "kafka.ssl.key"),
         ({"ssl.ca.location": "/nowhere/ca.pem"}, "kafka.ssl.ca.location"),

@@ -14,6 +14,8 @@ from rebalance_agent.runtime.settings.settings_sources import load
 
 KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
 IAM = "software.amazon.msk.auth.iam.IAMLoginModule"
+MSK_HANDLER = "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler"
+GCP_HANDLER = "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
@@ -80,6 +82,25 @@ def test_any_text_is_read(text):
             },
         ),
         (
+            {
+                "sasl.mechanism": "AWS_MSK_IAM",
+                "sasl.jaas.config": f'{IAM} required awsRoleArn="arn:aws:iam::1:role/r";',
+            },
+            {
+                "sasl.mechanism": "OAUTHBEARER",
+                "sasl.oauthbearer.method": "aws-msk-iam",
+                "sasl.oauthbearer.config": "role_arn=arn:aws:iam::1:role/r",
+            },
+        ),
+        (
+            {"sasl.jaas.config": f"{OAUTH} required;", "sasl.login.callback.handler.class": MSK_HANDLER},
+            {"sasl.oauthbearer.method": "aws-msk-iam"},
+        ),
+        (
+            {"sasl.jaas.config": f"{OAUTH} required;", "sasl.login.callback.handler.class": GCP_HANDLER},
+            {"sasl.oauthbearer.method": "gcp"},
+        ),
+        (
             {"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca.pem"},
             {"ssl.ca.location": "/ca.pem"},
         ),
@@ -111,10 +132,6 @@ def test_connection_and_login_have_librdkafkas_names(java, properties):
             "Krb5LoginModule",
         ),
         ({"sasl.jaas.config": f"{OAUTH} required;"}, "OAuthBearerLoginModule is not supported"),
-        (
-            {"sasl.jaas.config": f"{IAM} required;"},
-            "IAMLoginModule is not supported",
-        ),
         ({"ssl.key.password": "${file:/hidden:x}"}, "ssl.key.password: the agent has no config providers"),
     ],
 )

@@ -1,0 +1,50 @@
+"""Tokens of Amazon MSK's IAM access control, which Amazon's signer makes from the usual AWS credentials.
+
+A token is a request to ``kafka.REGION.amazonaws.com`` signed with Signature Version 4, valid for 15 minutes. Source:
+Amazon MSK's documentation of IAM access control, and the package ``aws-msk-iam-sasl-signer-python``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
+
+__all__ = ["OPTIONS", "msk_token"]
+
+OPTIONS = frozenset({"profile", "region", "role_arn"})
+"""Options in ``sasl.oauthbearer.config``."""
+
+_SESSION = "rebalance-agent"
+
+
+def msk_token(options: Mapping[str, str]) -> Token:
+    """Sign a token. Options: ``region`` (default: ``AWS_REGION``), ``role_arn`` to assume, or ``profile``.
+
+    Raises:
+        TokenError: the package is missing, there is no region, or AWS has no credentials for this process.
+    """
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415 - of an extra
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - the same
+    except ImportError:
+        raise TokenError("install the package: pip install 'kafka-rebalance-agent[aws]'") from None
+    region = options.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if not region:
+        raise TokenError("the region is unknown: set AWS_REGION, or sasl.oauthbearer.config to region=eu-central-1")
+    try:
+        if role := options.get("role_arn"):
+            text, expires_ms = MSKAuthTokenProvider.generate_auth_token_from_role_arn(region, role, _SESSION)
+        elif profile := options.get("profile"):
+            text, expires_ms = MSKAuthTokenProvider.generate_auth_token_from_profile(region, profile)
+        else:
+            text, expires_ms = MSKAuthTokenProvider.generate_auth_token(region)
+    except (
+        AttributeError,
+        ValueError,
+    ):  # the signer reads the credentials' fields without looking whether there are any
+        raise TokenError("AWS has no credentials for this process: give its pod a role, or set AWS_PROFILE") from None
+    except (BotoCoreError, ClientError) as error:
+        raise TokenError(" ".join(str(error).split())) from None
+    return Token(text, int(expires_ms), "aws-msk-iam")

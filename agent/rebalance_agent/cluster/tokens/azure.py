@@ -1,0 +1,41 @@
+"""Tokens of Microsoft Entra for Azure Event Hubs, from the identity of the process.
+
+Source: Microsoft's documentation of Event Hubs for Apache Kafka (OAUTHBEARER), and the package ``azure-identity``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.cluster.tokens.token_cache import Token, TokenError
+
+__all__ = ["OPTIONS", "entra_token"]
+
+OPTIONS = frozenset({"client_id", "scope"})
+"""Options in ``sasl.oauthbearer.config``."""
+
+
+def entra_token(options: Mapping[str, str]) -> Token:
+    """A token for ``scope``, such as ``https://NAMESPACE.servicebus.windows.net/.default``.
+
+    ``client_id`` selects one of several managed identities.
+
+    Raises:
+        TokenError: the package or the scope is missing, or Azure has no identity for this process.
+    """
+    if not (scope := options.get("scope")):
+        raise TokenError(
+            "the scope is missing: set sasl.oauthbearer.config to scope=https://NAMESPACE.servicebus.windows.net/.default"
+        )
+    try:
+        from azure.core.exceptions import AzureError  # noqa: PLC0415 - of an extra
+        from azure.identity import DefaultAzureCredential  # noqa: PLC0415 - the same
+    except ImportError:
+        raise TokenError("install the package: pip install 'kafka-rebalance-agent[azure]'") from None
+    own = {"managed_identity_client_id": options["client_id"]} if "client_id" in options else {}
+    try:
+        with DefaultAzureCredential(**own) as credential:
+            token = credential.get_token(scope)
+    except AzureError as error:
+        raise TokenError(str(error).splitlines()[0]) from None
+    return Token(token.token, token.expires_on * 1000, "azure")

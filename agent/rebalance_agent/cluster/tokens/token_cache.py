@@ -1,0 +1,69 @@
+"""One token for all clients of a process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["Token", "TokenCache", "TokenError"]
+
+_REUSED = 2 / 3
+"""Share of its lifetime in which a token is given to clients. librdkafka asks for the next one after 80 %."""
+
+
+class TokenError(Exception):
+    """A platform's library has no token. The text is one line without secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, its principal (a name for logs; brokers know their own), and its end in milliseconds since the epoch."""
+
+    text: str
+    expires_ms: int
+    principal: str = ""
+
+
+class TokenCache:
+    """Fetches tokens with ``fetch`` and reuses each for two thirds of its lifetime. Thread-safe.
+
+    While no new token can be had, the old one is used until it expires.
+    """
+
+    def __init__(self, method: str, fetch: Callable[[], Token], clock: Clock) -> None:
+        """``method``: the name of the login in log lines."""
+        self._method = method
+        self._fetch = fetch
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._token = Token("", 0)
+        self._reused_until_ms = 0.0
+
+    def token(self) -> Token:
+        """A token that has not expired.
+
+        Raises:
+            TokenError: none can be had.
+        """
+        with self._lock:
+            now_ms = self._clock.now_ms()
+            if now_ms < self._reused_until_ms:
+                return self._token
+            try:
+                self._token = self._fetch()
+            except TokenError as error:
+                log = structlog.get_logger("rebalance_agent.tokens")
+                log.warning("no_token", method=self._method, reason=str(error), valid_ms=self._left_ms(now_ms))
+                if not self._left_ms(now_ms):
+                    raise
+            else:
+                self._reused_until_ms = now_ms + (self._token.expires_ms - now_ms) * _REUSED
+            return self._token
+
+    def _left_ms(self, now_ms: int) -> int:
+        return max(self._token.expires_ms - now_ms, 0)

@@ -1,0 +1,108 @@
+"""Values of ``sasl.oauthbearer.method`` for logins whose tokens librdkafka cannot make itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.acls import mechanism_of
+from rebalance_agent.cluster.tokens import aws_msk_iam, azure, gcp
+from rebalance_agent.cluster.tokens.token_cache import Token, TokenCache, TokenError
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = [
+    "CONFIG",
+    "METHOD",
+    "METHODS",
+    "check_token_login",
+    "token_cache",
+    "with_token_callback",
+    "without_token_method",
+]
+
+METHOD = "sasl.oauthbearer.method"
+CONFIG = "sasl.oauthbearer.config"
+
+
+@dataclass(frozen=True, slots=True)
+class _Method:
+    fetch: Callable[[Mapping[str, str]], Token]
+    options: frozenset[str]
+
+
+METHODS: Mapping[str, _Method] = {
+    "aws-msk-iam": _Method(aws_msk_iam.msk_token, aws_msk_iam.OPTIONS),
+    "azure": _Method(azure.entra_token, azure.OPTIONS),
+    "gcp": _Method(gcp.gcp_token, gcp.OPTIONS),
+}
+"""The agent's own methods. librdkafka's are ``default`` and ``oidc``."""
+
+
+def check_token_login(properties: Mapping[str, str]) -> None:
+    """Fetch the first token, so that a client, which waits 10 s for one, never waits in vain.
+
+    Raises:
+        InvalidInputError: the login has no token, or its properties contradict each other.
+    """
+    method = properties.get(METHOD, "")
+    if method not in METHODS:
+        return
+    if mechanism_of(properties) != "OAUTHBEARER":
+        raise InvalidInputError("kafka.sasl.mechanism", f"must be OAUTHBEARER for the login {method}")
+    try:
+        token_cache(method, properties.get(CONFIG, "")).token()
+    except TokenError as error:
+        raise InvalidInputError(f"kafka.{METHOD}", f"{method}: {error}") from None
+
+
+def without_token_method(properties: Mapping[str, str]) -> dict[str, str]:
+    """``properties`` as librdkafka can check them: without one of `METHODS`, and without its options."""
+    if properties.get(METHOD, "") not in METHODS:
+        return dict(properties)
+    return {name: value for name, value in properties.items() if name not in (METHOD, CONFIG)}
+
+
+def with_token_callback(properties: Mapping[str, str]) -> dict[str, Any]:
+    """``properties`` for a librdkafka client: one of `METHODS` becomes a callback that returns tokens.
+
+    The callback returns text, end in seconds since the epoch, principal and no extensions. It runs in a thread of the
+    client, and all clients of a process share the tokens.
+    """
+    method = properties.get(METHOD, "")
+    if method not in METHODS:
+        return dict(properties)
+    tokens = token_cache(method, properties.get(CONFIG, ""))
+
+    def callback(_: str) -> tuple[str, float, str, dict[str, str]]:
+        token = tokens.token()
+        return token.text, token.expires_ms / 1000, token.principal, {}
+
+    return {**without_token_method(properties), "oauth_cb": callback}
+
+
+@cache
+def token_cache(method: str, config: str) -> TokenCache:
+    """The process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
+
+    Raises:
+        InvalidInputError: an option that the method does not have.
+    """
+    options = _options(config)
+    known = METHODS[method].options
+    if unknown := sorted(options.keys() - known):
+        has = f"its options are {', '.join(sorted(known))}" if known else "it has no options"
+        raise InvalidInputError(f"kafka.{CONFIG}", f"{method} has no option {unknown[0]!r}: {has}")
+    return TokenCache(method, lambda: METHODS[method].fetch(options), SystemClock())
+
+
+def _options(config: str) -> dict[str, str]:
+    """Pairs ``name=value``, separated by commas or spaces."""
+    pairs = [part.partition("=") for part in re.split(r"[,\s]+", config) if part]
+    for name, equals, value in pairs:
+        if not (name and equals and value):
+            raise InvalidInputError(f"kafka.{CONFIG}", "must be pairs such as region=eu-central-1, separated by commas")
+    return {name: value for name, _, value in pairs}

@@ -1,0 +1,1 @@
+"""Amazon's IAM: a broker that verifies its tokens, and the signatures that AWS publishes."""
