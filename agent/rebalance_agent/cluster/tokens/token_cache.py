@@ -57,13 +57,13 @@ class TokenCache:
             try:
                 self._token = self._fetch()
             except TokenError as error:
+                if not self._token.text:  # the start, which ends with this error
+                    raise
+                left_ms = max(self._token.expires_ms - now_ms, 0)
                 log = structlog.get_logger("rebalance_agent.tokens")
-                log.warning("no_token", method=self._method, reason=str(error), valid_ms=self._left_ms(now_ms))
-                if not self._left_ms(now_ms):
+                log.warning("no_token", method=self._method, reason=str(error), valid_ms=left_ms)
+                if not left_ms:
                     raise
             else:
                 self._reused_until_ms = now_ms + (self._token.expires_ms - now_ms) * _REUSED
             return self._token
-
-    def _left_ms(self, now_ms: int) -> int:
-        return max(self._token.expires_ms - now_ms, 0)

@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Mapping
 
+from rebalance_agent.cluster.tokens.token_login import METHOD, METHODS
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import trusting_context
 
@@ -49,7 +50,7 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) ->
             return trouble
     elif not tls_trouble(host, port, _trusting()):
         return "the server uses TLS and this client does not", "set security.protocol to SSL or SASL_SSL"
-    return _login_trouble(protocol, error)
+    return _login_trouble(protocol, properties.get(METHOD, ""), error)
 
 
 def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
@@ -96,8 +97,10 @@ def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str
         return "TLS: the server closed the connection during the handshake", "check whether this port uses TLS"
 
 
-def _login_trouble(protocol: str, error: str) -> tuple[str, str]:
+def _login_trouble(protocol: str, method: str, error: str) -> tuple[str, str]:
     lower = error.lower()
+    if method in METHODS and ("authentication" in lower or "token" in lower):
+        return f"SASL: {error}", f"give this identity access to the cluster: the brokers refused its {method} token"
     if "authentication failed" in lower or "sasl authentication error" in lower:
         return f"SASL: {error}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
     if "mechanism" in lower and "not" in lower:

@@ -138,6 +138,14 @@ def test_the_servers_text_about_the_login_is_shown_with_a_remedy(protocol, repor
     assert fix
 
 
+def test_a_refused_token_of_a_cloud_leads_to_the_identitys_access():
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.oauthbearer.method": "aws-msk-iam"}
+    with listening() as port:
+        reported = "SASL authentication error: Access denied"
+        assert "access" in diagnose("127.0.0.1", port, login, reported)[1]
+        assert "access" not in diagnose("127.0.0.1", port, {"security.protocol": "SASL_PLAINTEXT"}, reported)[1]
+
+
 def test_a_web_server_is_distinguished_from_a_broker_that_requires_tls():
     with listening(answer=b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         reported = "Receive failed: Invalid response size 1213486160 (0..100000000)"
