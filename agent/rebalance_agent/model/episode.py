@@ -51,9 +51,10 @@ class Evidence(StrEnum):
 
 
 class Source(StrEnum):
-    """The source of a group's facts: records of the offsets topic, or polls of the admin API."""
+    """The source of a group's facts: records of the offsets topic, its leaders' frames, or polls of the admin API."""
 
     RECORDS = "records"
+    FRAMES = "frames"
     ADMIN = "admin"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Stall, Trigger
@@ -18,6 +18,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.group_event import GroupEvent
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.model.reported.seat_event import SeatEvent, SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
@@ -35,6 +36,7 @@ __all__ = [
     "GroupGoneEvent",
     "MemberEvent",
     "MemberSnapshot",
+    "Reported",
 ]
 
 SCHEMA_VERSION = 1
@@ -266,9 +268,9 @@ class AssignEvent:
     revision: int = 0
 
 
-Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | MemberEvent | AssignEvent | SeatEvent
-EVENT_KINDS: Mapping[str, type[Event]] = {
-    kind.KIND: kind
-    for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent, SeatEvent)
-}
+Reported = MemberEvent | AssignEvent | SeatEvent | LedGenerationEvent
+"""An event of a sidecar or a gateway."""
+
+Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | Reported
+EVENT_KINDS: Mapping[str, type[Event]] = {kind.KIND: kind for kind in get_args(Event)}
 """``kind`` in JSON -> event class."""

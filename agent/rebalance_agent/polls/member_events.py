@@ -1,4 +1,4 @@
-"""Reads the events of sidecars and gateways (``member``, ``assign``, ``seat``), from the end of the topic on.
+"""Reads the events of sidecars and gateways (`Reported`), from the end of the topic on.
 
 Some older events are read, too, for the workload and host of members that have nothing to report now.
 """
@@ -6,16 +6,18 @@ Some older events are read, too, for the workload and host of members that have 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import get_args
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord, record_bytes
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
-from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
-from rebalance_agent.model.reported.seat_event import SeatEvent
+from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, Reported
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.observed_record import observed_generation
 
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
 
@@ -48,15 +50,24 @@ ABSENT_WAIT_S = 0.5
 
 TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
-_KINDS = (MemberEvent.KIND, AssignEvent.KIND, SeatEvent.KIND)
+_KINDS = frozenset(kind.KIND for kind in get_args(Reported))
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
 class MemberEvents:
-    """Puts `MemberReported` for shown groups; events of other clusters are skipped."""
+    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that gateways saw in leaders' frames.
 
-    def __init__(self, context: CollectorContext, topic: str, cluster_id: str) -> None:
-        """Read ``topic``; events without a cluster id count as ``cluster_id``'s."""
+    Events of other clusters are skipped.
+    """
+
+    def __init__(
+        self, context: CollectorContext, topic: str, cluster_id: str, hidden: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Read ``topic``; events without a cluster id count as ``cluster_id``'s.
+
+        ``hidden``: whether the offsets topic cannot be read. Otherwise its records show all that frames do.
+        """
+        self._hidden = hidden
         self._context = context
         self._topic = topic
         self._cluster_id = cluster_id
@@ -134,10 +145,14 @@ class MemberEvents:
             self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past), record_bytes(message))
+        now_ms = self._context.clock.now_ms()
+        if not isinstance(event, LedGenerationEvent):
+            self._context.inbox.put(MemberReported(now_ms, event, past), record_bytes(message))
+        elif self._hidden() and not past:  # an old generation may not be the present one
+            self._context.inbox.put(observed_generation(event, now_ms), record_bytes(message))
 
 
-def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | SeatEvent | None:
+def parse_report(value: bytes | None) -> Reported | None:
     """Read a published event; None for a kind that neither members nor gateways report.
 
     Raises:
@@ -150,7 +165,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | SeatEvent |
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
         return None
     event = event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
-    return event if isinstance(event, MemberEvent | AssignEvent | SeatEvent) else None
+    return event if isinstance(event, Reported) else None
 
 
 def _kind(message: TopicRecord) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberTarget, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.completed_generation import Generation
@@ -38,7 +37,7 @@ def build_view(
     return GroupView(
         group=value.group,
         group_type=generation.group_type,
-        source=Source.RECORDS,
+        source=generation.source,
         state=state,
         version=0,
         first_seen_ms=0,
@@ -52,7 +51,7 @@ def build_view(
         unassigned=partitions - members.served(sizes) if context.topics.known and partitions is not None else None,
         copartition_breaks=copartition_breaks(declared, sizes, loads) if declared else None,
         rebalance_timeout_seconds=rebalance_timeout_ms / 1000 if loads and rebalance_timeout_ms >= 0 else None,
-        metadata_bytes=value.size_bytes if generation.group_type is GroupType.CLASSIC else None,
+        metadata_bytes=value.size_bytes or None,
         idle_members=quality.idle_members if quality else None,
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,

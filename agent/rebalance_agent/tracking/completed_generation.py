@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions, pairs
@@ -72,7 +73,7 @@ class Generation:
     the first one since the start; ``assignor_wait_seconds``: how long such a group waited for its assignor since then.
     ``returned``: no rebalance, but the return of a static member within the generation. ``handovers`` and
     ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator records each step.
-    ``replayed``: as in `GroupRecord`.
+    ``replayed``, ``source``: as in `GroupRecord`.
 
     ``last_seen``: when the members before were last active; in epoch groups those that departed or gave up partitions.
     ``departures``: how members left, where records show it. Both are by the member's old id. ``first_commits``: the
@@ -100,6 +101,7 @@ class Generation:
     handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
     replayed: bool = False
+    source: Source = Source.RECORDS
     last_seen: Mapping[str, LastSeen] = field(default_factory=dict)
     departures: Mapping[str, Departure] = field(default_factory=dict)
     restarting: frozenset[str] = frozenset()

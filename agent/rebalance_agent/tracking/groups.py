@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.epoch.state import EpochState
+from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
@@ -100,6 +102,20 @@ class GroupStates:
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
             self.forget(name)
+
+    def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
+        """Whether only descriptions show the group; one whose leaders' frames were not all seen is forgotten."""
+        state = self._states.get(described.group)
+        if isinstance(state, ClassicState) and state.is_outdated(described, asked_ms):
+            self.forget(described.group)
+            return True
+        return not (state and state.known)
+
+    def forget_unlisted(self, listed: Collection[str]) -> None:
+        """Forget groups that are known from leaders' frames and are not ``listed``: no frame shows a deletion."""
+        for state in list(self):
+            if state.group not in listed and state.last is not None and state.last.source is Source.FRAMES:
+                self.forget(state.group)
 
     # Partitions of the offsets topic
 

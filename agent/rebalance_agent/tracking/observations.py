@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
@@ -52,6 +53,9 @@ class GroupRecord:
     ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: of the leader that wrote it, the
     group's coordinator; -1 if unknown. ``skipped``: how many records of the group were not observed right before it,
     since the group caused too much work.
+
+    ``source``: with FRAMES, a gateway saw the generation in its leader's frames. Then earlier generations may be
+    unknown without having been aborted, and times are by the gateway's clock.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
@@ -67,6 +71,7 @@ class GroupRecord:
     gap_offset: int = -1
     leader_epoch: int = -1
     skipped: int = 0
+    source: Source = Source.RECORDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,18 @@
-"""A group's fact from a record of ``__consumer_offsets`` as the tracker's observation."""
+"""A group's fact from a record of ``__consumer_offsets``, or from its leader's frames, as the tracker's observation."""
 
 from __future__ import annotations
 
+from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE, member_assignment, member_subscription
 from rebalance_agent.groupprotocol.group_fact import ClassicGroupFact, GroupFact
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupSnapshot, Member
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["observed_record"]
+__all__ = ["observed_generation", "observed_record"]
+
+_UUID_CHARACTERS = 37
+"""A hyphen and a UUID, with which the id of a member ends."""
 
 
 def observed_record(
@@ -49,3 +56,35 @@ def observed_record(
         gap_offset,
         leader_epoch,
     )
+
+
+def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
+    """The observation of a generation that a gateway saw in its leader's frames.
+
+    The frames have no hosts of members, and no timeouts but the leader's, which stand for all. A member's id begins
+    with its client id, and that of a static member with its instance id: its client id is unknown.
+    """
+    members = tuple(
+        Member(
+            member_id=member.member_id,
+            instance_id=member.instance_id,
+            client_id="" if member.instance_id else member.member_id[:-_UUID_CHARACTERS],
+            client_host="",
+            rebalance_timeout_ms=event.rebalance_timeout_ms,
+            session_timeout_ms=event.session_timeout_ms,
+            subscription=member_subscription(CONSUMER_PROTOCOL_TYPE, member.subscription),
+            assignment=member_assignment(CONSUMER_PROTOCOL_TYPE, member.assignment),
+            session_assumed=True,
+        )
+        for member in event.members
+    )
+    value = GroupSnapshot(
+        event.group,
+        CONSUMER_PROTOCOL_TYPE,
+        event.generation,
+        event.assignor or None,
+        event.leader,
+        event.joined_ms,
+        members,
+    )
+    return GroupRecord(event.group, event.timestamp_ms, seen_ms, value, source=Source.FRAMES)

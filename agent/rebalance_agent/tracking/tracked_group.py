@@ -85,9 +85,9 @@ class TrackedGroup:
         A tail that reads in time reads each record before compaction can remove it: what it misses are transaction
         markers. Records can be removed unread if they were written before the tail began, or while a broker was away:
         then they become readable only when the other replicas have them, and compaction may take them at once.
-        Records are skipped if the group caused too much work.
+        Records are skipped if the group caused too much work. Frames show only generations of some leaders.
         """
-        if record.skipped:
+        if record.skipped or (isinstance(record, GroupRecord) and record.source is Source.FRAMES):
             return True
         if record.gap_offset <= self.history.offset:
             return False

@@ -161,8 +161,7 @@ class Tracker:
         """Take an observation that never leads to events."""
         match observation:
             case GroupDescribed(value=value):
-                state = self._groups.get(value.group)
-                if state is None or not state.known:
+                if self._groups.forget_outdated(value, observation.at_ms):
                     self._describe(value, observation.at_ms)
             case LoadsSeen():
                 self._load(observation)
@@ -217,8 +216,10 @@ class Tracker:
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)
         if poll.complete and not poll.states:
-            for name in self._polled.keys() - {listed.group for listed in poll.groups}:
+            names = {listed.group for listed in poll.groups}
+            for name in self._polled.keys() - names:
                 self._drop_polled(name)
+            self._groups.forget_unlisted(names)
 
     def _doubt_clock(self, poll: GroupsListed) -> None:
         """Doubt the clock's offset if it jumped before the poll.

@@ -21,6 +21,7 @@ from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
@@ -236,6 +237,7 @@ HISTORIES = {
     "emptied": [*next_generation(), tick(90_000), record(100_000, 3, ONE)],
     "partitions left out": [*next_generation(member("a", (0, 1))), tick(90_000), record(100_000, 3, ONE)],
     "polled": [*described()],
+    "led behind a gateway": [topics(0, t=2), replace(record(4_000, 1, ONE), source=Source.FRAMES)],
     "consumer": [*coordinated(GroupType.CONSUMER)],
     "share": [*coordinated(GroupType.SHARE)],
     "streams": [*streams()],

@@ -13,7 +13,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_VERSION, described_assignment
 from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
 from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
-from rebalance_agent.gateway.groups.leader_decision import METADATA_VERSION, topics_of
+from rebalance_agent.gateway.groups.leading.leader_decision import METADATA_VERSION, topics_of
 from rebalance_agent.gateway.groups.observed_apis import (
     FetchHandler,
     HeartbeatHandler,

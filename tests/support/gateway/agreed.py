@@ -11,7 +11,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.clients.participant import Participant, read_member
-from rebalance_agent.gateway.groups.leader_decision import METADATA_VERSION, topics_of
+from rebalance_agent.gateway.groups.leading.leader_decision import METADATA_VERSION, topics_of
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment
 from rebalance_agent.model.partitions import from_ranges, pairs
 from support.gateway.groups import RealBroker

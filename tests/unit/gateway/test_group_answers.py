@@ -10,7 +10,7 @@ from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.gateway.groups.assignment_recovery import recover
 from rebalance_agent.gateway.groups.consumer_heartbeats import _named
-from rebalance_agent.gateway.groups.leader_decision import topics_of
+from rebalance_agent.gateway.groups.leading.leader_decision import topics_of
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.model.subscription import TopicMetadata

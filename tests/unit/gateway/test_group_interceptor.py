@@ -11,7 +11,7 @@ from kafka.protocol.consumer.group import JoinGroupRequest, SyncGroupRequest
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
-from rebalance_agent.gateway.groups.leader_decision import budget_seconds
+from rebalance_agent.gateway.groups.leading.leader_decision import budget_seconds
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription, encode_assignment
 from rebalance_agent.model.events import AssignEvent

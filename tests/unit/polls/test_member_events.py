@@ -12,6 +12,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_to_json, json_line
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, Callback, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.polls import member_events as module
 from rebalance_agent.polls.member_events import (
@@ -27,13 +28,14 @@ from support.observer.fakes import FakeRecord, fake_context
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
 ASSIGN = AssignEvent("id", "g", 2, "range", "c", 3, 0.1, 1, 2, "process", 2, cluster_id="here", error="KeyError")
 SEAT = SeatEvent("id", "g", 2, Act.HANDOVER, ActOutcome.DONE, "m", "process", 3, cluster_id="here", client_id="c")
+LED = LedGenerationEvent("id", "g", 2, 3, "range", "m", 1, (LedMember("m", b"", b""),), 10, 20, "process", 4)
 GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
 
 
-def _taken(value, *, headers=None, shows=None):
+def _taken(value, *, headers=None, shows=None, hidden=False, past=False):
     context = fake_context(shows=shows)
-    members = MemberEvents(context, "rebalance-events", "here")
-    members.take(FakeRecord(b"", value, headers))
+    members = MemberEvents(context, "rebalance-events", "here", lambda: hidden)
+    members.take(FakeRecord(b"", value, headers), past=past)
     return context.inbox.take(9, 0), len(context.meters.of("event_malformed"))
 
 
@@ -51,6 +53,14 @@ def test_a_leaders_event_becomes_an_observation():
 def test_what_a_gateway_did_about_a_seat_becomes_an_observation():
     (observation,), malformed = _taken(json_line(SEAT), headers=[(KIND_HEADER, b"seat")])
     assert (observation.event, malformed) == (SEAT, 0)
+
+
+def test_a_led_generation_is_observed_only_where_the_offsets_topic_is_hidden():
+    (observation,), malformed = _taken(json_line(LED), headers=[(KIND_HEADER, b"led_generation")], hidden=True)
+    assert (observation.group, observation.value.generation, observation.source) == ("g", 3, Source.FRAMES)
+    assert malformed == 0
+    assert _taken(json_line(LED)) == ([], 0)
+    assert _taken(json_line(LED), hidden=True, past=True) == ([], 0)
 
 
 def test_without_the_header_the_kind_is_read_from_the_event():

@@ -19,7 +19,7 @@ own bytes are forwarded, and the error is counted and logged.
   that only read.
 - ``offered_protocols``: what a JoinGroup offers, and our strategy before it; ``client_answers``: the responses that a
   client gets instead.
-- ``leader_decision``: the leader's assignment by our assignor, in a thread and in bounded time.
+- ``leading``: what a group's leader decides: its assignment by our assignor, and the generation that it begins.
 - ``member_entries``: what each member offers and was given; ``assignment_recovery``: that, after a gateway's restart.
 - ``client_membership``: one member's rebalances, by its frames; ``client_events``: their events.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.event_builder import error_text
 from rebalance_agent.model.assignment_quality import AssignmentQuality
@@ -14,13 +15,14 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
 
 REASON_MAX = 1_000
 """Characters of a reason that are kept: clients write a sentence (KIP-800)."""
 
-Emit = Callable[[MemberEvent | AssignEvent], None]
+Emit = Callable[[MemberEvent | AssignEvent | LedGenerationEvent], None]
 """Takes an event. Never blocks and never raises."""
 
 
@@ -103,5 +105,25 @@ class ClientEvents:
                 quality=quality,
                 user_data_errors=decision.assignment.user_data_errors if decision else {},
                 error=error_text(error),
+            )
+        )
+
+    def record_generation(self, led: LedMembers, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """Publish the generation that the consumer leads: the coordinator accepted its assignment."""
+        self._sequence += 1
+        self._emit(
+            LedGenerationEvent(
+                event_id=process_event_id(LedGenerationEvent.KIND, self.process, self._sequence),
+                group=self._group,
+                timestamp_ms=self._clock.now_ms(),
+                generation=led.generation,
+                assignor=led.assignor,
+                leader=led.leader,
+                joined_ms=led.joined_ms,
+                members=led.members,
+                session_timeout_ms=session_timeout_ms,
+                rebalance_timeout_ms=rebalance_timeout_ms,
+                process=self.process,
+                sequence=self._sequence,
             )
         )

@@ -66,6 +66,7 @@ class GatewayGroups:
     ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
     waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
     none; empty where it is unknown. ``seats``: None where no group has any. ``readiness``: of all consumers.
+    ``generations``: whether generations that a consumer here leads are published.
 
     ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
     """
@@ -78,6 +79,7 @@ class GatewayGroups:
     assign_seconds: float = ASSIGN_SECONDS
     rack: str = ""
     seats: SeatingGroups | None = None
+    generations: bool = False
     readiness: LatchedReadiness = field(default_factory=lambda: LatchedReadiness(SystemClock(), "no consumer"))
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from rebalance_agent.gateway.groups.client_answers import elected, restore_join
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import LOST, FrameHandler, FrameResult
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.leading.led_members import led_members
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import (
     CONSUMER,
@@ -101,6 +102,7 @@ class JoinGroupHandler(FrameHandler):
         if entry.membership is membership:
             self._shared.entries.put(memory.group, message.member_id, memory.instance_id, entry)
             entry.chosen, entry.election = chosen, elected(message) if chosen else None
+            entry.led = led_members(message, self._shared.clock.now_ms()) if self._shared.generations else None
         if chosen and memory.offer is not None:
             restore_join(message, memory.offer)
         return chosen

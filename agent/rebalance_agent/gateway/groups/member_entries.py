@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.groups.client_answers import Election
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
+from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 
 __all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
@@ -22,7 +23,8 @@ class MemberEntry:
     """One member of one group.
 
     ``offer``: what its last JoinGroup offered before its own assignors; ``chosen``: its generation uses that;
-    ``election``: set if it leads the generation. Timeouts are in seconds. For groups whose coordinator assigns:
+    ``election``: set if it leads the generation by our strategy, and ``led`` if it leads one that is to be published.
+    Timeouts are in seconds. For groups whose coordinator assigns:
     ``pending_target`` is an assignment by topic id, of topics whose names are not known yet; ``unseen_before``: it
     joined before the gateway saw it. ``foreign``: it is no consumer, and is remembered so as not to ask for it again.
     """
@@ -32,6 +34,7 @@ class MemberEntry:
     offer: Offer | None = None
     chosen: bool = False
     election: Election | None = None
+    led: LedMembers | None = None
     rack: str | None = None
     pending_target: Mapping[str, Sequence[int]] | None = None
     unseen_before: bool = False

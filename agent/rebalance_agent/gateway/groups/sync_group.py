@@ -20,7 +20,8 @@ from rebalance_agent.gateway.groups.frame_handler import (
     note_loss,
 )
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
-from rebalance_agent.gateway.groups.leader_decision import LeaderDecision, budget_seconds, decide
+from rebalance_agent.gateway.groups.leading.leader_decision import LeaderDecision, budget_seconds, decide
+from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 from rebalance_agent.gateway.transport.kafka_messages import Ask
@@ -43,6 +44,7 @@ class _Sent:
     entry: MemberEntry | None
     membership: ClientMembership | None
     ours: Offer | None
+    led: LedMembers | None = None
 
 
 class SyncGroupHandler(FrameHandler):
@@ -60,13 +62,13 @@ class SyncGroupHandler(FrameHandler):
         if entry is None and self._shared.rules.of(message.group_id) is None:
             return PASS
         membership = entry.membership if entry else None
-        sent = _Sent(message.group_id, client_id, message.generation_id, entry, membership, ours)
-        if entry is None or ours is None:
-            return FrameResult(memory=sent)
-        rename(message, ours.client_name, ours.strategy.name)
-        if entry.election is not None:
-            await self._assign(message, entry, ours, entry.election, ask)
-        return FrameResult(changed=True, memory=sent)
+        if entry is not None and ours is not None:
+            rename(message, ours.client_name, ours.strategy.name)
+            if entry.election is not None:
+                await self._assign(message, entry, ours, entry.election, ask)
+        led = entry.led.assigned(message) if entry is not None and entry.led is not None and current else None
+        sent = _Sent(message.group_id, client_id, message.generation_id, entry, membership, ours, led)
+        return FrameResult(changed=ours is not None, memory=sent)
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Name the client's own assignor; note the assignment."""
@@ -92,6 +94,10 @@ class SyncGroupHandler(FrameHandler):
 
     def _given(self, message: Any, entry: MemberEntry, membership: ClientMembership, sent: _Sent) -> None:  # noqa: ANN401
         # A member that the leader left out gets no bytes at all: it owns nothing.
+        if sent.led is not None and entry.led is not None:
+            entry.led = None  # a SyncGroup that is sent again begins no other generation
+            timeouts = round(entry.session_seconds * 1000), round(entry.rebalance_seconds * 1000)
+            membership.events.record_generation(sent.led, *timeouts)
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
         if given is None or sent.generation != membership.generation:
             return

@@ -110,6 +110,7 @@ class GatewayRole:
             rack=self._settings.gateway_rack,
             seats=seats,
             readiness=self._sidecar.consumers,
+            generations=self._settings.gateway_generations,
         )
         saving = self._restored(seats) if seats else None
         gateway = Gateway(

@@ -61,6 +61,11 @@ class GatewaySettings(SidecarSettings):
         description="file that switches the seats of all groups off while it exists and contains off, or anything "
         "else but on; empty: none",
     )
+    gateway_generations: bool = Field(
+        default=False,
+        description="whether the generations that consumers here lead are published, for observers that may not read "
+        "__consumer_offsets",
+    )
     gateway_assign_seconds: float = Field(
         ASSIGN_SECONDS,
         gt=0,

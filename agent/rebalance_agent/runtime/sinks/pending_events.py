@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from rebalance_agent.model.event_json import event_from_json, json_line
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.model.reported.seat_event import SeatEvent
+from rebalance_agent.model.events import Event, Reported
 from rebalance_agent.model.reported.workload import Workload
 
 __all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
@@ -87,7 +86,7 @@ class PendingEvents:
             self._dropped(1)
 
     def _complete(self, event: Event) -> Event:
-        if not isinstance(event, MemberEvent | AssignEvent | SeatEvent):
+        if not isinstance(event, Reported):
             return event
         return dataclasses.replace(
             event, cluster_id=event.cluster_id or self._cluster_id, where=event.where or self._where

@@ -99,7 +99,9 @@ class ClusterWatch:
 
         # Records of the offsets topic and members' events, each read in a thread of its own into the inbox.
         self._loads = loads = self._loads_poll(settings)
-        members = MemberEvents(context, settings.events_topic, cluster_id) if settings.events_topic else None
+        members = None
+        if settings.events_topic:
+            members = MemberEvents(context, settings.events_topic, cluster_id, hidden=lambda: bool(self.denied()))
         self._tail = OffsetsTail(
             share.tail_context,
             self._offsets_denied,

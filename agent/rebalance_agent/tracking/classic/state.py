@@ -17,6 +17,7 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
+from rebalance_agent.tracking.classic.led_group import LedGroup
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.classic.streams_tasks import classic_tasks
 from rebalance_agent.tracking.completed_generation import (
@@ -30,7 +31,7 @@ from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.evidence.owned_at_join import given_and_unowned
 from rebalance_agent.tracking.members.shown_members import ShownMembers
-from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
+from rebalance_agent.tracking.observations import DescribedGroup, GroupRecord, GroupsListed
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
@@ -49,6 +50,7 @@ class ClassicState(TrackedGroup):
         self._origin = predecessor.last if predecessor else None
         self._migration_number = predecessor.number if predecessor else None
         self._last_live = False
+        self._led = LedGroup()
         self._deduplicator = RecordDeduplicator()
         self._sizes: Mapping[str, int] = {}
         self._in_progress = InProgress()
@@ -151,6 +153,10 @@ class ClassicState(TrackedGroup):
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
+    def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
+        """Whether the last descriptions show that the group, known from leaders' frames, has gone on without one."""
+        return self.last is not None and self._led.is_outdated(self.last, described, asked_ms)
+
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
         self._name_topics(now_ms)
@@ -202,6 +208,7 @@ class ClassicState(TrackedGroup):
             protocol=infer_protocol(before, value),
             topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
+            source=observation.source,
             coordinator_changes=self._context.coordinators.changes(observation.partition),
             outages=self._context.outages_until(observation.seen_ms),
             subtopologies=tasks.subtopologies,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_agent.model.assignment_quality import AssignmentQuality
-from rebalance_agent.model.episode import Basis, Phases, Source, Stall, Trigger
+from rebalance_agent.model.episode import Basis, Phases, Stall, Trigger
 from rebalance_agent.model.events import USER_DATA_BYTES_MAX, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
@@ -181,7 +181,7 @@ def _event(
         cluster_id=cluster_id,
         group=generation.value.group,
         timestamp_ms=generation.timestamp_ms,
-        source=Source.RECORDS,
+        source=generation.source,
         group_type=generation.group_type,
         generation=generation.number,
         previous_generation=before.number if before else None,

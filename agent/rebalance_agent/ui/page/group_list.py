@@ -193,7 +193,7 @@ def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
     name, link = escaped(shortened(printable(group.group))), group_link(group.group)
     linked = f'<a href="{escaped(link)}">{name}</a>'
-    polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
+    polled = "" if group.source is not Source.ADMIN else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
     why = "; ".join(map(escaped, row.trouble.why))
     mark = {Level.CRITICAL: "critical", Level.WARNING: "warning", Level.OK: "ok"}[row.trouble.level]

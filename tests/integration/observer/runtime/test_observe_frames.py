@@ -1,0 +1,130 @@
+"""Where the offsets topic may not be read, generations that are led behind a gateway are known from the frames."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+
+import pytest
+
+from rebalance_agent.runtime.settings.rights import agent_rights
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.testing import EmbeddedKafka, Listener
+from support.gateway.gatewaying import gatewaying
+from support.gateway.running import Plain
+from support.kafka.rights import give
+from support.observer.observing import create_topic, events, eventually, observing
+
+pytestmark = pytest.mark.integration
+
+EVENTS, TRUTH = "rebalance-events", "truth"
+PASSWORD = "not-a-secret"
+SOON = {"describe_interval_seconds": 0.2, "list_all_interval_seconds": 0.5, "settle_seconds": 0.2}
+
+
+@pytest.fixture(scope="module")
+def kafka():
+    with EmbeddedKafka(listeners={"USERS": Listener.sasl("PLAIN", {"observer": PASSWORD})}, authorizer=True) as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 4)
+        rights = [right for right in agent_rights(ObserverSettings()) if right.mode != "admin-only"]
+        give(kafka, "User:observer", rights)
+        yield kafka
+
+
+@pytest.fixture
+def stack():
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def watched(kafka, stack):
+    """An observer that may not read the offsets topic, beside one that may and writes its events to `TRUTH`."""
+    login = {
+        "bootstrap.servers": kafka.address("USERS"),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "observer",
+        "sasl.password": PASSWORD,
+    }
+    stack.enter_context(observing(kafka.bootstrap_servers, events_topic=TRUTH, **SOON))
+    return stack.enter_context(observing(None, kafka=login, events_topic=EVENTS, **SOON))
+
+
+@pytest.fixture
+def gateway(kafka, stack, watched):
+    return stack.enter_context(gatewaying(kafka.bootstrap_servers, events_topic=EVENTS, gateway_generations=True))
+
+
+def join(stack, bootstrap, group, client):
+    return stack.enter_context(closing(Plain(bootstrap, group, "t", **{"client.id": client})))
+
+
+def generations(kafka, topic, group):
+    """Generation -> its event; the last one if it was published again."""
+    kept = [event for event in events(kafka.bootstrap_servers, topic, group=group) if event["kind"] == "generation"]
+    return {event["generation"]: event for event in kept}
+
+
+def source(watched, group):
+    names = [
+        name for name in watched.metrics() if f'"{group}"' in name and name.startswith("kafka_rebalance_group_info")
+    ]
+    return names[0].split('source="')[1].split('"')[0] if names else None
+
+
+def shown(event):
+    """What both sources have: the assignments, and what follows from them."""
+    members = {member["member_id"]: (member["client_id"], member["assigned"]) for member in event["members"]}
+    names = ("trigger", "moved", "needed", "revoked", "assigned", "unassigned", "assignor")
+    return members, event["topics"], {name: event.get(name) for name in names}
+
+
+def test_generations_that_a_gateway_sees_are_those_of_the_records(kafka, watched, gateway, stack):
+    group = "led-behind-a-gateway"
+    first = join(stack, gateway.bootstrap, group, "first")
+    eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
+    assert source(watched, group) == "frames"
+    eventually(lambda: 1 in generations(kafka, EVENTS, group))
+    second = join(stack, kafka.bootstrap_servers, group, "second")
+    eventually(lambda: len(first.owned) == len(second.owned) == 2)
+    eventually(lambda: 2 in generations(kafka, EVENTS, group))
+    second.close()
+    eventually(lambda: 3 in generations(kafka, EVENTS, group))
+    seen, truth = generations(kafka, EVENTS, group), generations(kafka, TRUTH, group)
+    assert {event["source"] for event in seen.values()} == {"frames"}
+    assert sorted(seen) == sorted(truth) == [1, 2, 3]
+    assert [shown(seen[number]) for number in (1, 2, 3)] == [shown(truth[number]) for number in (1, 2, 3)]
+    assert [seen[number].get("previous_generation") for number in (1, 2, 3)] == [None, 1, 2]
+    assert watched.metric("kafka_rebalance_completed_total", consumergroup=group, trigger="member_joined") == 1
+
+
+def test_nothing_is_invented_of_generations_that_no_gateway_sees(kafka, watched, gateway, stack):
+    group = "led-elsewhere"
+    behind = join(stack, gateway.bootstrap, group, "behind")
+    eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
+    beside = join(stack, kafka.bootstrap_servers, group, "beside")
+    eventually(lambda: 2 in generations(kafka, EVENTS, group))
+    behind.close()
+    eventually(lambda: len(beside.owned) == 4)
+    eventually(lambda: source(watched, group) == "admin")
+    assert watched.metric("kafka_rebalance_generation", consumergroup=group) is None
+    assert watched.metric("kafka_rebalance_members", consumergroup=group) == 1
+    again = join(stack, gateway.bootstrap, group, "again")
+    eventually(lambda: len(again.owned) == 2)
+    eventually(lambda: 4 in generations(kafka, TRUTH, group))
+    beside.close()
+    eventually(lambda: 5 in generations(kafka, EVENTS, group))
+    seen = generations(kafka, EVENTS, group)
+    assert sorted(seen) == [1, 2, 5]
+    assert seen[5].get("moved") is None, "its predecessor is unknown"
+    kinds = {event["kind"] for event in events(kafka.bootstrap_servers, EVENTS, group=group)}
+    assert "aborted" not in kinds
+
+
+def test_a_group_without_members_is_described(kafka, watched, gateway, stack):
+    group = "left-empty"
+    member = join(stack, gateway.bootstrap, group, "only")
+    eventually(lambda: source(watched, group) == "frames")
+    member.close()
+    eventually(lambda: source(watched, group) == "admin")
+    assert watched.metric("kafka_rebalance_members", consumergroup=group) == 0

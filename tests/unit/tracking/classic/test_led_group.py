@@ -1,0 +1,138 @@
+"""Groups that are known from the frames of their leaders: what they show, and when they are forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, GroupsListed, ListedGroup
+from rebalance_agent.tracking.observed_record import observed_generation
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import MemberLoad
+from support.tracker.tracking import T0, record, tick
+
+UUID = "2c1f4e0a-7c1b-4a57-9d0e-0d5b1f0c3a11"
+
+
+def led(at, generation, owners, *, joined_ms=None, instance=None):
+    """The observation of a generation; ``owners``: member's client -> its partitions of topic ``t``."""
+    members = tuple(
+        LedMember(
+            f"{instance or client}-{UUID}",
+            encode_subscription(ConsumerSubscription(3, ("t",))),
+            encode_assignment(ConsumerAssignment(3, {"t": partitions} if partitions else {})),
+            instance,
+        )
+        for client, partitions in owners.items()
+    )
+    at_ms = T0 + at
+    joined_ms = at_ms if joined_ms is None else T0 + joined_ms
+    facts = ("range", members[0].member_id, joined_ms, members, 45_000, 300_000, "process", generation)
+    event = LedGenerationEvent(f"event-{generation}", "g", at_ms, generation, *facts)
+    return observed_generation(event, at_ms)
+
+
+def described(at, owners, state=GroupState.STABLE):
+    loads = tuple(
+        MemberLoad(f"{client}-{UUID}", None, client, "/h", {"t": partitions} if partitions else {})
+        for client, partitions in owners.items()
+    )
+    return GroupDescribed(T0 + at, DescribedGroup("g", state, GroupType.CLASSIC, "range", loads))
+
+
+@pytest.fixture
+def tracker():
+    return Tracker("cluster", settle_ms=1_000)
+
+
+def fed(tracker, *observations):
+    return [event for observation in observations for event in tracker.observe(observation)]
+
+
+def test_a_generation_has_its_members_and_its_source(tracker):
+    (event,) = fed(tracker, led(0, 7, {"a": (0, 1), "b": (2,)}, joined_ms=-300), tick(60_000))
+    assert (event.source, event.generation, event.previous_generation) == (Source.FRAMES, 7, None)
+    assert [(member.client_id, member.host, member.assigned) for member in event.members] == [
+        ("a", "", {"t": (0, 1)}),
+        ("b", "", {"t": (2,)}),
+    ]
+    assert event.phases.sync_seconds == 0.3
+    assert (event.moved, event.lost) == (None, None)
+    view = tracker.view("g")
+    assert (view.source, view.generation, view.metadata_bytes) == (Source.FRAMES, 7, None)
+
+
+def test_the_client_of_a_static_member_is_unknown(tracker):
+    (event,) = fed(tracker, led(0, 1, {"a": (0,)}, instance="one"), tick(60_000))
+    (member,) = event.members
+    assert (member.client_id, member.instance_id) == ("", "one")
+
+
+def test_moves_follow_from_generations_in_a_row_and_missing_ones_are_not_aborted(tracker):
+    observed = (led(0, 1, {"a": (0, 1)}), led(20_000, 2, {"a": (0,), "b": (1,)}), tick(40_000))
+    events = fed(tracker, *observed, led(50_000, 5, {"a": (0, 1)}), tick(90_000))
+    assert [type(event) for event in events] == [GenerationEvent] * 3
+    assert [(event.generation, event.moved) for event in events] == [(1, 0), (2, 1), (5, None)]
+    assert not any(isinstance(event, AbortedEvent) for event in events)
+
+
+def test_a_group_is_forgotten_when_two_descriptions_show_another_generation(tracker):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), described(1_000, {"b": (0, 1)}))
+    assert tracker.view("g").source is Source.FRAMES
+    fed(tracker, described(2_000, {"b": (0, 1)}))
+    assert (tracker.view("g").source, tracker.view("g").generation) == (Source.ADMIN, None)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        described(1_500, {"a": (0, 1)}),
+        led(1_500, 2, {"b": (0, 1)}),
+    ],
+    ids=["the same owners", "a new generation"],
+)
+def test_a_doubt_ends_with_what_explains_it(tracker, between):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), described(1_000, {"b": (0, 1)}), between)
+    fed(tracker, described(2_000, {"c": (0, 1)}))
+    assert tracker.view("g").source is Source.FRAMES
+
+
+@pytest.mark.parametrize(
+    "described_group",
+    [
+        described(-1, {"b": (0, 1)}),
+        described(2_000, {}, GroupState.PREPARING_REBALANCE),
+        described(2_000, {"a": (), "b": ()}, GroupState.COMPLETING_REBALANCE),
+    ],
+    ids=["asked before", "joining", "syncing"],
+)
+def test_descriptions_without_a_result_prove_nothing(tracker, described_group):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), *[described_group] * 3)
+    assert tracker.view("g").source is Source.FRAMES
+
+
+def test_a_group_without_members_is_known_from_descriptions(tracker):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), *(described(at, {}, GroupState.EMPTY) for at in (1_000, 2_000)))
+    assert (tracker.view("g").source, tracker.view("g").state) == (Source.ADMIN, GroupState.EMPTY)
+
+
+def listed(at, *groups):
+    shown = tuple(ListedGroup(group, GroupState.STABLE, GroupType.CLASSIC) for group in groups)
+    return GroupsListed(T0 + at, T0 + at, frozenset(), shown)
+
+
+def test_a_group_that_is_not_listed_any_more_is_forgotten(tracker):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), listed(1_000, "g"))
+    assert tracker.groups() == ["g"]
+    fed(tracker, listed(2_000))
+    assert tracker.groups() == []
+
+
+def test_a_group_known_from_records_is_kept_whatever_is_described(tracker):
+    fed(tracker, record(0, 1), *(described(at, {"b": (0, 1)}) for at in (1_000, 2_000, 3_000)), listed(4_000))
+    assert tracker.view("g").source is Source.RECORDS
