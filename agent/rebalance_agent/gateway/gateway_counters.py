@@ -65,6 +65,10 @@ class GatewayCounters:
         """Count a client's push of telemetry by its outcome, one of the row's label values."""
         self._instruments.counter(rows.GATEWAY_PUSHES).labels(outcome).inc()
 
+    def passed(self, outcome: str, number: int = 1) -> None:
+        """Count pushes that were to be passed on by their outcome, one of the row's label values. From any thread."""
+        self._instruments.counter(rows.GATEWAY_PUSHES_PASSED).labels(outcome).inc(number)
+
     def push_ended(self, announced: bool) -> None:
         """Count a client that pushed and has disconnected; ``announced``: its last push was marked as the last."""
         self._instruments.counter(rows.GATEWAY_PUSH_ENDS).labels(rows.PUSH_ENDS[not announced]).inc()

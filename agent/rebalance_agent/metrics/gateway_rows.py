@@ -18,6 +18,7 @@ __all__ = [
     "GATEWAY_OUTCOMES",
     "GATEWAY_PASS_SECONDS",
     "GATEWAY_PUSHES",
+    "GATEWAY_PUSHES_PASSED",
     "GATEWAY_PUSH_ENDS",
     "GATEWAY_READ_SECONDS",
     "GATEWAY_REFUSED",
@@ -188,6 +189,15 @@ GATEWAY_PUSHES = agent_row(
             "unsupported_compression",
         )
     },
+)
+GATEWAY_PUSHES_PASSED = agent_row(
+    "gateway_telemetry_passed_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Accepted pushes of client telemetry for the OTLP endpoint (gateway_telemetry_pass). delivered; failed: the "
+    "collector refused it or did not answer; dropped: too many were waiting.",
+    "pushes",
+    {"outcome": ("delivered", "failed", "dropped")},
 )
 GATEWAY_PUSH_ENDS = agent_row(
     "gateway_telemetry_ends_total",

@@ -66,7 +66,7 @@ IMPORTERS = {
     "pydantic_settings": ("runtime.settings",),
     "pyspark": ("pipeline",),
     "pytest": ("testing",),
-    "requests": ("runtime.sinks",),
+    "requests": ("runtime.otlp", "runtime.sinks"),
     "rich": ("cli.screens", "demo.screens"),
     "structlog": (
         "cli",

@@ -13,6 +13,7 @@ from support.gateway.running import PATIENCE_S, Aiokafka, KafkaPython, Plain, ga
 from support.members.member_lines import java_member
 from support.observer.observing import create_topic, eventually
 from support.observer.scrapes import families
+from support.otlp.collector import Collector
 
 pytestmark = pytest.mark.integration
 
@@ -22,6 +23,7 @@ INTERVAL_S = 1
 LIMIT_S = 12
 """Poll limit in seconds. A push and a scrape take two seconds, which must fit into half of it."""
 
+OF_THE_CLIENT = {"client_id": "app", "client_software_name": "confluent-kafka-python"}
 KNOWN = {"info", "poll_limit_seconds"}
 BOTH = {"rebalance_seconds", "rebalancing_seconds_total", "commit_seconds", "poll_idle_ratio"}
 JAVA_ALONE = {"failed_rebalances_total", "callback_seconds", "poll_interval_seconds", "last_poll_age_seconds"}
@@ -91,6 +93,23 @@ def test_java_pushes_until_it_closes(kafka, topic):
     with gateway(kafka.bootstrap_servers, telemetry_s=INTERVAL_S) as through:
         member = java_member(through.bootstrap, group, topic, "app")
         check_pushes_until_it_ends(through, group, member, "app", "apache-kafka-java", BOTH | JAVA_ALONE)
+
+
+def test_pushes_go_to_the_collector_with_the_names_of_the_client(kafka, topic, monkeypatch):
+    with Collector() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/v1/metrics")
+        settings = {"gateway_telemetry": True, "gateway_telemetry_seconds": INTERVAL_S, "gateway_telemetry_pass": True}
+        with gatewaying(kafka.bootstrap_servers, **settings) as through:
+            member = Plain(through.bootstrap, f"group-of-{topic}", topic, **{"client.id": "app"})
+            try:
+                collector.wait_for(lambda collector: any(map(OF_THE_CLIENT.items().__le__, names(collector))))
+                assert any(name.startswith("org.apache.kafka.consumer.") for name in collector.metrics())
+            finally:
+                member.close()
+
+
+def names(collector):
+    return [attributes.items() for attributes in collector.resources()]
 
 
 def test_a_killed_client_has_no_series(kafka, topic):

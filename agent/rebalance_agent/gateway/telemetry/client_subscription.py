@@ -7,11 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_values import JAVA_NAMES
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX
 
-__all__ = ["Subscription", "subscription_of"]
+__all__ = ["PREFIXES_MAX", "PREFIXES_TEXT_MAX", "Subscription", "metric_prefixes", "subscription_of"]
 
 _JAVA = "apache-kafka-java"
 _OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
@@ -20,6 +21,12 @@ _OF_LIBRDKAFKA = re.compile(r"librdkafka|confluent-kafka-\w+")
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 _ABORTS = "2.5.0"
 """librdkafka 2.5.0 ends its process if no metric matches (its issue 4833)."""
+
+PREFIXES_MAX = 50
+PREFIXES_TEXT_MAX = 5_000
+"""Prefixes in a setting, and characters of all together."""
+
+_PREFIX = re.compile(r"[A-Za-z][\w.]{0,199}", re.ASCII)
 
 _EVERY_METRIC = ("org.apache.kafka.",)
 """librdkafka has few metrics, and 2.5 to 2.10 reconnect for ever if none of a client matches (its issue 5106): this
@@ -38,10 +45,28 @@ class Subscription:
     subscription_id: int
 
 
-def subscription_of(software: ClientSoftware, push_interval_ms: int) -> Subscription | None:
-    """Return the subscription of such a client; None if it would push nothing, or fail."""
+def metric_prefixes(text: str) -> tuple[str, ...]:
+    """Prefixes of metrics' names, separated by commas.
+
+    Raises:
+        InvalidInputError: there are too many, or one is no beginning of a name.
+    """
+    prefixes = tuple(part.strip() for part in text.split(",") if part.strip())
+    if len(prefixes) > PREFIXES_MAX:
+        raise InvalidInputError("", f"must be at most {PREFIXES_MAX} prefixes")
+    for prefix in prefixes:
+        if not _PREFIX.fullmatch(prefix):
+            raise InvalidInputError("", f"must be prefixes such as org.apache.kafka.consumer., not {prefix[:50]!r}")
+    return prefixes
+
+
+def subscription_of(software: ClientSoftware, push_interval_ms: int, more: Sequence[str] = ()) -> Subscription | None:
+    """Return the subscription of such a client; None if it would push nothing, or fail.
+
+    ``more``: prefixes of metrics besides those that are exported. librdkafka is always asked for all of its few.
+    """
     if software.name == _JAVA:
-        return _subscription(JAVA_NAMES, push_interval_ms)
+        return _subscription((*JAVA_NAMES, *more), push_interval_ms)
     releases = _RELEASE.findall(software.version)
     if _OF_LIBRDKAFKA.fullmatch(software.name) and releases and _ABORTS not in releases:
         return _subscription(_EVERY_METRIC, push_interval_ms)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 
-__all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics"]
+__all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics", "resource_metrics"]
 
 FIELDS_MAX = 10_000
 """Fields that are read of one message, which takes 15 ms while all other connections wait. A Java consumer pushes some
@@ -66,6 +66,15 @@ def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[s
     return pushed
 
 
+def resource_metrics(data: bytes) -> Iterator[tuple[int, int]]:
+    """Start and end of each ``ResourceMetrics`` of a ``MetricsData``, from its first to its last byte.
+
+    Raises:
+        PushError: the bytes are not a ``MetricsData``.
+    """
+    return _MetricsReader(data, {}, (), PushedMetrics()).resources()
+
+
 class _MetricsReader:
     def __init__(
         self, data: bytes, metrics: dict[bytes, str], attributes: Collection[str], pushed: PushedMetrics
@@ -74,9 +83,12 @@ class _MetricsReader:
         self._left = FIELDS_MAX
         self._resource_read = b""
 
+    def resources(self) -> Iterator[tuple[int, int]]:
+        return self._parts(0, len(self._data), _RESOURCE_METRICS)
+
     def read(self) -> None:
-        for resource_metrics in self._parts(0, len(self._data), _RESOURCE_METRICS):
-            for key, start, end in self._fields(*resource_metrics):
+        for resource in self.resources():
+            for key, start, end in self._fields(*resource):
                 if key == _RESOURCE:
                     self._resource(start, end)
                 elif key == _SCOPE_METRICS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.clock import Clock
@@ -15,7 +15,7 @@ from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.member_client_rows import MEMBER_CLIENT_ROWS
 from rebalance_agent.metrics.metric import Metric
 
-__all__ = ["CLIENTS_MAX", "ClientEnd", "TelemetryClients"]
+__all__ = ["CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
 """Clients that push: as many as a gateway accepts connections."""
@@ -29,6 +29,9 @@ half, and keep to the others."""
 
 ClientEnd = Callable[[bool], None]
 """Called when a client is gone: True if it said so, False if it fell silent."""
+
+Pass = Callable[[bytes], None]
+"""Takes an OTLP request. Never blocks and never raises."""
 
 
 @dataclass(slots=True)
@@ -47,8 +50,16 @@ class TelemetryClients:
         push_interval_seconds: float = 0.0,
         ended: ClientEnd = lambda _announced: None,
         text: TextFormat | None = None,
+        *,
+        more: Sequence[str] = (),
+        passes: Pass | None = None,
     ) -> None:
-        """Begin without clients. They are asked to push every ``push_interval_seconds``; 0: they are not asked."""
+        """Begin without clients. They are asked to push every ``push_interval_seconds``; 0: they are not asked.
+
+        ``more``: prefixes of metrics that they are asked for besides those that are exported. ``passes`` takes all that
+        they push, as an OTLP request; None: it is not passed on.
+        """
+        self.more, self.passes = more, passes
         self._clock, self.push_interval_seconds, self._ended = clock, push_interval_seconds, ended
         self._format = text or TextFormat()
         self.known = KnownClients(self._format)

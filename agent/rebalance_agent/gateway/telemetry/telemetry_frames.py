@@ -10,6 +10,7 @@ from rebalance_agent.gateway.client_software import ClientSoftware
 from rebalance_agent.gateway.telemetry.client_subscription import Subscription, subscription_of
 from rebalance_agent.gateway.telemetry.client_values import CLIENT_VALUES
 from rebalance_agent.gateway.telemetry.known_clients import KnownClient, Labels
+from rebalance_agent.gateway.telemetry.labelled_metrics import labelled_metrics
 from rebalance_agent.gateway.telemetry.otlp_reader import read_metrics
 from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 from rebalance_agent.gateway.telemetry.pushed_bytes import GZIP, PUSH_BYTES_MAX, unpacked
@@ -79,7 +80,7 @@ class TelemetryFrames:
         """
         wanted = self._clients.push_interval_seconds > 0 and set(TELEMETRY_APIS).isdisjoint(broker_apis)
         interval_ms = round(self._clients.push_interval_seconds * 1000)
-        self._subscription = subscription_of(self._software, interval_ms) if wanted else None
+        self._subscription = subscription_of(self._software, interval_ms, self._clients.more) if wanted else None
         return TELEMETRY_APIS if self._subscription else ()
 
     def answers(self, head: RequestHead) -> bool:
@@ -135,6 +136,18 @@ class TelemetryFrames:
         group = pushed.attributes.get(_GROUP, "")
         measured = {name: number for name, number in pushed.values.items() if number >= 0}  # -1: nothing was measured
         self._clients.pushed(instance_id, self._labels(group, client_id(frame)), measured if group else {})
+        if self._clients.passes:
+            self._clients.passes(labelled_metrics(content, self._identity(instance_id, client_id(frame))))
+
+    def _identity(self, instance_id: str, name: str) -> dict[str, str]:
+        """Resource attributes that KIP-714 lets the receiver add."""
+        return {
+            "client_instance_id": instance_id,
+            "client_id": name,
+            "client_software_name": self._software.name,
+            "client_software_version": self._software.version,
+            "client_source_address": self._host,
+        }
 
     def _labels(self, group: str, name: str) -> Labels:
         """Label values, bounded in length."""

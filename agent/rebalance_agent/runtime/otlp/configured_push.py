@@ -1,18 +1,22 @@
-"""Makes the push of metrics if the environment turns it on."""
+"""Makes the push of metrics, and the passing on of clients' metrics, if the environment turns them on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.dialects import Page
-from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
+from rebalance_agent.runtime.otlp.otlp_environment import metrics_target, otlp_signals
 
-__all__ = ["Push", "configured_push"]
+if TYPE_CHECKING:
+    from rebalance_agent.runtime.otlp.passed_telemetry import PassedTelemetry
+
+__all__ = ["Push", "configured_passing", "configured_push"]
 
 _log = structlog.get_logger("rebalance_agent.otlp")
 
@@ -52,3 +56,22 @@ def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -
     from rebalance_agent.runtime.otlp.metrics_push import MetricsPush  # noqa: PLC0415 - the SDK is an extra
 
     return MetricsPush(pages, counts, clock, signals.interval_seconds)
+
+
+def configured_passing(count: Callable[..., None], *, pushed: bool) -> PassedTelemetry:
+    """What passes clients' metrics on to the endpoint of the environment, not started yet.
+
+    ``count`` takes outcomes, as `PassedTelemetry` does. ``pushed``: whether clients are asked for metrics.
+
+    Raises:
+        InvalidInputError: they are not, or the environment names no endpoint.
+    """
+    if not pushed:
+        raise InvalidInputError("gateway_telemetry_pass", "needs gateway_telemetry, by which clients push")
+    signals = otlp_signals()
+    if not signals.metrics:
+        reason = "; ".join(signals.problems) or "set OTEL_EXPORTER_OTLP_ENDPOINT to the collector's URL"
+        raise InvalidInputError("gateway_telemetry_pass", f"needs an OTLP endpoint: {reason}")
+    from rebalance_agent.runtime.otlp.passed_telemetry import PassedTelemetry  # noqa: PLC0415 - `requests` is an extra
+
+    return PassedTelemetry(metrics_target(), count)

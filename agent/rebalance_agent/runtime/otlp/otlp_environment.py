@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-__all__ = ["OtlpSignals", "otlp_signals"]
+__all__ = ["OtlpSignals", "OtlpTarget", "metrics_target", "otlp_signals"]
 
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
@@ -35,6 +35,16 @@ class OtlpSignals:
     problems: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class OtlpTarget:
+    """The URL of an OTLP endpoint and its headers; ``verify`` and ``certificate`` are those of ``requests``."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    verify: str | bool
+    certificate: tuple[str, str] | str | None
+
+
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
     """The signals that the environment turns on: those with an endpoint, their own or that of all signals.
 
@@ -52,6 +62,27 @@ def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
         metrics = traces = False
     interval = _interval_seconds(environ, problems) if metrics else INTERVAL_DEFAULT_MS / 1000
     return OtlpSignals(metrics, traces, interval, tuple(dict.fromkeys(problems)))
+
+
+def metrics_target(environ: Mapping[str, str] | None = None) -> OtlpTarget:
+    """Where metrics go, for requests that are not made by the SDK's exporter; to be called if metrics are on."""
+    from opentelemetry.util.re import parse_env_headers  # noqa: PLC0415 - of an extra
+
+    environ = os.environ if environ is None else environ
+
+    def value(name: str, default: str = "") -> str:
+        own = environ.get(f"OTEL_EXPORTER_OTLP_METRICS_{name}")
+        return own or environ.get(f"OTEL_EXPORTER_OTLP_{name}") or default
+
+    variable = _endpoint_of(environ, "METRICS")
+    url = environ[variable] if variable != _ENDPOINT else f"{environ[_ENDPOINT].rstrip('/')}/v1/metrics"
+    certificate, key = value("CLIENT_CERTIFICATE"), value("CLIENT_KEY")
+    return OtlpTarget(
+        url,
+        dict(parse_env_headers(value("HEADERS"), liberal=True)),
+        value("CERTIFICATE") or True,
+        (certificate, key) if certificate and key else certificate or None,
+    )
 
 
 def _is_on(environ: Mapping[str, str], signal: str, problems: list[str]) -> bool:

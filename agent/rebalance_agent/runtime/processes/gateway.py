@@ -20,12 +20,14 @@ from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
 from rebalance_agent.gateway.seating.seats_file import SeatsFile
+from rebalance_agent.gateway.telemetry.client_subscription import metric_prefixes
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.transport.addresses import NODES_MAX
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
+from rebalance_agent.runtime.otlp.configured_push import configured_passing
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
@@ -57,7 +59,17 @@ class GatewayRole:
         text = TextFormat(settings.cluster_name)
         self._counts = GatewayCounters(text)
         interval = settings.gateway_telemetry_seconds if settings.gateway_telemetry else 0.0
-        self._telemetry = TelemetryClients(self._clock, interval, self._counts.push_ended, text)
+        self._passed = None
+        if settings.gateway_telemetry_pass:
+            self._passed = configured_passing(self._counts.passed, pushed=settings.gateway_telemetry)
+        self._telemetry = TelemetryClients(
+            self._clock,
+            interval,
+            self._counts.push_ended,
+            text,
+            more=metric_prefixes(settings.gateway_telemetry_metrics),
+            passes=self._passed.put if self._passed else None,
+        )
         pages = (self._telemetry.text, self._counts.text)
         self._sidecar = Sidecar(settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=pages)
         self._gateway: Gateway | None = None
@@ -84,6 +96,8 @@ class GatewayRole:
             ListenError: an address cannot be listened on.
         """
         self._sidecar.health.starting((GATEWAY,))
+        if self._passed:
+            self._passed.start()
         ended, listening = threading.Event(), threading.Event()
         with ThreadPoolExecutor(1, "gateway") as threads:
             serving = threads.submit(asyncio.run, self._serve(stop, listening))
@@ -95,6 +109,8 @@ class GatewayRole:
                     self._sidecar.run(ended)
             finally:
                 stop.set()
+        if self._passed:
+            self._passed.stop()
         serving.result()
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, parse_rules
 from rebalance_agent.gateway.rule_texts import RULE_TEXT_MAX
 from rebalance_agent.gateway.seat_rules import ADMISSION_SECONDS_MAX, parse_seat_rules
+from rebalance_agent.gateway.telemetry.client_subscription import PREFIXES_TEXT_MAX, metric_prefixes
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
 
@@ -80,6 +81,15 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_telemetry_seconds: float = Field(
         15.0, ge=1, le=3600, description="how often each client pushes these metrics"
+    )
+    gateway_telemetry_metrics: Annotated[str, checked(metric_prefixes), Field(max_length=PREFIXES_TEXT_MAX)] = Field(
+        "",
+        description="prefixes of metrics, separated by commas, that clients are asked for besides those that the "
+        "gateway exports; useful with gateway_telemetry_pass",
+    )
+    gateway_telemetry_pass: bool = Field(
+        default=False,
+        description="whether all that clients push also goes to the OTLP endpoint of OTEL_EXPORTER_OTLP_ENDPOINT",
     )
     gateway_tls_cert_file: Text = Field("", description="PEM file with the certificate for clients; empty: no TLS")
     gateway_tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")

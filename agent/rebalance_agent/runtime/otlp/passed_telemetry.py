@@ -1,0 +1,101 @@
+"""Passes the metrics that clients push to a gateway on to an OTLP endpoint, from a thread for which nobody waits."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Protocol
+
+import requests
+import structlog
+
+from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
+
+__all__ = ["WAITING_BYTES_MAX", "PassedTelemetry"]
+
+WAITING_BYTES_MAX = 8 * 1024 * 1024
+"""Bytes that wait: half an hour of 50 clients, at 3 KiB for each push."""
+
+ATTEMPT_S = 10.0
+"""Seconds for one request. It is not repeated: the client's next push has the same metrics."""
+
+STOP_S = 2.0
+"""Longest wait at stop for what is left, in seconds."""
+
+
+class _Count(Protocol):
+    def __call__(self, outcome: str, number: int = 1) -> None: ...
+
+
+class PassedTelemetry:
+    """The pushes that wait, and the thread that posts them one after the other. If too many wait, the oldest go."""
+
+    def __init__(self, target: OtlpTarget, count: _Count) -> None:
+        """``count`` takes the outcome of each push: delivered, failed or dropped."""
+        self._target, self._count = target, count
+        self._changed = threading.Condition()
+        self._waiting: deque[bytes] = deque()
+        self._bytes = 0
+        self._closing = self._failing = False
+        self._session = requests.Session()
+        self._session.headers.update({"Content-Type": "application/x-protobuf", **target.headers})
+        self._session.verify, self._session.cert = target.verify, target.certificate
+        self._thread = threading.Thread(target=self._run, name="otlp-passed", daemon=True)
+        self._log = structlog.get_logger("rebalance_agent.otlp")
+
+    def start(self) -> None:
+        """Start to post."""
+        self._thread.start()
+
+    def put(self, request: bytes) -> None:
+        """Queue an OTLP request. Returns at once; from any thread."""
+        dropped = 0
+        with self._changed:
+            self._waiting.append(request)
+            self._bytes += len(request)
+            while self._bytes > WAITING_BYTES_MAX:
+                self._bytes -= len(self._waiting.popleft())
+                dropped += 1
+            self._changed.notify()
+        if dropped:
+            self._count("dropped", dropped)
+
+    def stop(self) -> None:
+        """Post what is left, `STOP_S` at most; the rest is counted as dropped."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(STOP_S)
+        with self._changed:
+            left = len(self._waiting)
+            self._waiting.clear()
+        if left:
+            self._count("dropped", left)
+
+    def _run(self) -> None:
+        while (request := self._next()) is not None:
+            reason = self._post(request)
+            self._count("failed" if reason else "delivered")
+            if reason and not self._failing:
+                self._log.warning("telemetry_not_passed", reason=reason)
+            elif self._failing and not reason:
+                self._log.info("telemetry_passed_again")
+            self._failing = bool(reason)
+        self._session.close()
+
+    def _next(self) -> bytes | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            if not self._waiting:
+                return None
+            request = self._waiting.popleft()
+            self._bytes -= len(request)
+            return request
+
+    def _post(self, request: bytes) -> str:
+        """Why the collector did not take it; empty if it did."""
+        try:
+            answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
+        except requests.RequestException as error:
+            return type(error).__name__
+        return "" if answer.ok and not answer.is_redirect else f"the collector answered {answer.status_code}"
