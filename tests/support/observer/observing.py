@@ -80,6 +80,12 @@ class Watched:
         lines = (line for line in self.get("/metrics")[1].splitlines() if not line.startswith("#"))
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
+    def source(self, group):
+        """The source of the group's facts; None if the group is unknown."""
+        infos = [name for name in self.metrics() if name.startswith("kafka_rebalance_group_info")]
+        named = [name for name in infos if f'"{group}"' in name]
+        return named[0].split('source="')[1].split('"')[0] if named else None
+
     def metric(self, name, **labels):
         pairs = ",".join(f'{label}="{value}"' for label, value in labels.items())
         series = f"{name}{{{pairs}}}" if pairs else name

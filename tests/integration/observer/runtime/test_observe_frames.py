@@ -65,13 +65,6 @@ def generations(kafka, topic, group):
     return {event["generation"]: event for event in kept}
 
 
-def source(watched, group):
-    names = [
-        name for name in watched.metrics() if f'"{group}"' in name and name.startswith("kafka_rebalance_group_info")
-    ]
-    return names[0].split('source="')[1].split('"')[0] if names else None
-
-
 def shown(event):
     """What both sources have: the assignments, and what follows from them."""
     members = {member["member_id"]: (member["client_id"], member["assigned"]) for member in event["members"]}
@@ -83,7 +76,7 @@ def test_generations_that_a_gateway_sees_are_those_of_the_records(kafka, watched
     group = "led-behind-a-gateway"
     first = join(stack, gateway.bootstrap, group, "first")
     eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
-    assert source(watched, group) == "frames"
+    assert watched.source(group) == "frames"
     eventually(lambda: 1 in generations(kafka, EVENTS, group))
     second = join(stack, kafka.bootstrap_servers, group, "second")
     eventually(lambda: len(first.owned) == len(second.owned) == 2)
@@ -106,7 +99,7 @@ def test_nothing_is_invented_of_generations_that_no_gateway_sees(kafka, watched,
     eventually(lambda: 2 in generations(kafka, EVENTS, group))
     behind.close()
     eventually(lambda: len(beside.owned) == 4)
-    eventually(lambda: source(watched, group) == "admin")
+    eventually(lambda: watched.source(group) == "admin")
     assert watched.metric("kafka_rebalance_generation", consumergroup=group) is None
     assert watched.metric("kafka_rebalance_members", consumergroup=group) == 1
     again = join(stack, gateway.bootstrap, group, "again")
@@ -124,7 +117,7 @@ def test_nothing_is_invented_of_generations_that_no_gateway_sees(kafka, watched,
 def test_a_group_without_members_is_described(kafka, watched, gateway, stack):
     group = "left-empty"
     member = join(stack, gateway.bootstrap, group, "only")
-    eventually(lambda: source(watched, group) == "frames")
+    eventually(lambda: watched.source(group) == "frames")
     member.close()
-    eventually(lambda: source(watched, group) == "admin")
+    eventually(lambda: watched.source(group) == "admin")
     assert watched.metric("kafka_rebalance_members", consumergroup=group) == 0

@@ -70,13 +70,6 @@ def degraded(watched):
     return {name.split('"')[1] for name, value in reported.items() if value}
 
 
-def source(watched, group):
-    infos = [
-        name for name in watched.metrics() if name.startswith("kafka_rebalance_group_info") and f'"{group}"' in name
-    ]
-    return infos[0].split('source="')[1].split('"')[0] if infos else None
-
-
 def published(kafka, group):
     return [each["generation"] for each in events(kafka.bootstrap_servers, EVENTS, group=group)]
 
@@ -86,7 +79,7 @@ def test_the_documented_rights_suffice(kafka, group):
     with observer(kafka) as watched, members(kafka.bootstrap_servers, group, "t"):
         eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
         eventually(lambda: published(kafka, group) == [1])
-        assert source(watched, group) == "records"
+        assert watched.source(group) == "records"
         assert watched.metric("kafka_rebalance_partitions", consumergroup=group) == 2
         eventually(lambda: watched.metric("rebalance_agent_offsets_message_max_bytes"))
         assert eventually(watched.ready)
@@ -111,7 +104,7 @@ def test_without_one_right_the_mode_is_named_and_unknown_facts_are_omitted(kafka
         BEHAVIOUR[taken.mode](kafka, watched, group)
         give(kafka, "User:observer", NEEDED)
         eventually(lambda: degraded(watched) == set())
-        eventually(lambda: source(watched, group) == "records")
+        eventually(lambda: watched.source(group) == "records")
         eventually(watched.ready)
 
 
@@ -127,7 +120,7 @@ def create_own_topics(kafka):
 def _only_described(kafka, watched, group):
     eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group) == 1)
     eventually(watched.ready)
-    assert source(watched, group) == "admin"
+    assert watched.source(group) == "admin"
     assert watched.metric("kafka_rebalance_generation", consumergroup=group) is None
     claims = ("kafka_rebalance_completed_total", "kafka_rebalance_stall", "kafka_rebalance_failed")
     assert [name for name in watched.metrics() if name.startswith(claims) and f'"{group}"' in name] == []
@@ -136,7 +129,7 @@ def _only_described(kafka, watched, group):
 
 def _all_the_same(kafka, watched, group):
     eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == 1)
-    assert source(watched, group) == "records"
+    assert watched.source(group) == "records"
     eventually(lambda: published(kafka, group) == [1])
     eventually(watched.ready)
 
@@ -149,7 +142,7 @@ def _limit_unknown(kafka, watched, group):
 def _unshared(kafka, watched, group):
     eventually(lambda: "--group rebalance-agent-tests" in watched.parts()["ownership"])
     assert not watched.ready()
-    assert source(watched, group) is None
+    assert watched.source(group) is None
 
 
 def _unpublished(kafka, watched, group):
