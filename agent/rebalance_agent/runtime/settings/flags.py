@@ -24,7 +24,7 @@ _METAVARS_OF_TEXTS = {
     r"kafka_config|events_file|.*_file": "FILE",
     r".*listen": "HOST:PORT",
     r".*_topic": "TOPIC",
-    r".*_(allow|deny)|lag_groups": "REGEX",
+    r".*_(allow|deny)|lag_groups|events_webhook_groups": "REGEX",
     r"events_webhook": "URL",
 }
 """Pattern of settings -> what their text is."""
