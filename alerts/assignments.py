@@ -47,7 +47,7 @@ ONE_HOST = Alert(
     """,
     "Topics of $group are each on one host",
     "Of the topics of consumer group $group that several hosts could share, {{ $value | humanizePercentage }} have "
-    "been wholly on one host each, for $for. Such a topic stands still if its host fails, and loads that host alone.",
+    "been wholly on one host each, for $for. Such a topic is stalled if its host fails, and loads that host alone.",
     "This is not urgent unless a host is overloaded; shuffled-roundrobin distributes the topics over the hosts.",
 )
 
@@ -65,7 +65,7 @@ EMPTY = Alert(
     )
     """,
     "All members of $group are gone",
-    "Consumer group $group had members and has had none for {{ $value | humanizeDuration }}: nobody reads its topics.",
+    "Consumer group $group has had no members for {{ $value | humanizeDuration }}: its topics have no consumer.",
     "Start its consumers; if none should run now, name the group in empty_groups_allow.",
 )
 

@@ -18,8 +18,8 @@ for that, or `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no right to read; and
-  groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups of
-  the kinds that can, members report. A group with 20 rebalances or more has a baseline of its own.
+  groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups
+  whose kind allows it, members report. A group with 20 rebalances or more has a baseline of its own.
 - **A deploy** replaces all members, one after the other or (in 15 % of the groups) at once. The successor comes first
   or last.
 - **A drain** of a node evicts all its pods at the same time. They start again on other nodes 5 to 25 s later.
@@ -38,7 +38,7 @@ so that several run at the same time. Each fires its alert within its `for` and 
 notification for a pager or a ticket at each moment."""
 
 _WHY = {
-    "KafkaGroupExcessMoves": "`range` and `roundrobin` deal all partitions anew in each rebalance of a deploy.",
+    "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
     "KafkaGroupRebalanceNoop": """the restarts of brokers: the leader of a group with `client.rack` rejoins six times,
   and moves nothing. Silence it while you restart brokers.""",
     "KafkaGroupRebalanceStorm": """a deploy, with two rebalances for each member, and a scaling step, drain or restart
@@ -48,7 +48,7 @@ _WHY = {
   not commit, so nothing shows when they worked again, and the upper bound of the next rebalance begins with the
   restart.""",
     "KafkaGroupStalled": """autoscaling ended one of two static members, which send no LeaveGroup: its half of the
-  partitions stood still until its session ended, 45 s later.""",
+  partitions were stalled until its session ended, 45 s later.""",
     "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of a topic to one of two members, and those of the
   other topic to the other one.""",
 }

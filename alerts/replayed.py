@@ -27,7 +27,7 @@ _HEAD = """\
 The series are those that an observer and the sidecars export: simulated coordinators and members, the real tracker,
 and the committed [rules](alerts.md) in promtool, with the default values. Scrapes are 15 or 30 s apart and evaluations
 30 s. A real Alertmanager with the documented [routes](alerts.md#route-them) and
-[inhibition](alerts.md#what-silences-what) says what is sent. `tests/alerts/test_replay.py` fails if
+[inhibition](alerts.md#what-silences-what) determines what is sent. `tests/alerts/test_replay.py` fails if
 
 - an alert fires more than a minute after its condition holds and its `for` is over, or twice, or before the fault;
 - it still fires a minute after the fault is over and its window and `keep_firing_for` have passed;

@@ -1,6 +1,6 @@
-"""Alerts on stalls: how long partitions stand still in rebalances.
+"""Alerts on stalls: how long partitions are stalled in rebalances.
 
-All of them use the lower bounds of stalls, the time in which partitions surely stood still, except for one warning.
+All of them use the lower bounds of stalls, the time in which partitions were certainly stalled, except for one warning.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         """,
         summary,
         "At least half of the partitions of consumer group $group (or another share, by the setting stall_limits) "
-        f"surely stood still until the {limit} limit was reached. In the last $window they stood for about "
+        f"were certainly stalled until the {limit} limit was reached. In the last $window they were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
     )
@@ -31,13 +31,13 @@ STALLED = (
     _stalled(
         "KafkaGroupStalled",
         "warning",
-        "$group stood still",
+        "$group was stalled",
         "Run rebalance-agent explain: it names the phase and the member that took the time.",
     ),
     _stalled(
         "KafkaGroupStalledLong",
         "critical",
-        "$group stood still for long",
+        "$group was stalled for a long time",
         "If it still stands, restart the member that rebalance-agent watch shows as missing or slow; in the sync phase "
         "that is the leader.",
     ),
@@ -52,7 +52,7 @@ def _burn(pace: str, todo: str) -> Alert:
           and {STALLED_RATIO}$short > $factor * (1 - $slo)
         """,
         "$group uses up its stall budget",
-        "In the last $long the partitions of consumer group $group stood still for "
+        "In the last $long the partitions of consumer group $group were stalled for "
         "{{ $value | humanizePercentage }} of the time, more than $factor times as much as the "
         "objective of $slo allows.",
         todo,
@@ -77,7 +77,7 @@ POSSIBLE = Alert(
       unless {STALLED_RATIO}$long > $factor * (1 - $slo)
     """,
     "$group may use up its stall budget",
-    "In the last $long the partitions of consumer group $group may have stood still for up to "
+    "In the last $long the partitions of consumer group $group may have been stalled for up to "
     "{{ $value | humanizePercentage }} of the time (upper bound), more than $factor times as much as the objective of "
     "$slo allows. The lower bound is within that limit.",
     "Compare both bounds with rebalance-agent explain, and check the lag of the group's partitions.",
@@ -117,6 +117,6 @@ CALLBACK = Alert(
 
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
-    "Stalls: how long partitions stand still in rebalances.",
+    "Stalls: how long partitions are stalled in rebalances.",
     (*STALLED, *BURNS, POSSIBLE, BASELINE, CALLBACK),
 )

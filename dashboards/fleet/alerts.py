@@ -15,8 +15,8 @@ _OF_AGENTS = 'alertname=~"RebalanceAgent.+", cluster=~"$cluster"'
 ALERTS = Panel(
     23,
     "Firing alerts",
-    "Which alerts of this project fire now, and for how long has their condition held? A click on a group opens its "
-    "board; docs/alerts.md has the first action for each. Only if this Prometheus evaluates the rules.",
+    "Which alerts of this project fire now, and for how long has their condition been true? A click on a group opens "
+    "its board; docs/alerts.md has the first action for each. Empty unless this Prometheus evaluates the rules.",
     (
         Query(
             f"time() - max by ({_LABELS}) (ALERTS_FOR_STATE{{{_OF_GROUPS}}} or ALERTS_FOR_STATE{{{_OF_AGENTS}}}) "

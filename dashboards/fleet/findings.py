@@ -43,7 +43,7 @@ FINDINGS = {
     "idle members": f"{gauge('kafka_rebalance_idle_members', GROUP)} > 0",
     "needless moves": f"{times_in('kafka_rebalance_partitions_moved_excess_total', GROUP)} > 0",
 }
-"""Finding -> its condition, which is a series for each group that has it; the gravest first."""
+"""Finding -> its condition, which is a series for each group that has it; the most serious first."""
 
 GRAVEST = (
     "topk by (cluster, consumergroup) (1, "
@@ -53,4 +53,4 @@ GRAVEST = (
     )
     + ")"
 )
-"""The gravest finding of each group, as the label ``finding``."""
+"""The most serious finding of each group, as the label ``finding``."""

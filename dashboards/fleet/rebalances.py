@@ -13,8 +13,8 @@ __all__ = ["AGES", "FAILED", "PHASES", "STALL", "STANDING", "STORMS", "TRIGGERS"
 
 STANDING = Panel(
     8,
-    "Partitions standing still",
-    "How many partitions stood still at the same time, and of which groups? Stalled partition-seconds (lower bound) "
+    "Stalled partitions",
+    "How many partitions were stalled at the same time, and of which groups? Stalled partition-seconds (lower bound) "
     "per second: 3 means three partitions on average. The ten groups with the highest loss in the time range.",
     (
         Query(
@@ -35,7 +35,7 @@ TRIGGERS = Panel(
     9,
     "Rebalances by trigger",
     "What causes rebalances, and when? Each bar counts the rebalances that ended since the previous bar. If a "
-    "rebalance has several causes, the trigger is the gravest one. Check member_failed and rejoin; "
+    "rebalance has several causes, the trigger is the most serious one. Check member_failed and rejoin; "
     "member_joined and member_left are usually deploys.",
     (
         Query(

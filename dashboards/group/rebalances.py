@@ -25,8 +25,8 @@ TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
     "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. Of "
-    "several causes the trigger is the gravest. member_failed: removed by the coordinator; member_gone: it is unknown "
-    "whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
+    "several causes the trigger is the most serious. member_failed: removed by the coordinator; member_gone: it is "
+    "unknown whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
     (
         Query(
             f"{bars_of(COMPLETED, ONE_GROUP, 'trigger')} > 0",
@@ -75,7 +75,7 @@ MOVES = Panel(
     "Partitions that moved",
     "How did rebalances change the assignment? Bars are partitions with a new owner, needed or needless: moves above "
     "the minimum for the balance. Dots: revoked are partitions that members gave up (in eager groups all), assigned "
-    "those that they got, lost those of members that surely failed.",
+    "those that they got, lost those of members that certainly failed.",
     (
         Query(
             f"{bars_of(MOVED, ONE_GROUP)} - {bars_of(MOVED_NEEDLESSLY, ONE_GROUP)}",
@@ -94,9 +94,9 @@ MOVES = Panel(
 SLOWEST = Panel(
     15,
     "Slowest member",
-    "Which members did the others surely wait for, and how long? Each is exported for an hour after the last rebalance "
-    "whose slowest member it was, if reports or commits show it, also if it was removed for that; at most five. "
-    "If it is always the same member, check its callbacks on the board Members, or its host.",
+    "Which members did the others certainly wait for, and how long? Each is exported for an hour after the last "
+    "rebalance whose slowest member it was, if reports or commits show it, also if it was removed for that; at most "
+    "five. If it is always the same member, check its callbacks on the board Members, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,
     "s",
@@ -106,12 +106,12 @@ SLOWEST = Panel(
 )
 STANDING = Panel(
     16,
-    "Partitions standing still",
-    "How many partitions stood still at the same time? Stalled partition-seconds per second. standing: the lower "
+    "Stalled partitions",
+    "How many partitions were stalled at the same time? Stalled partition-seconds per second. standing: the lower "
     "bound; at most: the upper bound, all of it when a rebalance settles. The line is the number of subscribed "
     "partitions; an eager rebalance reaches it. no owner: outside rebalances, in an Empty group or if too little was "
     "assigned. two owners: a removed member still held them; it shows when that ends, all at once. catching up: moved "
-    "partitions with an owner that has not read what was appended meanwhile (lower bound; only groups in lag_groups).",
+    "partitions whose owner has not read yet what was appended since (lower bound; only groups in lag_groups).",
     (
         Query(f"$across by (cluster, consumergroup) (rate({STALLED}{{{ONE_GROUP}}}[$__rate_interval]))", "standing"),
         Query(

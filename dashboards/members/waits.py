@@ -34,7 +34,7 @@ CALLBACKS = Panel(
 )
 STALLS = Panel(
     8,
-    "Standstill of members",
+    "Stalls of members",
     "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
     "to the end of its next assigned callback. Mean of its group's members since the previous point.",
     (mean("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),

@@ -66,7 +66,7 @@ WHICH = Panel(
     "Which groups use the most of their error budget, and what for? Budget: stalled partition-seconds (lower bound) of "
     f"the time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
     "same in seconds, over all partitions. Mostly: the most frequent trigger, of about equally frequent ones the "
-    "gravest. Behind: age of the oldest record to read, of groups that lag_groups names. Also: the gravest "
+    "most serious. Behind: age of the oldest record to read, of groups that lag_groups names. Also: the most serious "
     "further problem. A click on a group opens its board.",
     (
         Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),

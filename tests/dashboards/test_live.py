@@ -30,7 +30,7 @@ SILENT = {
     "rebalance-fleet: Where the time goes D": "no group of type consumer, share or streams",
     "rebalance-service: Rebalances in deploys, and others A": "no group is deployed",
     "rebalance-group: Stall of each rebalance C": "no pipeline has learnt what is normal",
-    "rebalance-group: Stall of each rebalance D": "no group stands still for 30 s",
+    "rebalance-group: Stall of each rebalance D": "no group is stalled for 30 s",
     "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
     "rebalance-group: Phases of the last rebalance D": "no group of type consumer, share or streams",
     "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
@@ -72,7 +72,7 @@ FLEETING = {
     "rebalance-members: Work done again A": "only if a commit came late on a busy machine",
     "rebalance-members: Work done again B": "only if a commit came late on a busy machine",
     "rebalance-fleet: Groups without members A": "each group of the demo has members",
-    "rebalance-group: Partitions standing still D": "only if a member comes back that was removed on a busy machine",
+    "rebalance-group: Stalled partitions D": "only if a member comes back that was removed on a busy machine",
     "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
 }
 """Queries with results only after a problem, or if a scrape happens at the right time."""

@@ -66,7 +66,7 @@ def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     if not cured and what_if.assignor in _BY_ORDER:
         yield (
             f"{what_if.assignor} assigns in the order of member ids, which begin with the client id: with client ids "
-            "that do not begin with a name of the host, it would distribute them."
+            "that do not begin with the name of the host, it would distribute them."
         )
 
 

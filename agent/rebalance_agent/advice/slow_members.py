@@ -49,8 +49,8 @@ def costlier(one: SlowMember | None, other: SlowMember | None) -> SlowMember | N
 
 def _slow(rebalance: RecordedRebalance) -> SlowMember | None:
     closing = rebalance.closing
-    stall, surely = closing.stall, closing.slowest_lower_seconds
-    seconds = (closing.slowest_seconds if surely is None else surely) or 0.0
+    stall, certainly = closing.stall, closing.slowest_lower_seconds
+    seconds = (closing.slowest_seconds if certainly is None else certainly) or 0.0
     if stall is None or stall.basis is not Basis.EXACT:
         return None
     # The rebalance may wait while all partitions are still processed, which costs nothing.

@@ -130,7 +130,7 @@ REBALANCES = Route(
 REBALANCE_ONE = Route(
     "/api/v1/groups/{group}/rebalances/{id}",
     "getRebalance",
-    "One rebalance with its complete events, and the members' reports of that time.",
+    "One rebalance with its complete events, and the members' reports from that time.",
     RebalanceDetail,
 )
 OPENAPI = Route("/api/v1/openapi.json", "getOpenapi", "This document.", None)

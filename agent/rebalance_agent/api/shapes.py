@@ -68,7 +68,7 @@ class LastRebalance:
     """A summary of a group's last settled rebalance."""
 
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "the gravest of its causes"]
+    trigger: Annotated[Trigger, "the most serious of its causes"]
     stall: Annotated[Stall | None, "its stall"]
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
 
@@ -97,7 +97,7 @@ class HostSpreadSummary:
 
 @dataclass(frozen=True, slots=True)
 class GroupStall:
-    """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) surely stands still."""
+    """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) is certainly stalled."""
 
     since_ms: Annotated[int, "since when"]
     warning_seconds: Annotated[float, "length at which `KafkaGroupStalled` counts it"]
@@ -175,7 +175,7 @@ class GroupCounters:
     noop: Annotated[int, "rebalances that did not change the assignment"]
     revoked: Annotated[int, "revoked partitions"]
     assigned: Annotated[int, "assigned partitions"]
-    lost: Annotated[int, "partitions of members that surely failed"]
+    lost: Annotated[int, "partitions of members that certainly failed"]
     moved: Annotated[int, "partitions that changed owner"]
     moved_excess: Annotated[int, "of these, the moves that the balance did not require"]
     polled_changes: Annotated[int, "changes between two polls, if the observer has only polls"]
@@ -235,7 +235,7 @@ class GenerationStep:
     event_id: Annotated[str, "id of its event"]
     generation: Annotated[int, "its number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
-    trigger: Annotated[Trigger, "the gravest of its causes"]
+    trigger: Annotated[Trigger, "the most serious of its causes"]
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
     join_seconds: Annotated[float | None, "length of its join phase"]
     sync_seconds: Annotated[float | None, "length of its sync phase"]
@@ -253,8 +253,8 @@ class Rebalance:
     generation: Annotated[int, "its last generation; of an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
-    trigger: Annotated[Trigger | None, "the gravest of its causes"]
-    causes: Annotated[tuple[Trigger, ...], "all causes, the gravest first; they are not in the order of time"]
+    trigger: Annotated[Trigger | None, "the most serious of its causes"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first; they are not in the order of time"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
@@ -265,7 +265,7 @@ class Rebalance:
     revoked: Annotated[int | None, "revoked partitions, if the generation before is known"]
     assigned: Annotated[int, "assigned partitions"]
     lost: Annotated[int | None, "partitions of failed members, if it is known how all members departed"]
-    lost_min: Annotated[int | None, "partitions of members that surely failed"]
+    lost_min: Annotated[int | None, "partitions of members that certainly failed"]
     unassigned: Annotated[int, "partitions without an owner afterwards"]
     noop: Annotated[bool, "whether the assignment did not change"]
     slowest: Annotated[SlowestMember | None, "the member that delayed the others"]
@@ -289,4 +289,4 @@ class RebalanceDetail:
     group: Annotated[str, "the group's id"]
     rebalance: Annotated[Rebalance, "its entry in the list"]
     events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
-    reports: Annotated[tuple[Event, ...], "the members' reports of that time, oldest first"]
+    reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first"]

@@ -170,7 +170,7 @@ class GroupAccount:
         if whole is not None and whole + ROUNDING_S < self._unowned_sum_ms / 1000:
             by_records = f"partitions had no owner for {self._unowned_sum_ms / 1000} partition-seconds"
             yield f"{by_records}, its stall is {whole} partition-seconds at most"
-        # Without reports a partition surely stood still only up to the record that assigned it.
+        # Without reports a partition was certainly stalled only up to the record that assigned it.
         late_s = sums.session_ms / 1000 + LATE_S if self._reported else ROUNDING_S
         longest_s = (now.at_ms - sums.earliest_ms) / 1000 + late_s
         if stall.lower_seconds > longest_s and not (base and base.may_wait):

@@ -63,5 +63,5 @@ def moment_ms(text: str) -> int:
             return int(text)
         at = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError("must be such as 2026-05-04T09:00:00Z, or epoch milliseconds") from None
+        raise argparse.ArgumentTypeError("must look like 2026-05-04T09:00:00Z, or epoch milliseconds") from None
     return round((at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp() * 1000)

@@ -6,30 +6,33 @@ import argparse
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rebalance_agent.ui.words import printable
+from rebalance_agent.ui.words import printable, table_text
 
-__all__ = ["add_output_flag", "as_csv", "as_text"]
+__all__ = ["add_output_flag", "as_csv", "as_text", "csv_lines", "summary_text"]
 
 _FORMULAS = ("=", "+", "-", "@")
 """First characters of a cell that spreadsheets evaluate."""
 
 
-def add_output_flag(parser: argparse.ArgumentParser, shown: str, *, csv_rows: str = "", json_help: str = "") -> None:
+def add_output_flag(
+    parser: argparse.ArgumentParser, shown: str, *, csv_rows: str = "", json_help: str = "", default: str = ""
+) -> None:
     """Add ``--output`` and its short form ``--json``.
 
-    ``shown``: the name of the form for people, which is the default: ``table`` or ``text``. ``csv_rows``: what a line
-    of CSV is about; empty if the command has no CSV.
+    ``shown``: the name of the form for people: ``table`` or ``text``. It is the default, unless ``default`` names
+    another form. ``csv_rows``: what a line of CSV is about; empty if the command has no CSV.
     """
     forms = (shown, "json", "yaml", *(["csv"] if csv_rows else []))
+    default = default or shown
     lines = f"; csv: one line for each {csv_rows}" if csv_rows else ""
     parser.add_argument(
         "--output",
         choices=forms,
-        default=shown,
+        default=default,
         metavar="FORM",
-        help=f"one of {', '.join(forms)} (default {shown}){lines}",
+        help=f"one of {', '.join(forms)} (default {default}){lines}",
     )
     parser.add_argument(
         "--json", dest="output", action="store_const", const="json", help=json_help or argparse.SUPPRESS
@@ -55,11 +58,37 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
 
     A text that a spreadsheet would evaluate gets a leading apostrophe: other people choose the names of groups.
     """
+    return "\n".join(csv_lines(columns, rows))
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """The lines of `as_csv`, each as soon as its row is known."""
+    yield _csv_line(columns)
+    for row in rows:
+        yield _csv_line([_cell(_value(row, column)) for column in columns])
+
+
+def summary_text(summary: Mapping[str, object], form: str) -> str:
+    """The result of a run in the chosen form; in a table and in CSV, nested values have names with dots."""
+    if form == "csv":
+        return as_csv([name for name, _ in _flat(summary)], [summary])
+    if form == "table":
+        return table_text(("RESULT", "VALUE"), [(name, str(_cell(value))) for name, value in _flat(summary)])
+    return as_text(summary, form)
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _csv_line(cells: Sequence[object]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(_value(row, column)) for column in columns] for row in rows)
-    return out.getvalue().removesuffix("\n")
+    csv.writer(out, lineterminator="").writerow(cells)
+    return out.getvalue()
 
 
 def _value(row: object, column: str) -> object:

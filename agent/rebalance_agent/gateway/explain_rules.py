@@ -81,7 +81,7 @@ def past_text(past: PastSeats, source: str) -> str:
     counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
         f"{since} This rule would have spared at least {past.spared} of them{counted}, in which partitions "
-        f"stood still for {past.stalled_partition_seconds:.1f} partition-seconds or more"
+        f"were stalled for {past.stalled_partition_seconds:.1f} partition-seconds or more"
     )
     if past.vacant_partition_seconds:
         text += f", for {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats at most"

@@ -45,7 +45,7 @@ HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
 
 KEEP_SECONDS_MAX = 300.0
-"""Longest time for which partitions may stand still for a restart: `max.poll.interval.ms` by default."""
+"""Longest time for which partitions may be stalled for a restart: `max.poll.interval.ms` by default."""
 
 ADMISSION_SECONDS_MAX = 60.0
 """Longest time until newcomers join together, beyond the hold: consumers that are scaled up are needed by then."""

@@ -78,7 +78,7 @@ IDLE_MEMBERS = gauge(
 COMPLETED = labelled(
     "kafka_rebalance_completed_total",
     MetricType.COUNTER,
-    "Completed rebalances by the gravest of their causes. A cooperative rebalance with its follow-ups counts once.",
+    "Completed rebalances by their most serious cause. A cooperative rebalance with its follow-ups counts once.",
     {"trigger": tuple(Trigger)},
     "rebalances",
     samples=values.completed,
@@ -187,7 +187,7 @@ GROUP_STALLED_SECONDS = GroupMetric(
     "kafka_rebalance_group_stalled_seconds_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Time in which a share of the group's partitions (default: half) surely stood still (lower bound), of stalls that "
+    "Time in which a share of the group's partitions (default: half) was stalled (lower bound), of stalls that "
     "lasted as long as the limit of this severity (default: 30 s, 90 s). A stall is added when it reaches the limit, "
     "and grows while it lasts. The setting stall_limits has the share and the limits.",
     (*GROUP_LABEL, "limit"),
@@ -248,7 +248,7 @@ EMPTY_SECONDS = running(
 )
 REVOKED = counter(
     "partitions_revoked",
-    "Partitions that were taken from members, except those of members that surely failed.",
+    "Partitions that were taken from members, except those of members that certainly failed.",
     "partitions",
     value=lambda counters: counters.revoked,
 )
@@ -260,7 +260,7 @@ ASSIGNED = counter(
 )
 LOST = counter(
     "partitions_lost",
-    "Partitions of members that surely failed, by their reports or commits. Members of which neither shows how they "
+    "Partitions of members that certainly failed, by their reports or commits. Members of which neither shows how they "
     "departed (member_gone) are not counted.",
     "partitions",
     value=lambda counters: counters.lost,
@@ -400,8 +400,8 @@ FLAPPING = gauge(
 SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
-    "How long the others surely waited for this member in the last rebalance whose slowest member it was, also if it "
-    "was removed for that; for an hour. At most five members: of the last rebalance, and the longest waits before.",
+    "How long the others certainly waited for this member in the last rebalance whose slowest member it was, even if "
+    "it was removed for that; for an hour. At most five members: of the last rebalance, and the longest waits before.",
     "seconds",
     _OWNER,
     running=values.slowest,

@@ -95,7 +95,7 @@ class GenerationEvent(GroupEvent):
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
     ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``lost``: partitions of
     members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
-    that surely failed; None in events of earlier releases. ``revoked``: the others that were taken from their owners.
+    that certainly failed; None in events of earlier releases. ``revoked``: the others taken from their owners.
     These five are None where the generation before is unknown.
     ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
     type in the previous generation, if it was another. ``slowest_seconds`` and

@@ -1,4 +1,4 @@
-"""``python -m docs.developers.site [--folder FOLDER] [--check]``: build the site, and check the links of its pages.
+"""``python -m docs.developers.site [--folder FOLDER]``: build the site, and check the links of its pages.
 
 This Python has the packages of ``requirements/site.lock``. A warning of Sphinx is an error. The exit code is 1 after a
 warning or a broken link, otherwise 0.
@@ -26,13 +26,13 @@ REDIRECT = f"""\
 """The page at the site's root, which leads to the index."""
 
 
-def parse(builder: str, folder: Path) -> int:
-    """Run Sphinx with ``builder`` (``html``, or ``dummy``, which writes nothing); return its exit code.
+def write_pages(folder: Path) -> int:
+    """Run Sphinx; return its exit code.
 
     All pages are parsed anew: an unchanged page would otherwise keep its place in the navigation.
     """
     with tempfile.TemporaryDirectory() as parsed:
-        options = ("-q", "-W", "--keep-going", "-b", builder, "-d", parsed, "-c", str(Path(__file__).parent))
+        options = ("-q", "-W", "--keep-going", "-b", "html", "-d", parsed, "-c", str(Path(__file__).parent))
         command = [sys.executable, "-m", "sphinx", *options, str(ROOT), str(folder)]
         return subprocess.run(command, check=False).returncode
 
@@ -40,7 +40,7 @@ def parse(builder: str, folder: Path) -> int:
 def build(folder: Path) -> int:
     """Build the site into ``folder``; return the exit code."""
     shutil.rmtree(folder, ignore_errors=True)
-    if parse("html", folder):
+    if write_pages(folder):
         return 1
     (folder / "index.html").write_text(REDIRECT, encoding="utf-8")
     broken = list(broken_links(folder))
@@ -49,14 +49,10 @@ def build(folder: Path) -> int:
 
 
 def main() -> int:
-    """Build or check; return the exit code."""
+    """Build the site and check its links; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=ROOT / "dist" / "site", help="where (default dist/site)")
-    parser.add_argument("--check", action="store_true", help="parse pages and resolve links, and write nothing")
     arguments = parser.parse_args()
-    if arguments.check:
-        with tempfile.TemporaryDirectory() as folder:
-            return 1 if parse("dummy", Path(folder)) else 0
     code = build(arguments.folder)
     if not code:
         print(arguments.folder / "index.html")

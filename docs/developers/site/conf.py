@@ -38,8 +38,9 @@ nitpicky = True
 # The languages that Pygments does not know.
 suppress_warnings = ["misc.highlighting_failure"]
 
-REPOSITORY = os.environ.get("REPOSITORY_URL")
-"""Address of the repository's files at a branch; links to source code lead there."""
+_ADDRESS = os.environ.get("REBALANCE_AGENT_REPOSITORY", "").rstrip("/").removesuffix(".git")
+REPOSITORY = f"{_ADDRESS}/blob/HEAD" if _ADDRESS else None
+"""Address of the repository's files; links to source code lead there. A release reads the same variable."""
 
 
 class Application(Protocol):

@@ -127,7 +127,7 @@ def test_a_broken_link_of_the_built_site_is_detected(tmp_path):
 
 
 @pytest.mark.timeout(2 * INSTALL_SECONDS_MAX)
-def test_the_site_can_be_built_without_a_warning():
+def test_the_site_is_built_without_a_warning_and_a_broken_link(tmp_path):
     """The tools are installed at first use; without a network this test is skipped, unless it runs in CI."""
     try:
         tools = python(FOLDER / "site.lock")
@@ -135,6 +135,7 @@ def test_the_site_can_be_built_without_a_warning():
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
-    command = [tools, "-m", "docs.developers.site", "--check"]
+    command = [tools, "-m", "docs.developers.site", "--folder", str(tmp_path / "site")]
     done = subprocess.run(command, capture_output=True, check=False, cwd=Path(ROOT), text=True)
     assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "site").rglob("*.html"))) > len(all_pages())

@@ -210,7 +210,7 @@ def handed_over():
 HISTORIES = {
     "a first look": [topics(0, t=4), record(4_000, 7, ONE)],
     "one more, in a poll's sight": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE)],
-    "stood still": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE), record(109_000, 2, ONE)],
+    "were stalled": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE), record(109_000, 2, ONE)],
     "gone": next_generation(ONE),
     "left": next_generation(ONE, reports=[left("b", 29_100, 1)]),
     "fell silent": next_generation(ONE, reports=[assigned("b", 4_010, 4_020, 1, (2, 3))]),

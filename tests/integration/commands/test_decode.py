@@ -45,11 +45,11 @@ def test_the_records_of_one_group_are_those_of_its_partition_in_order(group, dec
     assert {each["group"] for each in found} == {group}
     seen = [each["generation"] for each in found if each["kind"] == "group_metadata" and each.get("members")]
     assert list(dict.fromkeys(seen)) == generations(kafka.bootstrap_servers, [group])[group] != []
-    (partition,) = {each["partition"] for each in found}
+    (partition,) = {each["record_partition"] for each in found}
     with_others = decoded()[1]
     assert {group, f"{group}-other"} <= {each.get("group") for each in with_others}
-    assert partition == offsets_partition(group, 1 + max(each["partition"] for each in with_others))
-    offsets = [each["offset"] for each in found]
+    assert partition == offsets_partition(group, 1 + max(each["record_partition"] for each in with_others))
+    offsets = [each["record_offset"] for each in found]
     assert offsets == sorted(set(offsets))
 
 
@@ -60,7 +60,9 @@ def test_raw_records_are_valid_input_of_the_command(group, decoded, tmp_path, ca
     assert main(["decode", str(tmp_path / "records.ndjson")]) == 0
     read = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     position = ("partition", "offset")
-    assert [each | {name: one[name] for name in position} for each, one in zip(read, raw, strict=True)] == found
+    assert [
+        each | {f"record_{name}": one[name] for name in position} for each, one in zip(read, raw, strict=True)
+    ] == found
 
 
 def test_records_before_the_time_are_omitted(group, decoded):

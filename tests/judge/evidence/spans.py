@@ -13,7 +13,7 @@ which gives such a range, too.
 A member that has not heard yet that it was taken out of the group may have its assigned callback late, for a moment,
 while another one has the partition already: the stop lies between the moments when the two stopped.
 
-What stands still without an owner counts from later: in a group that was Empty from the first member's join, and a
+Time without an owner counts from later: in a group that was Empty from the first member's join, and a
 partition that the group did not have from the first record that shows it. A partition that two members process at the
 same time (a stopped one that goes on, before it learns that it was expelled) is ``unsure`` and not judged.
 """

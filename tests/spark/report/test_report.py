@@ -114,7 +114,7 @@ def test_pictures_show_the_worst_groups(filled):
     assert [each.hour_of_week for each in reported.details[0].baselines] == [3]
     worst = reported.groups[0]
     assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
-    assert worst.saved_partition_seconds == 5.0 * 10.0 / 40.0, "of the recorded standstill"
+    assert worst.saved_partition_seconds == 5.0 * 10.0 / 40.0, "of the recorded stall"
 
 
 @pytest.mark.parametrize("most", [1, 50])

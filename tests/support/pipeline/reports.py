@@ -124,7 +124,7 @@ def _group(fleet, name, closing, costs):
         costs=tuple(costs),
         recommended="cooperative-sticky" if clustered else None,
         saved_partition_seconds=0.7 * cost if clustered else None,
-        sentence="cooperative-sticky would have saved 70 % of the standstill, and spread the topics evenly."
+        sentence="cooperative-sticky would have saved 70 % of the stall, and spread the topics evenly."
         if clustered
         else None,
     )

@@ -16,7 +16,7 @@ def _led_slowly(alert, seconds, due, *more):
     script.join(30, "b", assign_ms=seconds * 1000)
     script.join(60, "c")
     script.leave(FROM, "a")
-    what = f"the leader assigns for {seconds} s, and all 12 partitions stand still"
+    what = f"the leader assigns for {seconds} s, and all 12 partitions are stalled"
     return of_group(alert, what, due, FROM + seconds, script, *more)
 
 
@@ -48,7 +48,7 @@ STALL_FAULTS = (
         300,
         60,
         FROM + 34 * 300,
-        "the members report that they stand still for 18 s every 5 min",
+        "the members report that they are stalled for 18 s every 5 min",
         reports=True,
         assign_ms=18_000,
     ),
@@ -57,7 +57,7 @@ STALL_FAULTS = (
         1800,
         96,
         FROM + 69 * 1800 + 20,
-        "the members report that they stand still for 18 s every 30 min, for two days",
+        "the members report that they are stalled for 18 s every 30 min, for two days",
         reports=True,
         assign_ms=18_000,
     ),
@@ -66,7 +66,7 @@ STALL_FAULTS = (
         300,
         60,
         FROM + 44 * 300 + 65,
-        "a member rejoins 18 s late every 5 min, and no member reports how long it stood still",
+        "a member rejoins 18 s late every 5 min, and no member reports how long it was stalled",
         offset=43,
         commits=True,
         processing_ms=60_000,

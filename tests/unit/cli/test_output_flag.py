@@ -16,8 +16,10 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupSummary, Rebalance
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import explain, watch
-from rebalance_agent.cli.output_flag import as_csv, as_text
-from rebalance_agent.cli.screens.whatif_text import CSV_COLUMNS, csv_rows
+from rebalance_agent.cli.output_flag import as_csv, as_text, summary_text
+from rebalance_agent.cli.screens.decode_text import CSV_COLUMNS, record_texts
+from rebalance_agent.cli.screens.whatif_text import CSV_COLUMNS as WHATIF_COLUMNS
+from rebalance_agent.cli.screens.whatif_text import csv_rows
 from support.http.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
@@ -105,12 +107,88 @@ def test_the_csv_of_whatif_begins_with_what_was_recorded():
             {"strategy": "failover", "refused": "why"},
         ],
     }
-    written = rows(as_csv(CSV_COLUMNS, csv_rows(result)))
+    written = rows(as_csv(WHATIF_COLUMNS, csv_rows(result)))
     assert [(row["strategy"], row["recorded"], row["moved"], row["refused"]) for row in written] == [
         ("range", "true", "4", ""),
         ("sticky", "false", "2", ""),
         ("failover", "false", "", "why"),
     ]
+
+
+RECORDS = (
+    {"kind": "offset_commit", "group": "orders", "topic": "t", "partition": 3, "offset": 9, "record_partition": 1},
+    {"kind": "group_metadata", "group": "=x\n", "generation": 2, "members": [{"id": "a"}, {"id": "b"}]},
+)
+
+
+def test_decoded_records_are_written_one_by_one_in_every_form():
+    source = iter(RECORDS)
+    texts = record_texts(source, "csv")
+    assert [next(texts), next(texts)] == [
+        ",".join(CSV_COLUMNS),
+        ",1,,offset_commit,orders,,,,,,,,,t,3,9,,",
+    ]
+    assert next(source) == RECORDS[1]  # the second record was not read before its line was wanted
+    (row,) = list(csv.DictReader([",".join(CSV_COLUMNS), list(record_texts(RECORDS, "csv"))[2]]))
+    assert (row["group"], row["generation"], row["members"]) == ("'=x\\n", "2", "2")
+    assert list(yaml.safe_load_all("\n".join(record_texts(RECORDS, "yaml")))) == list(RECORDS)
+    assert [json.loads(text) for text in record_texts(RECORDS, "json")] == list(RECORDS)
+    table = [line.split() for line in record_texts(RECORDS, "table")]
+    assert table == [
+        ["offset_commit", "orders", "record_partition=1", "topic=t", "partition=3", "offset=9"],
+        ["group_metadata", "=x\\n", "generation=2", "members=2"],
+    ]
+
+
+def test_the_decode_command_takes_the_form(capsys, tmp_path):
+    path = tmp_path / "records.ndjson"
+    path.write_text(json.dumps({"key": "AAIAAWc=", "value": None, "timestamp": 7}))
+    (row,) = rows(printed(capsys, "decode", str(path), "--output", "csv"))
+    assert (row["kind"], row["group"], row["record_timestamp"], row["tombstone"]) == (
+        "group_metadata",
+        "g",
+        "7",
+        "true",
+    )
+    assert main.main(["decode", "--bootstrap-servers", "h:1", "--raw", "--output", "csv"]) == 2
+    assert "--output: must be json with --raw" in capsys.readouterr().err
+
+
+GROUP = {
+    "topics": {"t": {"partitions": 4}},
+    "members": [{"id": "a", "topics": ["t"], "owned": {"t": [0, 1, 2, 3]}}, {"id": "b", "topics": ["t"]}],
+}
+
+
+def test_an_assignment_has_a_line_for_each_member_and_topic_or_for_each_partition(capsys, tmp_path):
+    path = tmp_path / "group.json"
+    path.write_text(json.dumps(GROUP))
+    command = ("assign", "--strategy", "cooperative-sticky", str(path), "--output")
+    table = printed(capsys, *command, "table").splitlines()
+    assert [line.split() for line in table[:3]] == [
+        ["MEMBER", "TOPIC", "ASSIGNMENT", "REVOKING"],
+        ["a", "t", "0,2", "1,3"],
+        ["b"],
+    ]
+    assert ["quality.moved", "2"] in [line.split() for line in table]
+    listed = [tuple(row.values()) for row in rows(printed(capsys, *command, "csv"))]
+    parts = [(0, "assignment"), (2, "assignment"), (1, "revoking"), (3, "revoking")]
+    assert listed == [("a", "t", str(number), part) for number, part in parts]
+    assert yaml.safe_load(printed(capsys, *command, "yaml")) == json.loads(printed(capsys, *command, "json"))
+    assert main.main([*command, "table", "--ndjson"]) == 2
+    assert "--output: must be json with --ndjson" in capsys.readouterr().err
+
+
+def test_the_result_of_a_run_has_nested_values_under_dotted_names():
+    summary = {"groups": 2, "fidelity": {"moves": 0.5, "skew": None}}
+    assert rows(summary_text(summary, "csv")) == [{"groups": "2", "fidelity.moves": "0.5", "fidelity.skew": ""}]
+    assert [line.split() for line in summary_text(summary, "table").splitlines()] == [
+        ["RESULT", "VALUE"],
+        ["groups", "2"],
+        ["fidelity.moves", "0.5"],
+        ["fidelity.skew"],
+    ]
+    assert json.loads(summary_text(summary, "json")) == yaml.safe_load(summary_text(summary, "yaml")) == summary
 
 
 def test_a_cell_is_no_formula_and_stays_on_its_line():

@@ -177,7 +177,13 @@ def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):
 
 def test_a_group_without_rebalances_is_explained(agent, capsys):
     code, out, _ = run(capsys, "explain", "quiet")
-    assert (code, out) == (0, "quiet: no rebalance, from the agent's observations since its start.\n")
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            "quiet: no rebalance, from the agent's observations since its start.",
+            "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
+        ],
+    )
 
 
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):

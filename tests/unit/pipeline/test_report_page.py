@@ -46,7 +46,7 @@ PICTURES = (
     "Stall by phase",
     "Who owned how many partitions",
     "Skew",
-    "What if: standstill",
+    "What if: stall",
     "What if: moves",
     "What is normal",
 )
@@ -258,7 +258,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
     )
     text = page(report)
     assert len(text.encode()) < 20_000_000
-    assert "500 groups with less standstill are not shown." in text
+    assert "500 groups with less stall are not shown." in text
     assert text.count('class="group"') == DETAILS_MAX
 
 

@@ -96,7 +96,7 @@ def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: 
         if instrumented:
             return ImplementationVerdict(LIBRARY, None)
         return ImplementationVerdict(
-            "Kafka's own, or this library", f"no leader said that it was this library; {others}"
+            "Kafka's own, or this library", f"no leader reported that it was this library; {others}"
         )
     return ImplementationVerdict(
         "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others

@@ -15,6 +15,8 @@ from rebalance_agent.cli.command_parser import add_command
 from rebalance_agent.cli.inputs.assign_io import group_from_json, result_to_json, setting_text
 from rebalance_agent.cli.inputs.json_fields import INPUT_BYTES_MAX, parse_json
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
+from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
+from rebalance_agent.cli.screens.assign_text import CSV_COLUMNS, assign_table, csv_rows
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 
@@ -45,7 +47,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         subparsers,
         "assign",
         "assign partitions to a group's members as an assignor would, and judge the result",
-        "Reads a group as JSON, and prints a strategy's assignment and its quality as JSON.",
+        "Reads a group as JSON, and prints a strategy's assignment and its quality.",
         f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings, and other "
         "packages' strategies):\n"
         + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
@@ -69,6 +71,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="store_true",
         help='one group per line, one result per line; "id" is echoed, an invalid line gives {"error": ...} and exit 1',
     )
+    add_output_flag(parser, "table", csv_rows="partition of a member", default="json")
     parser.set_defaults(run=run)
 
 
@@ -76,10 +79,12 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; 0: done, 1: some lines were invalid (``--ndjson``), 2: wrong usage or input."""
     chosen = _choose(args.strategy, args.protocol)
     config = _config(chosen, args.config)
+    if args.ndjson and args.output != "json":
+        raise InvalidInputError("--output", "must be json with --ndjson")
     with open_input(args.file) as stream:
         if args.ndjson:
             return _answer_lines(chosen, config, stream)
-        _print(_answer(chosen, config, parse_json(stream.read(INPUT_BYTES_MAX + 1))))
+        _print(_answer(chosen, config, parse_json(stream.read(INPUT_BYTES_MAX + 1))), args.output)
     return 0
 
 
@@ -144,6 +149,16 @@ def _readable_identity(data: object) -> dict[str, object]:
         return {}
 
 
-def _print(result: Mapping[str, object]) -> None:
+def _print(result: Mapping[str, object], form: str = "json") -> None:
     # Flushed line by line: a caller that writes one group at a time waits for its answer.
-    print(json.dumps(result, sort_keys=True), flush=True)
+    print(_written(json.dumps(result, sort_keys=True), form), flush=True)
+
+
+def _written(text: str, form: str) -> str:
+    """The result, whose JSON is ``text``, in the chosen form."""
+    if form == "json":
+        return text
+    result = json.loads(text)
+    if form == "table":
+        return assign_table(result)
+    return as_csv(CSV_COLUMNS, csv_rows(result)) if form == "csv" else as_text(result, form)

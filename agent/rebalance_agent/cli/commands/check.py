@@ -30,7 +30,7 @@ checks the ports, and whether the rules can apply to the present groups. It chan
 writes no record and joins no group.
 
 For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
-agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it asks no
+agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it contacts no
 broker, and prints a script that grants all rights of the role at once.
 """
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ from rebalance_agent.cli.command_parser import add_command, moment_ms
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.cli.inputs.raw_records import raw_json, raw_record
+from rebalance_agent.cli.output_flag import add_output_flag
+from rebalance_agent.cli.screens.decode_text import record_texts
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record
@@ -26,17 +27,18 @@ LINE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
 
 _DESCRIPTION = """\
-Print records of __consumer_offsets as JSON, one object per record: those that a cluster still has, or those of a file.
+Prints records of __consumer_offsets as JSON, one object per record: those that a cluster still has, or those of a file.
 
 Input without a cluster, one JSON object per line (base64 of the record's bytes; a value of null is a tombstone):
 
   {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
 
-Output, one JSON object per record and in the same order, fields under Kafka's own names in snake case:
+Output, one object per record and in the same order, fields under Kafka's own names in snake case:
 
   kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
                     streams_group_...; "unknown" for a key version that this release does not know
-  key_version, value_version, group, record_timestamp (epoch milliseconds); of a cluster also partition and offset
+  key_version, value_version, group, record_timestamp (epoch milliseconds); of a cluster also record_partition
+                    and record_offset, the position in __consumer_offsets
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
   members[].assignment     {version, partitions, user_data}
@@ -81,27 +83,36 @@ def add_parser(subparsers: Commands) -> None:
     cluster.add_argument(
         "--raw", action="store_true", help="the bytes in base64, the form that this command and `verify` read"
     )
+    add_output_flag(parser, "table", csv_rows="record, without nested fields", default="json")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Decode to standard output, line by line; the exit code is as ``--help`` says."""
     failed = False
-    for out in _of_cluster(args) if names_cluster(args) else _of_file(args):
-        print(json.dumps(out, separators=(",", ":")), flush=True)
-        failed = failed or "error" in out
+
+    def records() -> Iterator[dict[str, Any]]:
+        nonlocal failed
+        for out in _of_cluster(args) if names_cluster(args) else _of_file(args):
+            failed = failed or "error" in out
+            yield out
+
+    for text in record_texts(records(), args.output):
+        print(text, flush=True)
     return 1 if failed else 0
 
 
 def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if args.file is not None:
         raise InvalidInputError("FILE", "cannot be read beside a cluster")
+    if args.raw and args.output != "json":
+        raise InvalidInputError("--output", "must be json with --raw")
     # Files are decoded with no package but this one.
     source = importlib.import_module("rebalance_agent.cli.inputs.cluster_records")
     for raw in source.cluster_records(args):
         if args.since is not None and raw.timestamp < args.since:
             continue  # timestamps of a partition are not always in order
-        position = {"partition": raw.partition, "offset": raw.offset}
+        position = {"record_partition": raw.partition, "record_offset": raw.offset}
         try:
             record = decode_record(raw.key, raw.value)
         except DecodeError as error:

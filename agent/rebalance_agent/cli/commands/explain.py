@@ -120,6 +120,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     since = f" since {moment_to_second(options.since)}" if options.since is not None else ""
     print(f"{printable(options.group)}: {_how_many(past.details, last)}{since}, from {past.source}.")
+    if not past.details and past.now:
+        print("With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.")
     for text in texts:
         print(f"\n{text}")
     return 0

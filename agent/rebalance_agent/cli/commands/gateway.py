@@ -28,7 +28,7 @@ Runs beside consumers of any language and gives their groups an assignor of this
 code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep their own assignor, such as `range`.
 
 Every broker gets a port of its own on this machine (29400 plus its node id), and the gateway replaces brokers'
-addresses in responses by these. Otherwise it changes only JoinGroup and SyncGroup of the groups in `gateway_groups`;
+addresses in responses with these. Otherwise it changes only JoinGroup and SyncGroup of the groups in `gateway_groups`;
 it does not read records. It reports its clients' rebalances as members' events, with exact times. It is also a sidecar:
 see `rebalance-agent sidecar --help`.
 """

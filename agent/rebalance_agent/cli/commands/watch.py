@@ -26,7 +26,6 @@ from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
-from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -77,7 +76,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_access_flags(parser)
     add_color_flag(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, exit_codes={RebalanceAgentError: 2})
 
 
 def run(options: argparse.Namespace) -> int:
@@ -102,21 +101,22 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.Namespace) -> int:
-    try:
-        complete = direct.settled(SETTLE_SECONDS_MAX) if direct else True
-        answer = groups.groups(GroupQuery(limit=LIMIT_MAX))
-    except RebalanceAgentError as error:
-        print(f"rebalance-agent watch: {printable(str(error))}", file=sys.stderr)
-        return 2
+    complete = direct.settled(SETTLE_SECONDS_MAX) if direct else True
+    answer = groups.groups(GroupQuery(limit=LIMIT_MAX))
     missing = direct.missing() if direct else ""
     if missing or not complete:
         print(f"rebalance-agent watch: data is incomplete: {missing or 'there is more'}", file=sys.stderr)
     rows = matching(group_rows(answer, options.sort), options.filter)
     print(groups_text(rows) if options.output == "table" else _written(answer, rows, options.output))
     if not rows:
-        nothing = f"no group of {answer.total} matches the name" if answer.total else "there are no groups"
+        nothing = _no_match(options.filter, answer.total) if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return 0
+
+
+def _no_match(wanted: str, total: int) -> str:
+    groups = f"none of the {total:,} groups matches" if total > 1 else "the only group does not match"
+    return f"{groups} {wanted!r}"
 
 
 def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:

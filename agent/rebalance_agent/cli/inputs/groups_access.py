@@ -49,7 +49,7 @@ def add_access_flags(parser: argparse.ArgumentParser) -> None:
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
     agent.add_argument("--cert-file", metavar="FILE", help="PEM client certificate, if the agent requires one")
     agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
-    add_cluster_flags(parser, "or watch a cluster from here, without an agent")
+    add_cluster_flags(parser, "or connect to a cluster directly, without an agent")
 
 
 def add_host_flag(parser: argparse.ArgumentParser) -> None:

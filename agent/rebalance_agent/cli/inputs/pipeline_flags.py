@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.cli.output_flag import add_output_flag
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
@@ -50,6 +51,7 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
         "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
     )
     parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
+    add_output_flag(parser, "table", csv_rows="run", default="json")
     spark = parser.add_argument_group("Spark (under spark-submit, its own settings apply)")
     spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
     spark.add_argument(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +15,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
     open_tables,
     stage_parser,
 )
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
@@ -38,7 +38,7 @@ examples:
   rebalance-agent pipeline aggregate --tables tables
   rebalance-agent pipeline aggregate --tables tables --publish --bootstrap-servers localhost:9092
 
-The last line is JSON: rows of each table, and the number of broken expectations.
+The output ends with the result: rows of each table, and the number of broken expectations.
 
 --publish-to sets another topic than {BASELINES_TOPIC}.
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     properties = cluster_settings(options)[1] if options.publish else {}
     with open_tables(options, "aggregate", progress) as tables:
         if options.dry_run:
-            print(json.dumps({"events": tables.read("events").count()}))
+            print(summary_text({"events": tables.read("events").count()}, options.output))
             return 0
         now_ms = SystemClock().now_ms()
         aggregate(tables, now_ms, progress.print_line)
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             }
             publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
         summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
-    print(json.dumps(summary))
+    print(summary_text(summary, options.output))
     return 1 if failed else 0
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
     open_tables,
     stage_parser,
 )
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.partitions import PARTITION_MAX
@@ -52,8 +52,8 @@ examples:
   rebalance-agent pipeline backfill --bootstrap-servers localhost:9092 --tables tables
   rebalance-agent pipeline backfill --records dump --cluster-id bwHjK5GfTQijoU_nyFb1ug --tables tables
 
-It prints the range that it read and where generations are missing. The last line is JSON: records, events, rejected,
-missing_generations, seconds.
+It prints the range that it read and where generations are missing. The output ends with the result: records, events,
+rejected, missing_generations, seconds.
 
 exit codes: 0 done, 1 failed, 2 wrong usage or input
 """
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         "missing_generations": sum(gap.missing for gap in missing),
         "seconds": round(progress.seconds, 3),
     }
-    print(json.dumps(summary))
+    print(summary_text(summary, options.output))
     return 0
 
 

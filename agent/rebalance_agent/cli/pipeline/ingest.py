@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import threading
 
@@ -16,6 +15,7 @@ from rebalance_agent.cli.inputs.pipeline_flags import (
     open_tables,
     stage_parser,
 )
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.ingest_events import (
@@ -51,7 +51,7 @@ examples:
   rebalance-agent pipeline ingest --config observer.yaml --tables s3a://bucket/rebalances --every 60
   rebalance-agent pipeline ingest --events folder-of-ndjson --tables tables
 
-The last line is JSON: events, rejected, seconds.
+The output ends with the result: events, rejected, seconds.
 
 exit codes: 0 done or stopped by a signal, 1 failed, 2 wrong usage or input
 """
@@ -94,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
         else:
             settings, properties = kafka
             done = _topic(tables, options, options.topic or settings.events_topic, properties, progress)
-    print(json.dumps({"events": done.events, "rejected": done.rejected, "seconds": round(progress.seconds, 3)}))
+    summary = {"events": done.events, "rejected": done.rejected, "seconds": round(progress.seconds, 3)}
+    print(summary_text(summary, options.output))
     return 0
 
 

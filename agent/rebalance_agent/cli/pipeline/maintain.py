@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
@@ -25,7 +25,9 @@ examples:
   rebalance-agent pipeline maintain --tables tables
   rebalance-agent pipeline maintain --tables s3a://bucket/rebalances --keep-days 400
 
-The last line is JSON: files before and after, rows deleted. exit codes: 0 done, 1 failed, 2 wrong usage or input
+The output ends with the result: files before and after, rows deleted.
+
+exit codes: 0 done, 1 failed, 2 wrong usage or input
 """
 
 DATED = {"events": "day", "events_rejected": "ingested_at", "expectations": "ran_at"}
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     progress = ProgressLines("maintain", every_s=0)
     with open_tables(options, "maintain", progress) as tables:
         if options.dry_run:
-            print(json.dumps({"files": {name: tables.files(name) for name in TABLES}}))
+            print(summary_text({"files": {name: tables.files(name) for name in TABLES}}, options.output))
             return 0
         deleted = _expire(tables, options.keep_days) if options.keep_days else 0
         before = after = 0
@@ -55,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
             progress.print_line(name)
             had, has = tables.compact(name)
             before, after = before + had, after + has
-    print(json.dumps({"files_before": before, "files_after": after, "rows_deleted": deleted}))
+    summary = {"files_before": before, "files_after": after, "rows_deleted": deleted}
+    print(summary_text(summary, options.output))
     return 0
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import sys
 from pathlib import Path
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
@@ -28,7 +28,9 @@ examples:
   rebalance-agent pipeline report --tables tables --out report.html
   rebalance-agent pipeline report --tables tables --out - > report.html
 
-The last line is JSON: groups, pictures, bytes. exit codes: 0 done, 1 there is nothing to report, 2 wrong usage
+The output ends with the result: groups, pictures, bytes.
+
+exit codes: 0 done, 1 there is nothing to report, 2 wrong usage
 """
 
 
@@ -61,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
         return 2
     counts = {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
-    summary = json.dumps({**counts, "seconds": round(progress.seconds, 3)})
+    summary = summary_text({**counts, "seconds": round(progress.seconds, 3)}, options.output)
     print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
     return 0
 

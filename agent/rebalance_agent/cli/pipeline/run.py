@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime as dt
-import json
 import sys
 
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
@@ -36,7 +36,7 @@ examples:
   rebalance-agent pipeline run --events history --tables tables
   rebalance-agent pipeline run --events history --tables tables --report report.html | tail -n 1 | jq .fidelity
 
-The last line is JSON:
+The output ends with the result:
   events       rows of the table, each event once       generations   rows of that table
   rejected     rows of events_rejected                  groups        that have generations
   broken       expectations that do not hold            seconds       of the whole run
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
             progress.print_line("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
-                print(json.dumps(dataclasses.asdict(count_rows(decoded(records)))))
+                print(summary_text(dataclasses.asdict(count_rows(decoded(records))), options.output))
                 return 0
             retry_rejected(tables, clock)
             ingest_batch(tables, records, "files", clock)
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"rebalance-agent pipeline run: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    print(json.dumps(summary))
+    print(summary_text(summary, options.output))
     return 1 if failed else 0
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import os
 import sys
 from pathlib import Path
 
 from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.output_flag import add_output_flag, summary_text
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.testing.synthetic.event_files import SynthesisResult, synthesize
@@ -30,7 +30,8 @@ examples:
   rebalance-agent pipeline synthesize --groups 50 --days 14 --seed 1 --out history
   rebalance-agent pipeline run --events history --tables tables
 
-The last line is JSON: groups, generations, events, their numbers by kind and type, files, bytes, seconds.
+The output ends with the result: groups, generations, events, their numbers by kind and type, files, bytes,
+seconds.
 
 exit codes: 0 done, 2 wrong usage, or the folder already has events or cannot be written
 """
@@ -51,6 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--since", type=_day, metavar="YYYY-MM-DD", help="its first day, a Monday (default: 2026-06-01)"
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per core")
+    add_output_flag(parser, "table", csv_rows="run", default="json")
     parser.set_defaults(run=run)
 
 
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"rebalance-agent pipeline synthesize: {error.filename}: {error.strerror}", file=sys.stderr)
         return 2
-    print(json.dumps(progress.summary(made)), flush=True)
+    print(summary_text(progress.summary(made), args.output), flush=True)
     return 0
 
 

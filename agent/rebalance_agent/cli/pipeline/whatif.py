@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
@@ -22,7 +22,7 @@ EXAMPLES = """\
 example:
   rebalance-agent pipeline whatif --tables tables
 
-The last line is JSON: groups, rows, fidelity, the number of broken expectations, seconds.
+The output ends with the result: groups, rows, fidelity, the number of broken expectations, seconds.
 
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     progress = ProgressLines("whatif", every_s=0)
     with open_tables(options, "whatif", progress) as tables:
         if options.dry_run:
-            print(json.dumps({"generations": tables.read("generations").count()}))
+            print(summary_text({"generations": tables.read("generations").count()}, options.output))
             return 0
         advise(tables, progress.print_line)
         results = judge(tables, SystemClock().now_ms(), progress.print_line, ADVISED)
@@ -55,5 +55,5 @@ def run(options: argparse.Namespace) -> int:
             "broken": failed,
             "seconds": round(progress.seconds, 3),
         }
-    print(json.dumps(summary))
+    print(summary_text(summary, options.output))
     return 1 if failed else 0

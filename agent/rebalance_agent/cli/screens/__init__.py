@@ -1,4 +1,6 @@
-"""Output of commands: the live tables of `watch` (``watch_*``) and texts (``whatif_text``, ``migrate_text``).
+"""Output of commands: the live tables of `watch` (``watch_*``) and texts for people.
+
+The texts are ``assign_text``, ``decode_text``, ``migrate_text`` and ``whatif_text``.
 
 The tables are made with ``rich`` and ``textual``; it is the only package that imports ``textual``.
 """

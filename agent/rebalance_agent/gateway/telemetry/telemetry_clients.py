@@ -78,7 +78,7 @@ class TelemetryClients:
             if client is None and len(self._clients) >= CLIENTS_MAX:
                 raise PushError(PushOutcome.THROTTLED, f"{CLIENTS_MAX} clients push")
             if client and now - client.at < EARLY_SHARE * self.push_interval_seconds:
-                raise PushError(PushOutcome.THROTTLED, "the client pushes more often than asked for")
+                raise PushError(PushOutcome.THROTTLED, "the client pushes more often than requested")
             client = self._clients.pop(instance_id, None) or _Pushed()
             client.at = now
             self._clients[instance_id] = client

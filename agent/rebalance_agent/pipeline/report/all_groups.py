@@ -16,13 +16,13 @@ _HEADS = (
     ("type", "text", "group type and assignor"),
     ("members", "number", "at its last generation"),
     ("rebalances", "number", "in the whole period"),
-    ("standstill", "number", f"partitions {TIMES} time without a consumer (lower bound)"),
+    ("stall", "number", f"partitions {TIMES} time without a consumer (lower bound)"),
     ("over time", "", "stalled time in each period"),
     ("availability", "number", "share of partition-time with a working consumer"),
-    ("stall p95", "number", "of the longest standstill of a partition in each rebalance (lower bound)"),
+    ("stall p95", "number", "of the longest stall of a partition in each rebalance (lower bound)"),
     ("skew", "number", "worst ratio of load to the number that the strategy guarantees; 1 is best"),
     ("mostly", "text", "the most frequent trigger"),
-    ("would save", "number", "standstill that the recommendation saves"),
+    ("would save", "number", "stall that the recommendation saves"),
     ("with", "text", "the recommendation"),
 )
 """Heading, how its column is sorted ("": it is not), and tooltip."""
@@ -38,7 +38,7 @@ def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
     )
     body = "".join(_line(report, row, anchors) for row in report.groups)
     left = (report.groups_in_all or len(report.groups)) - len(report.groups)
-    more = f"<p>{left:,} groups with less standstill are not shown.</p>" if left > 0 else ""
+    more = f"<p>{left:,} groups with less stall are not shown.</p>" if left > 0 else ""
     return (
         '<section id="groups"><h2>All groups</h2>'
         '<p><label for="wanted">Show only groups with </label><input id="wanted" type="search" autocomplete="off">'

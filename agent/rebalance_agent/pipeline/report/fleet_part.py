@@ -42,13 +42,13 @@ def tiles(report: ReportData) -> str:
     shown = [
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(group.members for group in groups):,} members"),
         ("rebalances", count(rebalances), f"{rebalances / days:,.1f} a day"),
-        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without a consumer (lower bound)"),
+        ("partition stall", rounded_duration(cost), f"partitions {TIMES} time without a consumer (lower bound)"),
         (
             "partition availability",
             percent(1 - share(lost, busy) if busy else None, 2),
             f"over {len(measured):,} groups",
         ),
-        ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
+        ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of stall"),
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
         ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
@@ -92,11 +92,11 @@ def _cost_over_time(report: ReportData) -> str:
     words = "What rebalances cost, over time"
     return figure(
         words,
-        stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period")),
-        says="Partition standstill: for each partition, the time that it surely had no consumer because of a "
+        stacks(columns, (words, "partition stall by the trigger of the rebalance, stacked for each period")),
+        says="Partition stall: for each partition, the time that it certainly had no consumer because of a "
         "rebalance (lower bound).",
         below=legend((trigger_class(trigger), trigger_name(trigger)) for trigger in order),
-        data=(("time (UTC)", "standstill", "rebalances"), data),
+        data=(("time (UTC)", "stall", "rebalances"), data),
         wide=True,
     )
 
@@ -114,19 +114,19 @@ def _triggers(report: ReportData) -> str:
         numbers[row.trigger] += row.rebalances
     total, rows, data = sum(costs.values()), [], []
     for trigger, cost in sorted(costs.items(), key=lambda item: (-item[1], item[0])):
-        name, standstill, number = trigger_name(trigger), rounded_duration(cost), numbers[trigger]
+        name, stall, number = trigger_name(trigger), rounded_duration(cost), numbers[trigger]
         tip = (
             f"{name}: {percent(share(cost, total))} of the cost, "
             f"{number:,} rebalances, {rounded_duration(share(cost, number))} each"
         )
-        rows.append(Bar(name, cost, f"{standstill} · {count(number)}{TIMES}", trigger_class(trigger), tip))
-        data.append((name, standstill, count(number)))
+        rows.append(Bar(name, cost, f"{stall} · {count(number)}{TIMES}", trigger_class(trigger), tip))
+        data.append((name, stall, count(number)))
     words = "Why groups rebalance"
     return figure(
         words,
-        bars(rows, (words, "partition standstill by trigger")),
+        bars(rows, (words, "partition stall by trigger")),
         says="Standstill and number of rebalances by trigger.",
-        data=(("trigger", "standstill", "rebalances"), data),
+        data=(("trigger", "stall", "rebalances"), data),
     )
 
 
@@ -146,9 +146,9 @@ def _hours(report: ReportData) -> str:
     words = "When it hurts"
     return figure(
         words,
-        week(values, (words, "partition standstill by day and hour of the week, UTC")),
-        says="Standstill by hour of the week (UTC), all weeks together; stronger colours are more standstill.",
-        data=(("hour", "standstill", "rebalances"), data),
+        week(values, (words, "partition stall by day and hour of the week, UTC")),
+        says="Standstill by hour of the week (UTC), all weeks together; stronger colours are more stall.",
+        data=(("hour", "stall", "rebalances"), data),
     )
 
 
@@ -197,25 +197,25 @@ def _deploys(report: ReportData) -> str:
         return figure(words, '<p class="none">No deploy was detected.</p>', wide=True)
     rows, data = [], []
     for deploy in sorted(report.deploys, key=lambda deploy: -deploy.stalled_partition_seconds):
-        cost, standstill = deploy.stalled_partition_seconds, rounded_duration(deploy.stalled_partition_seconds)
+        cost, stall = deploy.stalled_partition_seconds, rounded_duration(deploy.stalled_partition_seconds)
         started, name = minute(deploy.started_at), shortened(deploy.group)
         label = f"{group_name(report, (deploy.cluster_id, deploy.group))} · {started}"
         tip = (
             f"{name}, {started} to {deploy.ended_at:%H:%M}: "
-            f"{deploy.rebalances:,} rebalances, the longest standstill {rounded_duration(deploy.stall_seconds)} or more"
+            f"{deploy.rebalances:,} rebalances, the longest stall {rounded_duration(deploy.stall_seconds)} or more"
         )
-        rows.append(Bar(label, cost, f"{standstill} · {deploy.rebalances:,} rebalances", "deploy", tip))
-        data.append((started, name, count(deploy.rebalances), standstill))
+        rows.append(Bar(label, cost, f"{stall} · {deploy.rebalances:,} rebalances", "deploy", tip))
+        data.append((started, name, count(deploy.rebalances), stall))
     all_cost = sum(group.stalled_partition_seconds for group in report.groups)
     cost = sum(deploy.stalled_partition_seconds for deploy in report.deploys)
     says = (
-        f"{report.deploys_in_all or len(rows):,} deploys caused {percent(share(cost, all_cost), 0)} of all standstill, "
+        f"{report.deploys_in_all or len(rows):,} deploys caused {percent(share(cost, all_cost), 0)} of all stall, "
         f"{rounded_duration(share(cost, len(rows)))} each; the most expensive ones:"
     )
     return figure(
         words,
-        bars(rows[:_DEPLOYS_SHOWN], (words, "partition standstill of the most expensive deploys"), width=WIDE),
+        bars(rows[:_DEPLOYS_SHOWN], (words, "partition stall of the most expensive deploys"), width=WIDE),
         says=says,
-        data=(("started (UTC)", "group", "rebalances", "standstill"), data),
+        data=(("started (UTC)", "group", "rebalances", "stall"), data),
         wide=True,
     )

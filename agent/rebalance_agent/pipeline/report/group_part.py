@@ -56,7 +56,7 @@ def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor
         _stall(detail),
         _owners(detail),
         _skew(detail),
-        _whatif(row, detail, "stalled_partition_seconds", ("standstill", "predicted partition standstill")),
+        _whatif(row, detail, "stalled_partition_seconds", ("stall", "predicted partition stall")),
         _whatif(row, detail, "moved", ("moves", "partitions moved")),
         _baselines(detail),
     ]
@@ -74,7 +74,7 @@ def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor
     return (
         f'<details class="group" id="{anchor}"{" open" if shown else ""}>'
         f"<summary><h3>{escaped(group_name(report, row.key))}</h3>"
-        f"<span>{escaped(rounded_duration(row.stalled_partition_seconds))} of standstill</span></summary>"
+        f"<span>{escaped(rounded_duration(row.stalled_partition_seconds))} of stall</span></summary>"
         f'<ul class="chips">{chips}</ul>{_advice(row)}<div class="grid">{"".join(figures)}</div></details>'
     )
 
@@ -245,15 +245,12 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
     reference = max((value for value in recorded if value is not None), default=None)
     rows, data = [], []
     for value, name, replay in sorted(replayed, key=lambda entry: entry[0]):
-        moves, standstill = count(replay.moved), rounded_duration(replay.stalled_partition_seconds)
+        moves, stall = count(replay.moved), rounded_duration(replay.stalled_partition_seconds)
         skew = "unknown" if replay.skew_max is None else f"{replay.skew_max:.2f}"
-        tip = (
-            f"{name}: {moves} moves, predicted standstill {standstill}, worst skew {skew}, "
-            f"{replay.generations:,} generations"
-        )
+        tip = f"{name}: {moves} moves, predicted stall {stall}, worst skew {skew}, {replay.generations:,} generations"
         kinds = {row.assignor: "w-now", row.recommended: "w-best"}
         rows.append(Bar(name, value, show(value), kinds.get(replay.strategy, "w-other"), tip))
-        data.append((name, moves, standstill, count(replay.generations)))
+        data.append((name, moves, stall, count(replay.generations)))
     below = legend([("w-best", "recommended"), ("w-now", "in use now"), ("w-other", "others")])
     if refused := [replay for replay in detail.whatif if replay.refused is not None]:
         reasons = "; ".join(
@@ -268,7 +265,7 @@ def _whatif(row: GroupRow, detail: ReportGroup, quantity: str, names: tuple[str,
         bars(rows[:_STRATEGIES_SHOWN], (words, f"{names[1]} by strategy"), reference=reference),
         says=f"The recorded history, replayed with each strategy{line}{more}",
         below=below,
-        data=(("strategy", "moves", "predicted standstill", "generations"), data),
+        data=(("strategy", "moves", "predicted stall", "generations"), data),
     )
 
 

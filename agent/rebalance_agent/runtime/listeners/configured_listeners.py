@@ -24,13 +24,20 @@ from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
 from rebalance_agent.runtime.settings.listener_security import bearer_of, listener_tls
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
-from rebalance_agent.runtime.settings.text_types import split_address
+from rebalance_agent.runtime.settings.text_types import LOOPBACKS, WILDCARDS, split_address
 from rebalance_agent.ui.page.site import Site
 
-__all__ = ["events_endpoint", "events_server", "web_server"]
+__all__ = ["events_endpoint", "events_server", "page_url", "web_server"]
 
 EVENTS_LIMITS = Limits(workers=2)
 """Posts are short, and come from the same pod or from few sidecars."""
+
+
+def page_url(settings: AgentSettings, port: int) -> str:
+    """The address of the page, for the log: by ``localhost`` if it listens there, or on all interfaces."""
+    host, _ = split_address(settings.listen)
+    shown = "localhost" if host in LOOPBACKS | WILDCARDS else f"[{host}]" if ":" in host else host
+    return f"http{'s' if settings.tls_cert_file else ''}://{shown}:{port}/"
 
 
 def web_server(

@@ -64,11 +64,11 @@ def _seen(
         return _read(properties, clock)
     if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
-            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are visible"))
+            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} visible"))
         listed = cluster.list_groups().groups
         shows = GroupFilter(settings.groups_allow, settings.groups_deny)
         count = sum(shows(group.group) for group in listed)
-        return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
+        return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} listed, {count} of them shown"))
     return proof
 
 

@@ -27,7 +27,7 @@ from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.polls.baseline_reader import BASELINES_EVERY_S, Baselines, BaselinesReader
-from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
+from rebalance_agent.runtime.listeners.configured_listeners import events_server, page_url, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import (
@@ -145,7 +145,8 @@ class Observer:
             stack.callback(self._server.stop)
             self._push.start()
             stack.callback(self._push.stop)
-            self._log.info("listening", port=self.port, **({"events_port": self.events_port} if self._posts else {}))
+            ports = {"port": self.port, **({"events_port": self.events_port} if self._posts else {})}
+            self._log.info("listening", page=page_url(self._settings, self.port), **ports)
             if self._configured:
                 self._observe(stop, stack)
             else:

@@ -20,7 +20,7 @@ from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
-from rebalance_agent.runtime.listeners.configured_listeners import events_server, web_server
+from rebalance_agent.runtime.listeners.configured_listeners import events_server, page_url, web_server
 from rebalance_agent.runtime.otlp.configured_push import configured_push
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.reported_readiness import note_reports
@@ -152,7 +152,8 @@ class Sidecar:
             stack.callback(self._web.stop)
             self._push.start()
             stack.callback(self._push.stop)
-            self._log.info("listening", port=self.port, events_port=self.events_port)
+            page = page_url(self._settings, self.port)
+            self._log.info("listening", page=page, port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
                 if not (self._kafka or self._sinks.local):
                     self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")

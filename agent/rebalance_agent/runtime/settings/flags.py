@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -14,28 +15,53 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 
-__all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
+__all__ = ["HELP_GROUPS", "add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
 _LISTED = "all users of this machine can read it in the process list"
 
 _OPTIONAL_VALUE: Mapping[str, Any] = {"nargs": "?", "const": "true"}
 _METAVARS: Mapping[object, str] = {bool: "true|false", int: "N", float: "SECONDS"}
+_METAVARS_OF_TEXTS = {
+    r"kafka_config|events_file|.*_file": "FILE",
+    r".*listen": "HOST:PORT",
+    r".*_topic": "TOPIC",
+    r".*_(allow|deny)|lag_groups|events_webhook_groups": "REGEX",
+    r"events_webhook": "URL",
+}
+"""Pattern of settings -> what their text is."""
+
+HELP_GROUPS = {
+    "the cluster": r"config|bootstrap_servers|kafka.*",
+    "published events": r"events_topic|events_file.*|events_webhook.*",
+    "web port": r"listen|tls_.*|web_.*",
+    "events that consumers and sidecars post": r"events_(listen|token|tls).*",
+    "which groups and topics": r".*(groups|topics)_(allow|deny)|copartitioned|stall_limits|host_names",
+    "lag": r"lag_.*|max_lag_.*",
+    "size of /metrics": r"max_.*|top_topics",
+    "times": r".*interval.*|settle_seconds",
+    "replicas, snapshots and baselines": r"replicas_group|state_topic|baselines_topic",
+    "the gateway": r"gateway_.*",
+    "the process": r"cluster_name|log_.*|stop_seconds|idle|read_only",
+}
+"""Title of a group of flags in ``--help`` -> pattern of the settings in it; the first match applies."""
 
 
 def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
     """Add one flag to ``parser`` for every setting of the ``models``, with its default and environment name."""
-    parser.add_argument(
+    fields = {name: field for model in models for name, field in model.model_fields.items()}
+    titles = {name: _title(name) for name in ("config", "bootstrap_servers", *fields)}
+    groups = {title: parser.add_argument_group(title) for title in HELP_GROUPS if title in titles.values()}
+    groups[titles["config"]].add_argument(
         "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
     )
-    parser.add_argument(
+    groups[titles["bootstrap_servers"]].add_argument(
         "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help="short for --kafka bootstrap.servers=..."
     )
-    fields = {name: field for model in models for name, field in model.model_fields.items()}
     for name, field in fields.items():
-        parser.add_argument(
+        groups[titles[name]].add_argument(
             flag(name),
             action="append" if name == "kafka" else "store",
             **(_OPTIONAL_VALUE if field.annotation is bool else {}),
-            metavar="KEY=VALUE" if name == "kafka" else _metavar(field),
+            metavar="KEY=VALUE" if name == "kafka" else _metavar(name, field),
             default=None,
             help=_help(name, field).replace("%", "%%"),
         )
@@ -110,5 +136,10 @@ def _help(name: str, field: FieldInfo) -> str:
     return f"{field.description} (default {default_text(field) or 'none'}; env {environment_variable(name)})"
 
 
-def _metavar(field: FieldInfo) -> str:
-    return _METAVARS.get(field.annotation) or "|".join(typing.get_args(field.annotation)) or "TEXT"
+def _metavar(name: str, field: FieldInfo) -> str:
+    text = next((shown for names, shown in _METAVARS_OF_TEXTS.items() if re.fullmatch(names, name)), "TEXT")
+    return _METAVARS.get(field.annotation) or "|".join(typing.get_args(field.annotation)) or text
+
+
+def _title(name: str) -> str:
+    return next(title for title, names in HELP_GROUPS.items() if re.fullmatch(names, name))

@@ -77,7 +77,8 @@ class GatewaySettings(SidecarSettings):
         "", description="rack of consumers that send none when they join (client.rack); empty: unknown"
     )
     gateway_telemetry: bool = Field(
-        default=False, description="whether clients are asked for their own metrics (KIP-714), where brokers do not"
+        default=False,
+        description="whether the gateway asks clients for their own metrics (KIP-714), if the brokers do not",
     )
     gateway_telemetry_seconds: float = Field(
         15.0, ge=1, le=3600, description="how often each client pushes these metrics"

@@ -16,6 +16,7 @@ from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.text_types import (
     Address,
     Declarations,
+    EventKinds,
     GroupLimits,
     HostRules,
     KafkaProperties,
@@ -78,6 +79,17 @@ class AgentSettings(BaseSettings):
     events_webhook: Webhook = Field("", repr=False, description="URL to which events are POSTed; empty: none")
     events_webhook_form: Literal["ndjson", "json"] = Field(
         "ndjson", description="format of the body: JSON lines, or one JSON list"
+    )
+    events_webhook_kinds: EventKinds = Field(
+        "", description="kinds of events that are POSTed, separated by spaces, such as generation aborted; empty: all"
+    )
+    events_webhook_groups: Pattern = Field(
+        ".*", description="regular expression of the groups whose events are POSTed (whole name)"
+    )
+    events_webhook_template_file: Text = Field(
+        "",
+        description="JSON file with fields of the event such as ${group}: each event is POSTed in this form, by a POST "
+        "of its own; empty: events as they are",
     )
     events_webhook_token_file: Text = Field(
         "", description="file with the bearer token for the webhook; empty: no token"

@@ -14,14 +14,18 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.model.events import EVENT_KINDS
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = [
+    "LOOPBACKS",
+    "WILDCARDS",
     "Address",
     "Declarations",
+    "EventKinds",
     "GroupLimits",
     "HostRules",
     "KafkaProperties",
@@ -122,12 +126,18 @@ def _replicas_group(text: str) -> None:
         raise ValueError("must begin with rebalance-agent, so that the group is hidden")
 
 
+def _event_kinds(text: str) -> None:
+    if unknown := [kind for kind in text.split() if kind not in EVENT_KINDS]:
+        raise ValueError(f"{unknown[0]!r} is no kind of event; the kinds are {', '.join(EVENT_KINDS)}")
+
+
 Text = Annotated[str, Field(max_length=TEXT_MAX)]
 Address = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
 OptionalAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
 Webhook = Annotated[str, checked(webhook_target), Field(max_length=TEXT_MAX)]
 Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]
 Topic = Annotated[str, checked(_topic)]
+EventKinds = Annotated[str, checked(_event_kinds), Field(max_length=TEXT_MAX)]
 ReplicasGroup = Annotated[str, checked(_replicas_group), Field(max_length=TEXT_MAX)]
 Declarations = Annotated[str, checked(Copartitioned.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]
 GroupLimits = Annotated[str, checked(GroupStallLimits.parse), Field(max_length=DECLARATIONS_TEXT_MAX)]

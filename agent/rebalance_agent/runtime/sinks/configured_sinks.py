@@ -13,7 +13,9 @@ from rebalance_agent.runtime.otlp.otlp_environment import otlp_signals
 from rebalance_agent.runtime.settings.listener_security import token_file, webhook_tls
 from rebalance_agent.runtime.settings.roles import AgentSettings
 from rebalance_agent.runtime.settings.webhook_target import webhook_target
+from rebalance_agent.runtime.sinks.event_template import EventTemplate, TemplatedWebhook
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
+from rebalance_agent.runtime.sinks.filtered_sink import FilteredSink
 from rebalance_agent.runtime.sinks.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
 from rebalance_agent.runtime.sinks.sinks import Sink, SinkFanout
@@ -45,7 +47,9 @@ class SinkSet:
         self._open: list[tuple[str, Sink]] = []
         self._local: list[tuple[str, Sink]] = []
         if settings.events_webhook:
-            self._local.append((WEBHOOK, QueuedSink(WEBHOOK, configured_webhook(settings, clock), counts)))
+            webhook = QueuedSink(WEBHOOK, configured_webhook(settings, clock), counts)
+            kinds = settings.events_webhook_kinds.split()
+            self._local.append((WEBHOOK, FilteredSink(webhook, kinds, settings.events_webhook_groups)))
         if settings.events_file:
             file = EventsFile(settings.events_file, settings.events_file_bytes, settings.events_file_count)
             self._local.append((FILE, QueuedSink(FILE, file, counts)))
@@ -92,18 +96,22 @@ class SinkSet:
         SinkFanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
 
 
-def configured_webhook(settings: AgentSettings, clock: Clock) -> Webhook:
+def configured_webhook(settings: AgentSettings, clock: Clock) -> Webhook | TemplatedWebhook:
     """The target of the webhook's sink.
 
     Raises:
         InvalidInputError: naming the setting that cannot be used.
     """
     token = settings.events_webhook_token_file
-    return Webhook(
+    template = settings.events_webhook_template_file
+    webhook = Webhook(
         webhook_target(settings.events_webhook),
         clock,
-        form=settings.events_webhook_form,
+        form="object" if template else settings.events_webhook_form,
         token=token_file("events_webhook_token_file", token, clock).get if token else None,
         context=webhook_tls(settings, clock).get,
         seconds=settings.events_webhook_seconds,
     )
+    if not template:
+        return webhook
+    return TemplatedWebhook(webhook, EventTemplate.read("events_webhook_template_file", template))

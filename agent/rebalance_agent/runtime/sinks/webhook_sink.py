@@ -53,13 +53,13 @@ _NO_ANSWER = _Answer(0)
 class Webhook:
     """Delivers batches. It follows no redirect and uses no proxy, so that a token goes to the target alone.
 
-    ``form``: a line for each event, or one JSON list. ``seconds``: longest time for one batch. ``token`` and
-    ``context`` (TLS) are called for each POST, so that changed files take effect.
+    ``form``: a line for each event, one JSON list, or ``object``: the only line as it is. ``seconds``: longest time
+    for one batch. ``token`` and ``context`` (TLS) are called for each POST, so that changed files take effect.
     """
 
     target: WebhookTarget = field(kw_only=False)
     clock: Clock = field(kw_only=False)
-    form: Literal["ndjson", "json"] = "ndjson"
+    form: Literal["ndjson", "json", "object"] = "ndjson"
     token: Callable[[], str] | None = None
     context: Callable[[], ssl.SSLContext] = client_context
     seconds: float = 60.0
@@ -108,6 +108,8 @@ class Webhook:
         """Nothing is kept open."""
 
     def _body(self, lines: Sequence[bytes]) -> bytes:
+        if self.form == "object":
+            return lines[0]
         return b"\n".join(lines) + b"\n" if self.form == "ndjson" else b"[" + b",".join(lines) + b"]"
 
     def _post(self, body: bytes, given_up: threading.Event) -> _Answer:

@@ -32,12 +32,12 @@ def _failed(rebalance: ObservedRebalance) -> str:
 
 def _left(rebalance: ObservedRebalance) -> str:
     leavers = departed(rebalance, Trigger.MEMBER_LEFT)
-    return f"{leavers.text(rebalance)} left{_reasons(rebalance, leavers.surely)}"
+    return f"{leavers.text(rebalance)} left{_reasons(rebalance, leavers.certainly)}"
 
 
 def _gone(rebalance: ObservedRebalance) -> str:
     members = departed(rebalance, Trigger.MEMBER_GONE)
-    verb = "are" if len(members.surely) > 1 else "is"
+    verb = "are" if len(members.certainly) > 1 else "is"
     lost = ", so the number of lost partitions is unknown, too" if rebalance.closing.lost is None else ""
     return f"{members.text(rebalance)} {verb} gone (left or failed: no report and no commit shows which{lost})"
 

@@ -22,19 +22,19 @@ _WAYS = (Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE)
 
 
 class Departed(NamedTuple):
-    """The members that ``surely`` departed in one way; if none is known, those ``among`` which one did.
+    """The members that ``certainly`` departed in one way; if none is known, those ``among`` which one did.
 
     ``one``: exactly one of those, else at least one.
     """
 
-    surely: Sequence[MemberSnapshot] = ()
+    certainly: Sequence[MemberSnapshot] = ()
     among: Sequence[MemberSnapshot] = ()
     one: bool = False
 
     def text(self, rebalance: ObservedRebalance) -> str:
         """``a``, ``a and b``, ``one of a and b``, ``at least one of a, b and c``, or ``a member``."""
-        if self.surely or not self.among:
-            return described(rebalance, self.surely)
+        if self.certainly or not self.among:
+            return described(rebalance, self.certainly)
         return f"{'one' if self.one else 'at least one'} of {described(rebalance, self.among)}"
 
 

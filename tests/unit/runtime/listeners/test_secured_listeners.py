@@ -16,9 +16,10 @@ from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABL
 from rebalance_agent.instrumentation.delivery.endpoint import Endpoint, PostStatus
 from rebalance_agent.instrumentation.delivery.outbox import Batch
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.listeners.configured_listeners import page_url
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.listener_security import bearer_of
-from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.kafka.certificates import Authority, needs_openssl
 from support.observer.views import member_event
 
@@ -124,3 +125,17 @@ def test_unusable_files_of_a_consumer_are_named(environ, variable):
     with pytest.raises(InvalidInputError, match=rf"^{variable}: "):
         Endpoint.of("https://localhost", environ=environ)
     assert Endpoint.of("http://localhost", environ=environ)
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ({}, "http://localhost:29308/"),
+        ({"listen": "0.0.0.0:29308"}, "http://localhost:29308/"),
+        ({"listen": "[::]:29308"}, "http://localhost:29308/"),
+        ({"listen": "[2001:db8::1]:29308"}, "http://[2001:db8::1]:29308/"),
+        ({"listen": "10.0.0.1:29308", "tls_cert_file": "c.pem"}, "https://10.0.0.1:29308/"),
+    ],
+)
+def test_the_address_of_the_page_in_the_log_can_be_opened(settings, url):
+    assert page_url(ObserverSettings(**settings), 29308) == url

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import socket
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from docs.developers.writers.settings_page import settings_page
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import gateway, observe, sidecar
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.settings.flags import add_flags, flag_values
+from rebalance_agent.runtime.settings.flags import HELP_GROUPS, add_flags, flag_values
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
@@ -40,6 +41,18 @@ def test_help_names_every_setting_with_its_flag_its_variable_and_its_default(cap
         if isinstance(field.default, str) and field.default:
             assert f"default{''.join(field.default.split())}" in text
     assert f"examples:rebalance-agent{name}" in text
+
+
+def test_help_groups_the_settings_by_subject(capsys):
+    with pytest.raises(SystemExit):
+        main.main(["observe", "--help"])
+    parts = dict(re.findall(r"^([a-z/ ,]+):\n((?: .*\n)+)", capsys.readouterr().out, re.MULTILINE))
+    assert [title for title in HELP_GROUPS if title != "the gateway"] == [
+        title for title in parts if title in HELP_GROUPS
+    ]
+    assert "--listen HOST:PORT" in parts["web port"]
+    assert "--groups-deny REGEX" in parts["which groups and topics"]
+    assert re.findall("--[a-z-]+", parts["options"]) == ["--help", "--color"]
 
 
 def test_the_committed_page_of_settings_is_current():

@@ -197,7 +197,7 @@ class GroupLocks:
         return acts
 
     def _confirmed(self, lock: _Lock, beat: LockBeat, answer: LockAnswer, now: float) -> list[LockAct]:
-        """The coordinator counts the lock as ours, surely for as long after ``sent_at`` as we do."""
+        """The coordinator counts the lock as ours, certainly for as long after ``sent_at`` as we do."""
         fresh = self._settings.lock_fresh_seconds
         if now >= beat.sent_at + fresh and beat.epoch == CLAIM:
             return self._withdraw(lock, now)

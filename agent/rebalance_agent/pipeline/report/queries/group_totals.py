@@ -53,7 +53,7 @@ def _summed(episodes: DataFrame, tables: DeltaTables) -> DataFrame:
 def _advice(tables: DeltaTables) -> DataFrame:
     """Return a row for each group with advice; what it saves is comparable with the recorded, lower bounds of stalls.
 
-    Where the model predicts more standstill than these, as between wide bounds, savings are smaller in the same ratio.
+    Where the model predicts more stall than these, as between wide bounds, savings are smaller in the same ratio.
     """
     recorded, modelled = F.col("recorded_stalled_partition_seconds"), F.col("modelled_stalled_partition_seconds")
     scale = F.max(F.when(modelled > recorded, recorded / modelled)).alias("scale")

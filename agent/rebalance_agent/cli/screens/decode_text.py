@@ -1,0 +1,68 @@
+"""Decoded records in the forms of ``decode --output``, each as soon as it was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rebalance_agent.cli.output_flag import as_text, csv_lines
+from rebalance_agent.ui.words import printable
+
+__all__ = ["CSV_COLUMNS", "record_texts"]
+
+CSV_COLUMNS = (
+    "record_timestamp",
+    "record_partition",
+    "record_offset",
+    "kind",
+    "group",
+    "generation",
+    "epoch",
+    "assignment_epoch",
+    "member_epoch",
+    "member_id",
+    "members",
+    "protocol",
+    "state",
+    "topic",
+    "partition",
+    "offset",
+    "tombstone",
+    "error",
+)
+"""Columns of CSV; ``members`` is their number. JSON and YAML have all fields."""
+
+_FIRST = ("record_timestamp", "kind", "group")
+"""Fields of a table's line that have a column; the others follow as ``name=value``."""
+
+_KIND_WIDTH = 41  # the longest kind
+
+
+def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[str]:
+    """The lines or documents to print for `record_json` objects, in the chosen form; each as soon as it is known."""
+    if form == "csv":
+        yield from csv_lines(CSV_COLUMNS, map(_counted, records))
+        return
+    for record in records:
+        if form == "json":
+            yield json.dumps(record, separators=(",", ":"))
+        elif form == "yaml":
+            yield f"---\n{as_text(record, form)}"
+        else:
+            yield _table_line(_counted(record))
+
+
+def _counted(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with the number of its members instead of them."""
+    return {**record, "members": len(record["members"])} if "members" in record else dict(record)
+
+
+def _table_line(record: Mapping[str, Any]) -> str:
+    at, kind, group = (printable(str(record.get(name, ""))) for name in _FIRST)
+    others = [
+        f"{name}={printable(str(record[name]))}"
+        for name in CSV_COLUMNS
+        if name not in _FIRST and record.get(name) not in (None, "")
+    ]
+    return f"{at:13}  {kind:{_KIND_WIDTH}}  {group}  {' '.join(others)}".rstrip()

@@ -1,0 +1,100 @@
+"""A JSON text with fields of an event in it: the body of a POST to a service that does not take our events."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.regular_files import regular_file
+from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook
+
+__all__ = ["EventTemplate", "TemplatedWebhook"]
+
+TEMPLATE_BYTES_MAX = 64 * 1024
+"""Maximum size of a template: more than any chat service takes."""
+
+_FIELD = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class EventTemplate:
+    """JSON whose strings contain ``${field}``, with dots for nested fields.
+
+    A string that is one field takes the field's value, which may be a number or a list. What an event does not have is
+    empty.
+    """
+
+    value: object
+
+    @classmethod
+    def read(cls, setting: str, path: str) -> EventTemplate:
+        """Read a file.
+
+        Raises:
+            InvalidInputError: naming ``setting``: it cannot be read, is not JSON, or has no field.
+        """
+        try:
+            with regular_file(path) as file:
+                data = file.read(TEMPLATE_BYTES_MAX + 1)
+            value = json.loads(data) if len(data) <= TEMPLATE_BYTES_MAX else None
+        except OSError as error:
+            raise InvalidInputError(setting, f"cannot read {path}: {error.strerror}") from None
+        except (ValueError, RecursionError):
+            raise InvalidInputError(setting, f"{path} is not JSON") from None
+        if value is None or not _FIELD.search(data.decode()):
+            raise InvalidInputError(setting, f"{path} must have a field such as ${{group}}, and at most 64 KiB")
+        return cls(value)
+
+    def body(self, line: bytes) -> bytes:
+        """The body for an event, whose JSON is ``line``."""
+        return json.dumps(_filled(self.value, json.loads(line))).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplatedWebhook:
+    """Delivers each event by a POST of its own."""
+
+    webhook: Webhook
+    template: EventTemplate
+
+    def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
+        """POST the events in their order, up to the first one that is not accepted.
+
+        Raises:
+            DeliveryError: an event was refused, or the time is over; the later ones were not sent.
+        """
+        for index, line in enumerate(lines):
+            try:
+                self.webhook.deliver([self.template.body(line)], given_up)
+            except DeliveryError as error:
+                raise DeliveryError(str(error), range(index)) from None
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def _filled(value: object, event: object) -> object:
+    if isinstance(value, dict):
+        return {name: _filled(inner, event) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, event) for inner in value]
+    if not isinstance(value, str):
+        return value
+    if whole := _FIELD.fullmatch(value):
+        return _field(event, whole[1])
+    return _FIELD.sub(lambda match: _text(_field(event, match[1])), value)
+
+
+def _field(event: object, path: str) -> object:
+    for name in path.split("."):
+        event = event.get(name, "") if isinstance(event, dict) else ""
+    return event
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
