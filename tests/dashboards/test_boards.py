@@ -76,6 +76,14 @@ def test_the_pages_list_the_existing_panels():
         page("# A page", BOARDS[0])
 
 
+def test_pages_with_a_picture_of_a_board_say_once_that_it_is_drawn():
+    pages = {path.name: path.read_text(encoding="utf-8") for path in PAGES.parent.rglob("*.md")}
+    with_picture = {name: written for name, written in pages.items() if "images/boards/" in written}
+    assert set(with_picture) == {f"{board.uid}.md" for board in BOARDS}
+    for name, written in with_picture.items():
+        assert " ".join(written.split()).count("it is not a screenshot of Grafana") == 1, name
+
+
 def test_there_are_five_boards():
     assert set(COMMITTED) == {FLEET_UID, SERVICE_UID, GROUP_UID, MEMBERS_UID, AGENT_UID}
     assert len({board["title"] for board in COMMITTED.values()}) == len(COMMITTED)

@@ -7,7 +7,6 @@ import math
 import os
 import re
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,7 +15,7 @@ from rebalance_agent.demo.scenario import GROUPS as DEMO
 from support.charts.board_picture import picture
 from support.charts.boards import ROOT, boards, filled, panels, put_in, questions
 from support.charts.grafana_answers import PICTURE_STEP, answers
-from support.runner.node import packages, program
+from support.charts.grafana_answers import shown as panels_shown
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -247,21 +246,11 @@ def test_the_members_board_shows_whose_callback_was_slow(live):
 @pytest.fixture(scope="module")
 def shown(live, tmp_path_factory):
     """Uid -> panel -> the results of Grafana's own functions."""
-    folder, modules = tmp_path_factory.mktemp("shown"), packages()
-    documents = {
-        "boards": BOARDS,
-        "answers": {
-            uid: answers(live, board, "orders-weighted" if uid == "rebalance-group" else ".+")
-            for uid, board in BOARDS.items()
-        },
+    answered = {
+        uid: answers(live, board, "orders-weighted" if uid == "rebalance-group" else ".+")
+        for uid, board in BOARDS.items()
     }
-    for name, document in documents.items():
-        (folder / f"{name}.json").write_text(json.dumps(document))
-    script = str(Path(__file__).with_name("apply.mjs"))
-    paths = [str(folder / f"{name}.json") for name in ("boards", "answers", "shown")]
-    done = program("node", script, *paths, folder=modules, seconds=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / "shown.json").read_text())
+    return panels_shown(BOARDS, answered, tmp_path_factory.mktemp("shown"))
 
 
 def column(frame, name):

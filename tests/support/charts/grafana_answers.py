@@ -1,28 +1,53 @@
-"""Data frames of Grafana's Prometheus datasource as JSON, for `tests/dashboards/apply.mjs`."""
+"""What panels show: data frames of Grafana's Prometheus datasource, through Grafana's functions (`apply.mjs`)."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from pathlib import Path
 from typing import Any
 
-from support.charts.boards import filled, panels
+from support.charts.boards import ROOT, filled, panels
 from support.charts.live_prometheus import Live, Series
+from support.runner.node import packages, program
 
 PICTURE_STEP = 6.0
+"""Seconds between two bars: the boards' minutes would be too long for a run of a minute."""
+
+NODE_SECONDS_MAX = 120
 LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
-def answers(live: Live, board: dict[str, Any], group: str) -> dict[str, list[dict[str, Any]]]:
-    """Panel id -> frames of all its targets."""
+def shown(
+    boards: dict[str, Any], answered: dict[str, dict[str, list[dict[str, Any]]]], folder: Path
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Uid -> panel's title -> its frames, by Grafana's own functions; ``answered``: uid -> panel id -> frames.
+
+    ``folder`` is for the files between the programs.
+    """
+    for name, document in (("boards", boards), ("answers", answered)):
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    script = str(ROOT / "tests" / "dashboards" / "apply.mjs")
+    paths = [str(folder / f"{name}.json") for name in ("boards", "answers", "shown")]
+    done = program("node", script, *paths, folder=packages(), seconds=NODE_SECONDS_MAX)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, dict[str, list[dict[str, Any]]]] = json.loads((folder / "shown.json").read_text())
+    return found
+
+
+def answers(
+    live: Live, board: dict[str, Any], group: str, step: float = PICTURE_STEP
+) -> dict[str, list[dict[str, Any]]]:
+    """Panel id -> frames of all its targets. ``step``: seconds between two bars."""
     return {
-        str(panel["id"]): [frame for target in panel["targets"] for frame in _frames(live, panel, target, group)]
+        str(panel["id"]): [frame for target in panel["targets"] for frame in _frames(live, panel, target, group, step)]
         for panel in panels(board)
     }
 
 
-def _frames(live: Live, panel: dict[str, Any], target: dict[str, Any], group: str) -> list[dict[str, Any]]:
-    step = PICTURE_STEP if panel.get("interval") else 2.0  # a point per minute would be too few for a run of a minute
+def _frames(live: Live, panel: dict[str, Any], target: dict[str, Any], group: str, bars: float) -> list[dict[str, Any]]:
+    step = bars if panel.get("interval") else 2.0  # a point per minute would be too few for a run of a minute
     expression = filled(target["expr"], live.seconds, step, group)
     asked = live.prometheus
     if target["range"]:

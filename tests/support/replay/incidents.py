@@ -7,7 +7,7 @@ from collections import defaultdict
 from support.charts.alertmanager import Alertmanager, documented
 from support.observer.observing import eventually
 
-__all__ = ["notified"]
+__all__ = ["notified", "sent_together"]
 
 
 def moments(spans):
@@ -42,3 +42,13 @@ def notified(incidents, folder):
     for cluster, each in sent.items():
         found[cluster.rpartition("/")[0]].append(dict(each))
     return found
+
+
+def sent_together(sent):
+    """Incident -> one of its times with several pages and tickets; without those that never have more than one."""
+    return {
+        name: moment
+        for name, moments in sent.items()
+        for moment in moments
+        if sum(receiver != "nobody" for receiver, _ in moment) > 1
+    }

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from dataclasses import replace
+from itertools import accumulate
 
 import pytest
 from textual.widgets import DataTable, Input, Static
@@ -11,6 +12,7 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.agent_api import AgentError
 from rebalance_agent.cli.screens.watch_app import GroupsScreen, WatchApp
 from rebalance_agent.cli.screens.watch_group import GroupScreen
+from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.reported.workload import Workload
@@ -142,6 +144,24 @@ def test_keys_open_the_filter_and_change_the_order():
         assert titles[1].startswith("state ▲")
 
     drive(interact, source)
+
+
+@pytest.mark.parametrize(("size", "last"), [(80, "rebalances"), (100, "last trigger")])
+def test_rebalances_and_stalls_fit_on_a_narrow_terminal(size, last):
+    """With the longest state and two bounds of a stall."""
+    view = full_view("readings-cooperative", running=RunningRebalance(NOW - 61_000, 6))
+    last_episode = replace(view.last_episode, stall=Stall(28.9, 0.001, 0.001, Basis.BOUND))
+    api, *_ = api_of(replace(view, state=GroupState.PREPARING_REBALANCE, last_episode=last_episode))
+
+    async def interact(app, pilot):
+        await eventually(pilot, lambda: cells(app) == ["readings-cooperative"])
+        table = app.screen.query_one("#groups", DataTable)
+        titles = [str(column.label).rstrip(" ▲") for column in table.ordered_columns]
+        await eventually(pilot, lambda: cells(app, column=titles.index("last stall")) == ["1 ms - 28.9 s"])
+        ends = accumulate(column.get_render_width(table) for column in table.ordered_columns)
+        assert dict(zip(titles, ends, strict=True))[last] <= size
+
+    drive(interact, Source(api))
 
 
 def test_a_group_can_be_opened_and_closed():
