@@ -147,7 +147,7 @@ class SeatedGroup(Protocol):
 
     @property
     def wrong(self) -> bool:
-        """Whether the group stopped acting because its handovers were wrong too often."""
+        """Whether the group stopped acting because its acts were wrong too often."""
         ...
 
     @property
