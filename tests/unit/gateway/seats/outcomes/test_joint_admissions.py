@@ -154,6 +154,20 @@ def test_a_newcomer_that_is_refused_is_no_part_of_the_outcome():
 
 
 @run
+async def test_a_newcomer_whose_connection_ends_before_the_answer_does_not_keep_the_outcome_of_the_others_open():
+    gateway = SeatGateway(RULE.format("on"), admission_seconds=PERIOD)
+    old, newcomers = await beside(gateway, 3)
+    (gone, task), *rest = newcomers
+    gone.closed = True
+    await gateway.advance(2)
+    with pytest.raises(ConnectionError):
+        await task
+    await rebalanced(old, rest)
+    await gateway.advance(CLOSED_SECONDS)
+    assert outcomes(gateway) == [2, 0, 0]
+
+
+@run
 async def test_observing_counts_the_rebalances_that_would_have_been_merged_and_the_wait():
     gateway = SeatGateway(RULE.format("observe"), admission_seconds=PERIOD)
     members = [await member(gateway)]
