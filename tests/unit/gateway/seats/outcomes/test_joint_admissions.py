@@ -157,8 +157,14 @@ def test_a_newcomer_that_is_refused_is_no_part_of_the_outcome():
 async def test_a_newcomer_whose_connection_ends_before_the_answer_does_not_keep_the_outcome_of_the_others_open():
     gateway = SeatGateway(RULE.format("on"), admission_seconds=PERIOD)
     old, newcomers = await beside(gateway, 3)
-    (gone, task), *rest = newcomers
-    gone.closed = True
+    (_, task), *rest = newcomers
+    joins = gateway.coordinator._join
+
+    async def broken_once(_request):
+        gateway.coordinator._join = joins
+        raise ConnectionAbortedError("closed")
+
+    gateway.coordinator._join = broken_once
     await gateway.advance(2)
     with pytest.raises(ConnectionError):
         await task
