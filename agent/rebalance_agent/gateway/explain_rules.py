@@ -9,7 +9,7 @@ from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.gateway.past.past_admissions import PastAdmissions
 from rebalance_agent.gateway.past.past_seats import PastSeats
-from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, SeatRule, SeatRules
+from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, Between, SeatRule, SeatRules
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS
@@ -169,11 +169,16 @@ def _seat_entries(
         )
         yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
-        text = (
-            "It may take the seat of a consumer behind another gateway with such a rule. The consumers' user needs "
-            f"Read on the group {_printable(helper_group(group))}, and the cluster group.version 1 or higher."
+        needed = (
+            f"The consumers' user needs Read on the group {_printable(helper_group(group))}, and the cluster "
+            "group.version 1 or higher."
         )
-        yield from _entry("", text)
+        if rule.between is Between.LEASE:
+            needed = (
+                "Both are pods of one namespace, and their service accounts need get, list, create, update and delete "
+                "on leases of coordination.k8s.io."
+            )
+        yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
@@ -21,6 +22,7 @@ __all__ = [
     "HOLD",
     "KEEP",
     "TYPES_WITH_SEATS",
+    "Between",
     "SeatRule",
     "SeatRules",
     "parse_seat_rules",
@@ -39,7 +41,7 @@ KEEP = "seats.keep.seconds"
 """Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
 
 BETWEEN = "seats.between.gateways"
-"""Setting: whether a newcomer may take a seat of another gateway, true or false."""
+"""Setting: whether a newcomer may take a seat of another gateway: see `Between`."""
 
 HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
@@ -60,28 +62,42 @@ longest part of such a handover."""
 
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
 _LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
-_SWITCH = {"true": True, "false": False}
+
+
+class Between(StrEnum):
+    """By what the gateways of a group know each other."""
+
+    NO = "false"
+    GROUP = "true"
+    """A helper group on the Kafka cluster."""
+    LEASE = "lease"
+    """Lease objects in the Kubernetes namespace of their pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRule:
     """Groups whose whole name matches ``pattern`` have seats by ``mode``.
 
-    Seconds as in `HOLD` and `KEEP`; ``between_gateways`` as in `BETWEEN`.
+    Seconds as in `HOLD` and `KEEP`; ``between`` as in `BETWEEN`.
     """
 
     pattern: re.Pattern[str]
     mode: SeatMode
     hold_seconds: float = SeatSettings().hold_seconds
     keep_seconds: float = 0.0
-    between_gateways: bool = False
+    between: Between = Between.NO
 
     def __str__(self) -> str:
         """The rule as written in the setting, with the settings that are not defaults."""
         hold = f",{HOLD}={self.hold_seconds:g}" if self.hold_seconds != SeatSettings().hold_seconds else ""
         keep = f",{KEEP}={self.keep_seconds:g}" if self.keep_seconds else ""
-        between = f",{BETWEEN}=true" if self.between_gateways else ""
+        between = f",{BETWEEN}={self.between}" if self.between_gateways else ""
         return f"{self.pattern.pattern}={self.mode}{hold}{keep}{between}"
+
+    @property
+    def between_gateways(self) -> bool:
+        """Whether a newcomer may take a seat of another gateway."""
+        return self.between is not Between.NO
 
     @property
     def settings(self) -> SeatSettings:
@@ -123,10 +139,10 @@ def _rule(text: str) -> SeatRule:
             raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
         values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
-        between = [_switch(name, value) for name, value in values if name == BETWEEN]
+        between = [_between(value) for name, value in values if name == BETWEEN]
         hold = seconds.get(HOLD, SeatSettings().hold_seconds)
         compiled = re.compile(pattern.strip(), re.DOTALL)
-        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0), any(between[-1:]))
+        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0), [Between.NO, *between][-1])
     except (ValueError, re.error, RecursionError) as error:
         raise InvalidInputError(FIELD, f"rule {text[:200]!r}: {error}") from None
 
@@ -148,7 +164,7 @@ def _seconds(name: str, value: str) -> float:
     return seconds
 
 
-def _switch(name: str, value: str) -> bool:
-    if value not in _SWITCH:
-        raise ValueError(f"{name}: must be true or false, not {value[:100]!r}")
-    return _SWITCH[value]
+def _between(value: str) -> Between:
+    if value not in set(Between):
+        raise ValueError(f"{BETWEEN}: must be true, false or lease, not {value[:100]!r}")
+    return Between(value)

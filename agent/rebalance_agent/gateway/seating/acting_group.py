@@ -39,7 +39,7 @@ class ActingGroup:
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
         self._vacancies = Vacancies(group, seats, shared.clock, shared.report)
-        self._carrier = ActCarrier(group, seats, shared, self._vacancies, between_gateways=rule.between_gateways)
+        self._carrier = ActCarrier(group, seats, shared, self._vacancies, between=rule.between)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # with the seconds for which each was held

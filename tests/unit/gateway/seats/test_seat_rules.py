@@ -55,7 +55,7 @@ def test_seats_are_shared_between_gateways_only_if_the_rule_enables_it():
         ("a=on,seats.keep.seconds=soon", "'soon' is not a number of seconds"),
         ("a=on,seats.keep.seconds=-1", "must be 0 to 300 seconds"),
         ("a=on,seats.hold.seconds=nan", "must be 0 to 600 seconds"),
-        ("a=on,seats.between.gateways=yes", "must be true or false, not 'yes'"),
+        ("a=on,seats.between.gateways=yes", "must be true, false or lease, not 'yes'"),
         ("a=on; b=on; a=off", "rule 'a=off': never applies"),
         ("; ".join(f"g{number}=on" for number in range(RULES_MAX + 1)), "at most 100 rules"),
         ("x" * 70_000, "at most 65536 characters"),
