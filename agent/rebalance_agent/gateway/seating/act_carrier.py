@@ -90,10 +90,10 @@ class ActCarrier:
         self.sharing.look()
         self._shared.changed()
 
-    def stop(self) -> None:
-        """Stop giving, keeping and sharing seats."""
+    def stop(self, *, keep: bool = False) -> None:
+        """Stop giving, keeping and sharing seats; ``keep``: vacant ones are left to the next gateway."""
         self._stopped = True
-        self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
+        self.run([*self.seats.stop(self.now(), keep=keep), *self.sharing.stop()])
 
     def go_on(self) -> None:
         """Give, keep and share seats again after `stop`."""

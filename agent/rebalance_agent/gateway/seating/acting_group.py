@@ -254,9 +254,9 @@ class ActingGroup:
         parts = self._seats, self._topics, self._carrier.sharing, self._outcomes, self._vacancies
         return min((time for part in parts if (time := part.next_due()) is not None), default=None)
 
-    def stop(self) -> None:
+    def stop(self, *, keep: bool = False) -> None:
         """See `SeatedGroup`."""
-        self._carrier.stop()
+        self._carrier.stop(keep=keep and self._rule.keep_stopped)
 
     def go_on(self) -> None:
         """See `SeatedGroup`."""

@@ -163,7 +163,7 @@ class ObservedGroup:
         times = [self._predicted.next_due(), next((one.until for one in self._pending.values()), None)]
         return min((time for time in times if time is not None), default=None)
 
-    def stop(self) -> None:
+    def stop(self, *, keep: bool = False) -> None:
         """See `SeatedGroup`; no effect, since nothing is held or kept."""
 
     def go_on(self) -> None:

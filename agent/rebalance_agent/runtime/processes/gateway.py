@@ -153,6 +153,7 @@ class GatewayRole:
             switch_file=self._settings.gateway_seats_switch_file,
             emit=self._emit,
             leases=self._leases(rules),
+            saves=bool(self._settings.gateway_seats_file),
         )
 
     def _leases(self, rules: SeatRules) -> ApiServer | None:
