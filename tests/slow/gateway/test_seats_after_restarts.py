@@ -83,7 +83,7 @@ def test_a_pod_that_comes_back_with_its_volume_causes_no_rebalance(kafka, topic,
         before = assignments([other])
         with gateway_process(kafka.bootstrap_servers, rule, base=first.base, gateway_seats_file=str(path)) as second:
             group.through = second
-            group.members[0] = new = group.start()
+            group.members[0] = group.start()
             eventually(group.whole)
             assert assignments([other]) == before
             assert second.metric(ACTS.format("handover")) == 1
