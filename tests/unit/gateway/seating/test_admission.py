@@ -13,10 +13,10 @@ from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max, join_wait
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from support.seats.frame_steps import REBALANCING, ended, member, run, waiting
-from support.seats.joint_admission import RULE, beside, rebalanced
+from support.seats.frame_steps import REBALANCING, beside, ended, member, rebalanced, run, waiting
 
 PERIOD = 10.0
+RULE = "orders={},seats.hold.seconds=0"
 
 
 @run

@@ -19,10 +19,10 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.reported.seat_event import Act
 from support.gateway.acts import RecordedActs
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from support.seats.frame_steps import member, run
-from support.seats.joint_admission import RULE, beside, rebalanced
+from support.seats.frame_steps import beside, member, rebalanced, run
 
 AT, PERIOD = 100.0, 10.0
+RULE = "orders={},seats.hold.seconds=0"
 
 
 def admitted(*alone_at, group_type=GroupType.CLASSIC):
