@@ -37,6 +37,10 @@ APART = {
         "clients.harmless",
         "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
     ),
+    "rolling-restart": (
+        "gateway.rolling_restart",
+        "generations, stalls, handovers and duplicates of a rolling restart behind a gateway, seats off and on",
+    ),
     "starved": (
         "observer.starved",
         "from a record to /metrics, and takeover, beside 0, 20, 50 and 150 busy processes and a bare reader",

@@ -58,17 +58,19 @@ SEATS = Panel(
     ),
     Look.COUNTS,
     empty="no group has seats",
-    colours={"rebalances spared, on": "green", "handover wrong": "red"},
+    colours={"rebalances spared, on": "green", "handover wrong": "red", "admit wrong": "red"},
 )
 COST = Panel(
     24,
     "Gateways: cost and gain of seats",
     "How many partition-seconds of stall do vacant seats cost (at most)? Counted when the seat is taken or given up; "
     "observe: the cost that mode on would have had. Spared: partition-seconds of stall that ended earlier after "
-    "consumers were killed (at least), counted when the session would have ended.",
+    "consumers were killed (at least), counted when the session would have ended. Waited: how much later newcomers "
+    "began, to join together.",
     (
         counted("rebalance_agent_gateway_seats_partition_seconds_total", "vacant, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_seats_spared_partition_seconds_total", "spared, of killed consumers"),
+        counted("rebalance_agent_gateway_seats_waited_seconds_total", "newcomers waited, {{mode}}", "mode"),
     ),
     Look.COUNTS,
     "s",
@@ -80,7 +82,7 @@ VACANT = Panel(
     "Gateways: waiting",
     "Does anything wait now? Seats without a consumer, which the gateway keeps, and JoinGroups, or first heartbeats, "
     "that wait for a predecessor, or for the time at which newcomers join together. Nothing does where a file switches "
-    "seats off, or in groups that stopped because three handovers in a row were wrong.",
+    "seats off, or in groups that stopped because three acts in a row were wrong.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

@@ -11,8 +11,7 @@ Of ``kafka`` (kafka-python) it uses the message classes alone.
   ``requests_in_flight``: those without an answer, and the gateway's own; ``client_software``: the client's library.
 - ``group_rules``: which groups are rewritten, with which strategy; ``seat_rules``: which have seats; ``rule_texts``:
   what both have in common; ``explain_rules``: that in words, for one group.
-- ``past_seats``: what seats would have spared in the past, ``past_changes``: the members that joined
-  and left in it.
+- ``past``: what seats would have spared in a group's recorded past.
 - ``connection_readiness``: whether a consumer is ready.
 - ``gateway_counters``: its metrics; ``rate_limited_log``: its warnings.
 """

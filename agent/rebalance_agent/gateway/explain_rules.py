@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
-from rebalance_agent.gateway.past_seats import PastSeats
-from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, SeatRule, SeatRules
+from rebalance_agent.gateway.past.past_admissions import PastAdmissions
+from rebalance_agent.gateway.past.past_seats import PastSeats
+from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, Between, SeatRule, SeatRules
 from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode
 from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS
@@ -76,7 +77,7 @@ def past_text(past: PastSeats, source: str) -> str:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
-        return f"{since} It is not certain that this rule would have spared any."
+        return f"{since} It is not certain that this rule would have spared any.{_merged_text(past.admissions)}"
     epochs = past.group_type is GroupType.CONSUMER
     counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
@@ -85,7 +86,20 @@ def past_text(past: PastSeats, source: str) -> str:
     )
     if past.vacant_partition_seconds:
         text += f", for {past.vacant_partition_seconds:.1f} partition-seconds of vacant seats at most"
-    return f"{text}; if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}."
+    conditions = f"if all members were behind gateways, {_IF_EPOCHS if epochs else _IF_CLASSIC}"
+    return f"{text}; {conditions}.{_merged_text(past.admissions)}"
+
+
+def _merged_text(past: PastAdmissions) -> str:
+    """What joint admission would have merged, and the wait that it costs; empty if no newcomer would have waited."""
+    if not past.waited_seconds:
+        return ""
+    merged = "none"
+    if past.merged:
+        stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
+        merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions stood still for {stalled}"
+    waited = f"newcomers would have waited for {past.waited_seconds:.0f} s at most, all together"
+    return f" gateway_admission_seconds would have merged {merged}; {waited}."
 
 
 def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
@@ -155,11 +169,16 @@ def _seat_entries(
         )
         yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
-        text = (
-            "It may take the seat of a consumer behind another gateway with such a rule. The consumers' user needs "
-            f"Read on the group {_printable(helper_group(group))}, and the cluster group.version 1 or higher."
+        needed = (
+            f"The consumers' user needs Read on the group {_printable(helper_group(group))}, and the cluster "
+            "group.version 1 or higher."
         )
-        yield from _entry("", text)
+        if rule.between is Between.LEASE:
+            needed = (
+                "Both are pods of one namespace, and their service accounts need get, list, create, update and delete "
+                "on leases of coordination.k8s.io."
+            )
+        yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
 
 
 def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:

@@ -90,10 +90,14 @@ class GatewayCounters:
         """Count partition-seconds of stall that seats spared after consumers were killed; a lower bound."""
         self._instruments.counter(rows.GATEWAY_SEATS_SPARED_SECONDS).inc(partition_seconds)
 
+    def waited(self, seconds: float, *, predicted: bool) -> None:
+        """Count seconds for which newcomers waited to join with others; ``predicted``: would have waited."""
+        self._instruments.counter(rows.GATEWAY_SEATS_WAITED_SECONDS).labels(rows.SEAT_MODES[predicted]).inc(seconds)
+
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 
-        ``wrong``: the number of groups whose seats are only observed, since handovers were wrong.
+        ``wrong``: the number of groups whose seats are only observed, since acts were wrong.
         """
         self._instruments.gauge(rows.GATEWAY_SEATS_HELD).set(held)
         self._instruments.gauge(rows.GATEWAY_SEATS_VACANT).set(vacant)

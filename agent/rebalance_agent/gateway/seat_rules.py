@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
@@ -20,7 +21,9 @@ __all__ = [
     "BETWEEN",
     "HOLD",
     "KEEP",
+    "KEEP_STOPPED",
     "TYPES_WITH_SEATS",
+    "Between",
     "SeatRule",
     "SeatRules",
     "parse_seat_rules",
@@ -38,8 +41,12 @@ HOLD = "seats.hold.seconds"
 KEEP = "seats.keep.seconds"
 """Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
 
+KEEP_STOPPED = "seats.keep.stopped"
+"""Setting: whether vacant seats are kept, for the rest of their time, also when the gateway itself stops, true or
+false: for pods that come back with the same volume, such as a StatefulSet's."""
+
 BETWEEN = "seats.between.gateways"
-"""Setting: whether a newcomer may take a seat of another gateway, true or false."""
+"""Setting: whether a newcomer may take a seat of another gateway: see `Between`."""
 
 HOLD_SECONDS_MAX = 600.0
 """Longest hold: Kubernetes gives a rollout ten minutes to progress by default."""
@@ -59,29 +66,47 @@ ROSTER_SECONDS = 0.5
 longest part of such a handover."""
 
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
-_LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
 _SWITCH = {"true": True, "false": False}
+_LIMITS = {HOLD: HOLD_SECONDS_MAX, KEEP: KEEP_SECONDS_MAX}
+_SETTINGS_OF_SEATS = (*_LIMITS, KEEP_STOPPED, BETWEEN)
+
+
+class Between(StrEnum):
+    """By what the gateways of a group know each other."""
+
+    NO = "false"
+    GROUP = "true"
+    """A helper group on the Kafka cluster."""
+    LEASE = "lease"
+    """Lease objects in the Kubernetes namespace of their pods."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRule:
     """Groups whose whole name matches ``pattern`` have seats by ``mode``.
 
-    Seconds as in `HOLD` and `KEEP`; ``between_gateways`` as in `BETWEEN`.
+    Seconds as in `HOLD` and `KEEP`; ``between`` as in `BETWEEN`, ``keep_stopped`` as in `KEEP_STOPPED`.
     """
 
     pattern: re.Pattern[str]
     mode: SeatMode
     hold_seconds: float = SeatSettings().hold_seconds
     keep_seconds: float = 0.0
-    between_gateways: bool = False
+    between: Between = Between.NO
+    keep_stopped: bool = False
 
     def __str__(self) -> str:
         """The rule as written in the setting, with the settings that are not defaults."""
         hold = f",{HOLD}={self.hold_seconds:g}" if self.hold_seconds != SeatSettings().hold_seconds else ""
         keep = f",{KEEP}={self.keep_seconds:g}" if self.keep_seconds else ""
-        between = f",{BETWEEN}=true" if self.between_gateways else ""
-        return f"{self.pattern.pattern}={self.mode}{hold}{keep}{between}"
+        between = f",{BETWEEN}={self.between}" if self.between_gateways else ""
+        stopped = f",{KEEP_STOPPED}=true" if self.keep_stopped else ""
+        return f"{self.pattern.pattern}={self.mode}{hold}{keep}{stopped}{between}"
+
+    @property
+    def between_gateways(self) -> bool:
+        """Whether a newcomer may take a seat of another gateway."""
+        return self.between is not Between.NO
 
     @property
     def settings(self) -> SeatSettings:
@@ -123,18 +148,28 @@ def _rule(text: str) -> SeatRule:
             raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
         values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
-        between = [_switch(name, value) for name, value in values if name == BETWEEN]
+        between = [_between(value) for name, value in values if name == BETWEEN]
         hold = seconds.get(HOLD, SeatSettings().hold_seconds)
+        stopped = [_switch(name, value) for name, value in values if name == KEEP_STOPPED]
+        if any(stopped[-1:]) and not seconds.get(KEEP):
+            raise ValueError(f"{KEEP_STOPPED} needs {KEEP}")  # noqa: TRY301 - reported like the others
         compiled = re.compile(pattern.strip(), re.DOTALL)
-        return SeatRule(compiled, SeatMode(mode.strip()), hold, seconds.get(KEEP, 0.0), any(between[-1:]))
+        return SeatRule(
+            compiled,
+            SeatMode(mode.strip()),
+            hold,
+            seconds.get(KEEP, 0.0),
+            [Between.NO, *between][-1],
+            any(stopped[-1:]),
+        )
     except (ValueError, re.error, RecursionError) as error:
         raise InvalidInputError(FIELD, f"rule {text[:200]!r}: {error}") from None
 
 
 def _setting(text: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in text.partition("="))
-    if name not in _LIMITS and name != BETWEEN:
-        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_LIMITS)}, {BETWEEN}")
+    if name not in _SETTINGS_OF_SEATS:
+        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_SETTINGS_OF_SEATS)}")
     return name, value
 
 
@@ -152,3 +187,9 @@ def _switch(name: str, value: str) -> bool:
     if value not in _SWITCH:
         raise ValueError(f"{name}: must be true or false, not {value[:100]!r}")
     return _SWITCH[value]
+
+
+def _between(value: str) -> Between:
+    if value not in set(Between):
+        raise ValueError(f"{BETWEEN}: must be true, false or lease, not {value[:100]!r}")
+    return Between(value)

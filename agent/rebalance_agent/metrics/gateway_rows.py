@@ -225,7 +225,8 @@ GATEWAY_ACTS = agent_row(
     "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
     "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
     "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
-    "for a handover, a newcomer took a kept seat, or a killed consumer whose seat was given up was not heard of again; "
+    "for a handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a "
+    "killed consumer whose seat was given up was not heard of again; "
     "wrong: the opposite; unknown: it does not show.",
     "acts",
     {
@@ -237,8 +238,9 @@ GATEWAY_SEATS_SPARED = agent_row(
     "gateway_seats_rebalances_spared_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Rebalances that did not happen because a consumer took the seat of its predecessor, or, in mode observe, would "
-    "not have happened. A lower bound: one for each handover, in mode on for each that was right.",
+    "Rebalances that did not happen because a consumer took the seat of its predecessor, or newcomers joined together, "
+    "or, in mode observe, would not have happened. A lower bound: one for each handover, in mode on for each that was "
+    "right, and one for each newcomer that would have joined after the rebalance of the one before it.",
     "rebalances",
     {"mode": SEAT_MODES},
 )
@@ -256,6 +258,15 @@ GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats cost.",
+    "seconds",
+    {"mode": SEAT_MODES},
+)
+GATEWAY_SEATS_WAITED_SECONDS = agent_row(
+    "gateway_seats_waited_seconds_total",
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
+    "Time for which newcomers waited, or in mode observe would have waited, for the next multiple of "
+    "gateway_admission_seconds after the hold, summed over newcomers: they began to work that much later.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -286,7 +297,7 @@ GATEWAY_SEATS_WRONG = agent_row(
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
     "Groups whose rule has mode on, and whose seats the gateway only observes until it restarts, because three "
-    "handovers in a row were wrong.",
+    "handovers, or joint admissions, in a row were wrong.",
     "groups",
 )
 
@@ -306,6 +317,7 @@ GATEWAY_ROWS = (
     GATEWAY_SEATS_SPARED,
     GATEWAY_SEATS_SPARED_SECONDS,
     GATEWAY_SEATS_KEPT_SECONDS,
+    GATEWAY_SEATS_WAITED_SECONDS,
     GATEWAY_SEATS_HELD,
     GATEWAY_SEATS_VACANT,
     GATEWAY_SEATS_OFF,

@@ -57,6 +57,34 @@ def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys,
     assert verdict in text
 
 
+def test_explain_says_what_seats_would_have_spared_a_group_of_kip_848(kafka, capsys):
+    group = f"epochs-{uuid.uuid4().hex[:8]}"
+    create_topic(kafka.bootstrap_servers, group, 4)
+    classic = dict.fromkeys(("heartbeat.interval.ms", "session.timeout.ms"))
+
+    def start(name):
+        more = {"group.protocol": "consumer", "client.id": name, **classic}
+        return Plain(kafka.bootstrap_servers, group, group, **more)
+
+    members = [start("a"), start("b")]
+    try:
+        eventually(lambda: [len(one.owned) for one in members] == [2, 2])
+        members.append(start("new"))
+        eventually(lambda: all(one.owned for one in members))
+        members.pop(0).close()
+        eventually(lambda: [len(one.owned) for one in members] == [2, 2])
+        servers = ["--bootstrap-servers", kafka.bootstrap_servers, "--gateway-seats", f"{group}=observe"]
+        assert main.main(["gateway", *servers, "--gateway-admission-seconds", "10", "--explain", group]) == 0
+    finally:
+        for one in members:
+            one.close()
+    text = " ".join(capsys.readouterr().out.split())
+    assert "consumer group, Stable, 2 members, assignor uniform" in text
+    assert "It is held for 24 s at most." in text
+    assert "This rule would have spared at least 2 of them (2 group epochs)" in text
+    assert "have merged" not in text, "each newcomer adds an epoch of its own"
+
+
 def test_explain_names_a_group_that_does_not_exist(kafka, capsys):
     group = f"nobody-{uuid.uuid4().hex[:8]}"
     assert explained(kafka, capsys, group, f"{group}=sticky")[0] == 0

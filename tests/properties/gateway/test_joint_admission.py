@@ -61,7 +61,7 @@ class Newcomers:
             elif isinstance(act, DescribeSeats):
                 waiting.extend(self.group.described(self.roster, self.now))
             elif isinstance(act, ForwardJoin | ForwardSeated):
-                self.sent[act.join] = self.now, getattr(act, "joint", False)
+                self.sent[act.join] = self.now, bool(getattr(act, "joint", None))
                 self.order.append(act.join)
             if isinstance(act, ForwardSeated):
                 self.group.join_answered(act.join, 0, f"m{act.join}", 1, leads=False, now=self.now)

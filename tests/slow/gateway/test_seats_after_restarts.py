@@ -60,3 +60,33 @@ def test_a_deploy_after_a_restart_of_the_gateway_causes_no_rebalance_where_it_sa
             read_everything(load, *group.everybody)
             for each in group.members:
                 each.close()
+
+
+def test_a_pod_that_comes_back_with_its_volume_causes_no_rebalance(kafka, topic, joined, tmp_path):
+    """The consumer of a pod leaves, then its gateway stops; both start again, with the file. Another pod reads on."""
+    path = tmp_path / "seats"
+    rule = f"{RULE},seats.keep.seconds=40,seats.keep.stopped=true"
+    with (
+        Load(kafka, topic, PARTITIONS) as load,
+        gateway_process(kafka.bootstrap_servers, RULE) as beside,
+    ):
+        with gateway_process(kafka.bootstrap_servers, rule, gateway_seats_file=str(path)) as first:
+            group = Group(joined, first, topic, LibrdkafkaMember, "range")
+            group.members = [group.start()]
+            group.through = beside
+            group.members.append(group.start())
+            eventually(group.whole)
+            eventually(lambda: path.exists() and len(saved(path, group)) == 1)
+            old, other = group.members
+            old.close()
+            first.end(signal.SIGTERM)
+        before = assignments([other])
+        with gateway_process(kafka.bootstrap_servers, rule, base=first.base, gateway_seats_file=str(path)) as second:
+            group.through = second
+            group.members[0] = group.start()
+            eventually(group.whole)
+            assert assignments([other]) == before
+            assert second.metric(ACTS.format("handover")) == 1
+            read_everything(load, *group.everybody)
+            for each in group.members:
+                each.close()

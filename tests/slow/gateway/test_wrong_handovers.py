@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from rebalance_agent.gateway.seats.outcomes import handover_checks
-from rebalance_agent.gateway.seats.outcomes.handover_checks import WRONG_MAX
+from rebalance_agent.gateway.seats.outcomes.act_trust import WRONG_MAX
 from support.gateway.gateway_members import joining
 from support.gateway.running import gateway
 from support.gateway.seat_groups import PARTITIONS, Group

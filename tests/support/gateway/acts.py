@@ -10,7 +10,7 @@ class RecordedActs:
 
     def __init__(self):
         self.counted = Counter()
-        self.rebalances_spared, self.partition_seconds = Counter(), Counter()
+        self.rebalances_spared, self.partition_seconds, self.waited_seconds = Counter(), Counter(), Counter()
         self.held = self.vacant = self.held_max = 0
         self.off, self.wrong, self.stall_seconds_spared = False, 0, 0.0
 
@@ -22,6 +22,9 @@ class RecordedActs:
 
     def kept(self, partition_seconds, *, predicted):
         self.partition_seconds["observe" if predicted else "on"] += partition_seconds
+
+    def waited(self, seconds, *, predicted):
+        self.waited_seconds["observe" if predicted else "on"] += seconds
 
     def stall_spared(self, partition_seconds):
         self.stall_seconds_spared += partition_seconds

@@ -107,11 +107,12 @@ class AiokafkaMember(_Thread):
         asyncio.run(self._consume())
 
     async def _consume(self):
-        member = self
+        member, stopping = self, asyncio.Event()
 
         class Listener(AiokafkaListener):
             async def on_partitions_assigned(self, assigned):
-                member._reported("assigned", assigned)
+                if not stopping.is_set():  # else it reads nothing of them, and leaves without a call
+                    member._reported("assigned", assigned)
 
             async def on_partitions_revoked(self, revoked):
                 member._reported("revoked", revoked)
@@ -125,6 +126,7 @@ class AiokafkaMember(_Thread):
         finally:
             # aiokafka does not call the listener on stop, only a commit and LeaveGroup follow: then a successor may
             # begin.
+            stopping.set()
             self.take_line("revoked", self._clock.now_ms(), *self.owned)
             await consumer.stop()
 

@@ -162,6 +162,8 @@ def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
             eventually(lambda count=count: through.acts.done("hold") == held + count, waiting_for=group.state)
         eventually(group.whole, waiting_for=group.state)
         assert group.generation() == before + (2 if own == "cooperative-sticky" else 1), group.state()
+        eventually(lambda: through.acts.counted["admit", "right"] == number, waiting_for=group.state)
+        assert not through.acts.counted["admit", "wrong"]
         read_everything(load, *group.everybody)
         for each in group.members:
             each.close()

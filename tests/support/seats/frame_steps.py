@@ -9,7 +9,19 @@ from rebalance_agent.model.subscription import ConsumerSubscription
 from support.gateway.seat_clients import SeatClient, settle
 from support.gateway.transport import run
 
-__all__ = ["OTHER_TOPIC", "REBALANCING", "UNKNOWN", "ended", "held", "member", "run", "succeeded_elsewhere", "waiting"]
+__all__ = [
+    "OTHER_TOPIC",
+    "REBALANCING",
+    "UNKNOWN",
+    "beside",
+    "ended",
+    "held",
+    "member",
+    "rebalanced",
+    "run",
+    "succeeded_elsewhere",
+    "waiting",
+]
 
 OTHER_TOPIC = encode_subscription(ConsumerSubscription(3, ("other",)))
 REBALANCING, UNKNOWN = 27, 25
@@ -49,3 +61,20 @@ async def succeeded_elsewhere(old, second, newcomer):
     assert await old.leave() == 0
     await ended(old)
     return joining
+
+
+async def beside(gateway, number, apart=1.0, **fields):
+    """A member, and newcomers that arrive one after the other."""
+    old = await member(gateway)
+    newcomers = []
+    for name in range(number):
+        newcomers.append(await waiting(gateway, f"new-{name}", **fields))
+        await gateway.advance(apart)
+    return old, newcomers
+
+
+async def rebalanced(old, newcomers):
+    """The member notices the rebalance and joins it; the generations of all afterwards."""
+    assert await old.heartbeat() == REBALANCING
+    await asyncio.gather(old.enter(), *(task for _, task in newcomers))
+    return {old.generation, *(one.generation for one, _ in newcomers)}

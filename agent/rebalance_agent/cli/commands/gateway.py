@@ -13,7 +13,7 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.gateway.explain_rules import explain, past_text, rewrite_obstacle
 from rebalance_agent.gateway.groups import parse_rules
-from rebalance_agent.gateway.past_seats import past_seats
+from rebalance_agent.gateway.past.past_seats import past_seats
 from rebalance_agent.gateway.seat_rules import SeatRule, parse_seat_rules
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
@@ -92,7 +92,8 @@ def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, 
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:
         return f"The rebalances that it would have spared are unknown: {error}"
-    return past_text(past_seats(history_of(past.events), rule), past.source)
+    found = past_seats(history_of(past.events), rule, settings.gateway_admission_seconds)
+    return past_text(found, past.source)
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:

@@ -15,6 +15,7 @@ A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) k
   can do. ``act_carrier``: carries out the acts of one group.
 - ``seat_sharing``: the seats of one group that other gateways offer, and those offered to them, by locks.
 - ``connections``: clients' connections, by which coordinators are asked.
+- ``leases``: Kubernetes' API server, which has the locks if the rule says so.
 - ``switch_file``: a file that switches all groups off; ``seats_file``: one with the seats, for the next gateway.
 - ``act_report``: a log line and a metric for each act; ``acts``: their events, and what they cost and spare.
 """

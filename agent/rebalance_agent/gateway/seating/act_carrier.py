@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import singledispatchmethod
 
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.seat_rules import Between
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seating.connections.coordinator_requests import (
@@ -53,18 +54,17 @@ class ActCarrier:
     """
 
     def __init__(
-        self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between_gateways: bool
+        self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between: Between
     ) -> None:
-        """Nothing is under way; ``between_gateways``: as in the group's rule."""
+        """Nothing is under way; ``between``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
         classic = seats.group_type is GroupType.CLASSIC
         self._requests: GroupRequests = ClassicRequests() if classic else EpochRequests()
         self.connections = GroupConnections(seats.table)
-        self._keeps = classic or between_gateways
-        self.sharing = SeatSharing(
-            group, seats, self.connections, self._requests, shared, self.run, on=between_gateways
-        )
+        self._keeps = classic or between is not Between.NO
+        locks = shared.lock_requests(group, between)
+        self.sharing = SeatSharing(group, seats, self.connections, self._requests, shared, self.run, locks)
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
         self._kept: dict[str, str] = {}
@@ -90,10 +90,10 @@ class ActCarrier:
         self.sharing.look()
         self._shared.changed()
 
-    def stop(self) -> None:
-        """Stop giving, keeping and sharing seats."""
+    def stop(self, *, keep: bool = False) -> None:
+        """Stop giving, keeping and sharing seats; ``keep``: vacant ones are left to the next gateway."""
         self._stopped = True
-        self.run([*self.seats.stop(self.now()), *self.sharing.stop()])
+        self.run([*self.seats.stop(self.now(), keep=keep), *self.sharing.stop()])
 
     def go_on(self) -> None:
         """Give, keep and share seats again after `stop`."""

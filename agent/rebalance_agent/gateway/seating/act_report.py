@@ -16,6 +16,11 @@ __all__ = ["ActCounts", "ActReport", "NoCounts"]
 TEXT_MAX = 200
 """Characters of a text in a log line: clients choose names."""
 
+_WRONG = {
+    Act.HANDOVER: "the group rebalanced after each of the last handovers",
+    Act.ADMIT: "newcomers that were admitted together caused several rebalances, each of the last times",
+}
+
 LINES_SECONDS = 10.0
 LINES_MAX = 100
 """Lines of one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at a time has as many."""
@@ -40,10 +45,14 @@ class ActCounts(Protocol):
         """Count spared partition-seconds of stall after consumers were killed; a lower bound."""
         ...
 
+    def waited(self, seconds: float, *, predicted: bool) -> None:
+        """Count seconds for which a newcomer waited to join with others; ``predicted``: would have waited."""
+        ...
+
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 
-        ``wrong``: groups whose handovers were wrong too often, so that they have no seats any more.
+        ``wrong``: groups whose acts were wrong too often, so that they have no seats any more.
         """
         ...
 
@@ -61,6 +70,9 @@ class NoCounts:
         """See `ActCounts`."""
 
     def stall_spared(self, partition_seconds: float) -> None:
+        """See `ActCounts`."""
+
+    def waited(self, seconds: float, *, predicted: bool) -> None:
         """See `ActCounts`."""
 
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
@@ -113,13 +125,10 @@ class ActReport:
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
         self._log.error("seats_claim", outcome="failed", group=group[:TEXT_MAX], problem=problem, help=text)
 
-    def wrong(self, group: str) -> None:
-        """Log that a group gets no seats from now on, since its handovers were wrong too often."""
-        text = (
-            "the group rebalanced after each of the last handovers; until this gateway restarts its seats are only "
-            "observed, and its members keep those they have"
-        )
-        self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], help=text)
+    def wrong(self, group: str, act: Act) -> None:
+        """Log that a group gets no seats from now on, since its acts of one kind were wrong too often."""
+        text = f"{_WRONG[act]}; until this gateway restarts its seats are only observed, and its members keep theirs"
+        self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], act=str(act), help=text)
 
     def switched(self, reason: str) -> None:
         """Log that the seats of all groups were switched off for ``reason``, or if it is empty, on again."""

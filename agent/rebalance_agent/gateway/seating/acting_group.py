@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.gateway.seat_rules import SeatRule
 from rebalance_agent.gateway.seating.act_carrier import ActCarrier
-from rebalance_agent.gateway.seating.acts.handover_outcomes import HandoverOutcomes
+from rebalance_agent.gateway.seating.acts.act_outcomes import ActOutcomes
 from rebalance_agent.gateway.seating.acts.vacancies import Vacancies
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection, seen_host
 from rebalance_agent.gateway.seating.connections.topic_watch import TopicWatch
@@ -15,7 +15,6 @@ from rebalance_agent.gateway.seating.seated_group import GrantedSeat, JoinResult
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import GroupPhase
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
-from rebalance_agent.gateway.seats.outcomes.handover_checks import HandoverChecks
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max
@@ -40,12 +39,11 @@ class ActingGroup:
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
         self._vacancies = Vacancies(group, seats, shared.clock, shared.report)
-        self._carrier = ActCarrier(group, seats, shared, self._vacancies, between_gateways=rule.between_gateways)
+        self._carrier = ActCarrier(group, seats, shared, self._vacancies, between=rule.between)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
         self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # with the seconds for which each was held
-        self._checks = HandoverChecks()
-        self._outcomes = HandoverOutcomes(group, self._checks, self._vacancies, shared.report, self._carrier.stop)
+        self._outcomes = ActOutcomes(group, seats.group_type, self._vacancies, shared.report, self._carrier.stop)
         self._unfenced = False
 
     @property
@@ -83,7 +81,9 @@ class ActingGroup:
             if connection.hung_up():
                 self.withdraw(newcomer)
                 raise ConnectionAbortedError("the client disconnected while its request waited")
-            self._returns[newcomer.join] = act, round(self._clock.monotonic() - since, 1)
+            now = self._clock.monotonic()
+            self._outcomes.admitted(newcomer.join, act.joint, now)
+            self._returns[newcomer.join] = act, round(now - since, 1)
             seat = self._seats.table.get(act.instance_id)
             return GrantedSeat(act.instance_id, "" if seat is None else seat.member_id)
         if not newcomer.member_id:
@@ -104,8 +104,7 @@ class ActingGroup:
         facts |= {"client_id": newcomer.client_id, "host": seen_host(connection), "group_type": self.group_type}
         outcome = ActOutcome.DONE if error == NO_ERROR else ActOutcome.REFUSED
         self._report.report(act, outcome, self.group, error=error, **facts)
-        if sent.joint:
-            self._report.report(Act.ADMIT, outcome, self.group, held_seconds=held_seconds, **facts)
+        self._outcomes.joined(newcomer.join, sent.joint, error, self._carrier.now(), held_seconds, facts)
         if error == NO_ERROR:
             self._connections.use(connection, sent.instance_id)
             spares = sent.returns and stable and not gone
@@ -113,7 +112,7 @@ class ActingGroup:
             self._carrier.run(self._carrier.sharing.taken(sent.instance_id))
             self._carrier.kept_seat(sent.instance_id, ActOutcome.RIGHT)
             if spares:
-                self._outcomes.take(member_id, self._checks.begun(member_id, before, generation, self._carrier.now()))
+                self._outcomes.handed_over(member_id, before, generation, self._carrier.now())
         self._moved(error, connection)
         self._carrier.run(acts)
         if error == NO_ERROR and gone:
@@ -124,6 +123,7 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._carrier.joins.pop(newcomer.join, None)
         self._returns.pop(newcomer.join, None)
+        self._outcomes.withdrawn(newcomer.join)
         self._carrier.run(self._seats.withdraw(newcomer.join, self._carrier.now()))
 
     def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:
@@ -132,7 +132,7 @@ class ActingGroup:
             return result.error
         self._vacancies.heard(newcomer.member_id)
         if result.error == NO_ERROR:
-            self._outcomes.take(newcomer.member_id, self._checks.rejoined(newcomer.member_id))
+            self._outcomes.rejoined(newcomer.member_id)
         facts = newcomer, result.error, result.generation
         acts, shown = self._seats.rejoin_answered(*facts, leads=result.leads, now=self._carrier.now())
         self.answered(newcomer.member_id, result.error, connection, newcomer.process or 0)
@@ -145,7 +145,7 @@ class ActingGroup:
     def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
-        self._outcomes.take(member_id, self._checks.answered(member_id, error, self._carrier.now()))
+        self._outcomes.answered(member_id, error, self._carrier.now())
         acts, shown = self._seats.sync_answered(member_id, error, self._carrier.now())
         if error == NO_ERROR:
             self._vacancies.assigned(member_id, partitions)
@@ -156,7 +156,7 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._vacancies.heard(member_id)
         now, epoch = self._carrier.now(), None if beat is None else beat.epoch
-        self._outcomes.take(member_id, self._checks.answered(member_id, error, now, epoch))
+        self._outcomes.answered(member_id, error, now, epoch)
         acts, shown = self._seats.heartbeat_answered(member_id, error, now, beat)
         self._carrier.run(acts)
         return shown
@@ -180,7 +180,7 @@ class ActingGroup:
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
-        self._outcomes.take(member_id, self._checks.left(member_id))
+        self._outcomes.left(member_id)
         await connection.answered()  # commits among them: a successor begins where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
@@ -242,8 +242,7 @@ class ActingGroup:
         """See `SeatedGroup`."""
         self._carrier.run(self._carrier.sharing.due())
         now = self._carrier.now()
-        for member_id in self._checks.overdue(now):
-            self._outcomes.take(member_id, self._checks.left(member_id))
+        self._outcomes.due(now)
         self._vacancies.due(now)
         self._carrier.run(self._seats.due(now))
         self._vacancies.settle()
@@ -252,12 +251,12 @@ class ActingGroup:
 
     def next_due(self) -> float | None:
         """See `SeatedGroup`."""
-        parts = self._seats, self._topics, self._carrier.sharing, self._checks, self._vacancies
+        parts = self._seats, self._topics, self._carrier.sharing, self._outcomes, self._vacancies
         return min((time for part in parts if (time := part.next_due()) is not None), default=None)
 
-    def stop(self) -> None:
+    def stop(self, *, keep: bool = False) -> None:
         """See `SeatedGroup`."""
-        self._carrier.stop()
+        self._carrier.stop(keep=keep and self._rule.keep_stopped)
 
     def go_on(self) -> None:
         """See `SeatedGroup`."""
@@ -277,7 +276,8 @@ class ActingGroup:
     @property
     def idle(self) -> bool:
         """See `SeatedGroup`."""
-        unfinished = self._carrier.sharing.next_due() is not None or self._vacancies.next_due() is not None
+        parts = self._carrier.sharing, self._vacancies, self._outcomes
+        unfinished = any(part.next_due() is not None for part in parts)
         return self._seats.idle and not unfinished
 
     def saved(self) -> tuple[SavedSeat, ...]:

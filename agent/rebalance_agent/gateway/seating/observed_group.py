@@ -86,7 +86,7 @@ class ObservedGroup:
             pending = self._pending.pop(newcomer.member_id, None)
             first = pending.newcomer if pending is not None else newcomer
             if pending is not None or not newcomer.member_id:
-                self._predicted.joined(first, result.member_id, *self._times())
+                self._predicted.joined(first, result.member_id, *self._times(), result.generation)
                 self._count()
         return result.error
 
@@ -163,7 +163,7 @@ class ObservedGroup:
         times = [self._predicted.next_due(), next((one.until for one in self._pending.values()), None)]
         return min((time for time in times if time is not None), default=None)
 
-    def stop(self) -> None:
+    def stop(self, *, keep: bool = False) -> None:
         """See `SeatedGroup`; no effect, since nothing is held or kept."""
 
     def go_on(self) -> None:
@@ -206,7 +206,9 @@ class ObservedGroup:
         for act, number in acts.items():
             if number > 0:
                 self._counts.act(act, ActOutcome.PREDICTED, number)
-        self._counts.spared(handed_over, predicted=True)
+        merged = now.rebalances_merged_min - before.rebalances_merged_min
+        self._counts.spared(handed_over + merged, predicted=True)
+        self._counts.waited(now.waited_seconds - before.waited_seconds, predicted=True)
         lost = now.partition_seconds_lost_max - before.partition_seconds_lost_max
         self._counts.kept(lost, predicted=True)
         self._counted = replace(now, acts=Counter(now.acts))

@@ -6,17 +6,15 @@ import math
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.gateway.seating.connections.coordinator_requests import GroupRequests
 from rebalance_agent.gateway.seating.connections.group_connections import GroupConnections
 from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
+from rebalance_agent.gateway.seating.leases.lease_requests import LeaseRequests
 from rebalance_agent.gateway.seating.shared_parts import SharedParts
 from rebalance_agent.gateway.seats.group_facts import FreeSeat, WaitingElsewhere
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.locks import LockBeat, LockChange, MemberCheck, SeatLocks
 from rebalance_agent.gateway.seats.locks.lock_acts import UNUSABLE, LockAct, LockLoss
-from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
-from rebalance_agent.gateway.seats.locks.lock_frames import helper_group
 from rebalance_agent.gateway.seats.locks.lock_notes import offer_note
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.gateway.seats.seat import SeatState
@@ -30,8 +28,8 @@ __all__ = ["SeatSharing"]
 class SeatSharing:
     """The seats of one group that other gateways offer, and those that this one offers to them.
 
-    ``run`` carries out acts of the seats. Methods that return acts leave them to the caller. ``on`` is False where this
-    gateway knows no other one: then no lock is asked for, and no request sent.
+    ``run`` carries out acts of the seats. Methods that return acts leave them to the caller. ``requests`` is None where
+    this gateway knows no other one: then no lock is asked for, and no request sent.
     """
 
     def __init__(
@@ -42,13 +40,12 @@ class SeatSharing:
         group_requests: GroupRequests,
         shared: SharedParts,
         run: Callable[[Iterable[SeatAct]], None],
-        *,
-        on: bool,
+        requests: LockRequests | LeaseRequests | None,
     ) -> None:
         """Share nothing yet."""
         self._group, self._seats, self._connections, self._shared, self._run = group, seats, connections, shared, run
         self._clock, self._report, self._group_requests = shared.clock, shared.report, group_requests
-        self._requests = _requests(group) if on else None
+        self._requests = requests
         self._locks = SeatLocks(seats.settings, _member_ids(), shared.token, on=self._requests is not None)
         self._claimed: set[str] = set()
         self._said: set[LockLoss] = set()
@@ -131,7 +128,7 @@ class SeatSharing:
         self._run(self._seats.kept(check.instance_id, check.member_id, error if error in FENCED else NO_ERROR, now))
         self._run(self._done(self._locks.checked(check.instance_id, error, now)))
 
-    async def _send(self, requests: LockRequests, beat: LockBeat) -> None:
+    async def _send(self, requests: LockRequests | LeaseRequests, beat: LockBeat) -> None:
         """Send a request, by another connection where one ends before the answer: each may be done twice."""
         answer = await self._connections.by_connection(
             lambda connection: requests.beat(connection, beat), beat.instance_id
@@ -145,17 +142,10 @@ class SeatSharing:
             outcomes = {None: ActOutcome.DONE, LockLoss.TAKEN: ActOutcome.REFUSED}
             facts = {"instance_id": name, "error": change.error}
             self._report.report(Act.CLAIM, outcomes.get(loss, ActOutcome.FAILED), self._group, **facts)
-        if loss in UNUSABLE and loss not in self._said:
+        if loss in UNUSABLE and loss not in self._said and self._requests is not None:
             self._said.add(loss)
-            self._report.refused(self._group, loss_text(helper_group(self._group), loss, change.error))
+            self._report.refused(self._group, self._requests.problem(loss, change.error))
         return self._seats.lock_answered(name, granted=change.granted, now=self._clock.monotonic())
-
-
-def _requests(group: str) -> LockRequests | None:
-    try:
-        return LockRequests(group)
-    except InvalidInputError:
-        return None  # the name of the helper group would be too long
 
 
 def _member_ids() -> Iterator[str]:

@@ -129,8 +129,11 @@ class SeatedGroup(Protocol):
         """The time of the next call of `due` in monotonic seconds; None: not before another input."""
         ...
 
-    def stop(self) -> None:
-        """Stop giving seats, holding JoinGroups and keeping seats."""
+    def stop(self, *, keep: bool = False) -> None:
+        """Stop giving seats, holding JoinGroups and keeping seats.
+
+        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule says so.
+        """
         ...
 
     def go_on(self) -> None:
@@ -147,7 +150,7 @@ class SeatedGroup(Protocol):
 
     @property
     def wrong(self) -> bool:
-        """Whether the group stopped acting because its handovers were wrong too often."""
+        """Whether the group stopped acting because its acts were wrong too often."""
         ...
 
     @property

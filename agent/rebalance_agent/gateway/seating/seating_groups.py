@@ -20,6 +20,7 @@ from rebalance_agent.gateway.seating.connections.client_connection import Client
 from rebalance_agent.gateway.seating.connections.open_clients import OpenClients
 from rebalance_agent.gateway.seating.frames.connection_groups import ImpatientMembers
 from rebalance_agent.gateway.seating.group_names import GroupNames
+from rebalance_agent.gateway.seating.leases.api_server import Objects
 from rebalance_agent.gateway.seating.newcomers import HeldBytes
 from rebalance_agent.gateway.seating.observed_group import ObservedGroup
 from rebalance_agent.gateway.seating.seat_frames import SeatFrames
@@ -68,18 +69,20 @@ class SeatingGroups:
         admission_seconds: float = 0.0,
         switch_file: str = "",
         emit: EmitAct = lambda _event, _left_out: None,
+        leases: Objects | None = None,
+        saves: bool = False,
     ) -> None:
         """Begin without groups.
 
         ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none. ``emit``
-        takes events.
+        takes events. ``leases``: see `SharedParts`. ``saves``: the next gateway in this place restores the seats.
         """
         self._wake = asyncio.Event()
         token = secrets.token_hex(TOKEN_BYTES)
         self._clock, self.report = clock, ActReport(counts or NoCounts(), clock, ActEvents(emit, clock, token))
-        self._shared = SharedParts(clock, self.report, self._wake.set, token)
+        self._shared = SharedParts(clock, self.report, self._wake.set, token, leases)
         self.watch, self.clients = self._shared.watch, OpenClients(SeatSettings().crash_window_seconds)
-        self._rules, self._admission_seconds = rules, admission_seconds
+        self._rules, self._admission_seconds, self._saves = rules, admission_seconds, saves
         self._acting = GatewaySeats(SeatSettings(), SeatMode.ON, token)
         self._observing = GatewaySeats(SeatSettings(), SeatMode.OBSERVE, token)
         self._groups: dict[str, SeatedGroup] = {}
@@ -234,7 +237,7 @@ class SeatingGroups:
         Returns when the coordinator has answered, at most `SWITCH_OFF_SECONDS` later.
         """
         self._off = True
-        self._each(lambda group: group.stop())
+        self._each(lambda group: group.stop(keep=self._saves))
         self._wake.set()
         await self._shared.settled(SWITCH_OFF_SECONDS)
 

@@ -8,8 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.seat_rules import Between
 from rebalance_agent.gateway.seating.act_report import ActReport
 from rebalance_agent.gateway.seating.connections.disconnect_watch import DisconnectWatch
+from rebalance_agent.gateway.seating.connections.lock_requests import LockRequests
+from rebalance_agent.gateway.seating.leases.api_server import Objects
+from rebalance_agent.gateway.seating.leases.lease_requests import LeaseRequests
 from rebalance_agent.model.reported.seat_event import Act
 
 __all__ = ["SharedParts"]
@@ -19,13 +24,15 @@ __all__ = ["SharedParts"]
 class SharedParts:
     """The shared objects. ``watch`` notices clients that are gone; ``changed`` is called when a new act is due.
 
-    ``token``: random, and new at each start of the gateway.
+    ``token``: random, and new at each start of the gateway. ``leases``: where groups have their locks whose rule says
+    so; None: they have none.
     """
 
     clock: Clock
     report: ActReport
     changed: Callable[[], None]
     token: str
+    leases: Objects | None = None
     watch: DisconnectWatch = field(default_factory=DisconnectWatch)
 
     def __post_init__(self) -> None:
@@ -37,6 +44,15 @@ class SharedParts:
         task = asyncio.get_running_loop().create_task(self._guarded(work, act, group))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def lock_requests(self, group: str, between: Between) -> LockRequests | LeaseRequests | None:
+        """Return the requests for the locks of a group; None where it has none by its rule, or by its long name."""
+        if between is Between.LEASE:
+            return LeaseRequests(group, self.leases, self.clock)
+        try:
+            return LockRequests(group) if between is Between.GROUP else None
+        except InvalidInputError:
+            return None  # the name of the helper group would be too long
 
     async def settled(self, seconds: float) -> None:
         """Wait until the requests under way are answered, at most ``seconds``."""

@@ -257,10 +257,10 @@ class GroupSeats:
         """Restore the seats ``elapsed_seconds`` after they were saved; `due` then returns acts for them."""
         self._restored.add(seats, elapsed_seconds, now)
 
-    def stop(self, now: float) -> list[SeatAct]:
-        """Stop giving and keeping seats. Members that have a seat keep it, and continue."""
+    def stop(self, now: float, *, keep: bool = False) -> list[SeatAct]:
+        """Stop giving and keeping seats; members that have one continue. ``keep``: vacant ones are left as they are."""
         self._stopped = True
-        return [*self.held.stop(), *self._leaves.stop_all(), *self._unwanted(now)]
+        return [*self.held.stop(), *self._leaves.stop_all(), *([] if keep else self._unwanted(now))]
 
     def go_on(self) -> None:
         """Give and keep seats again after `stop`; members that have a seat are still known."""

@@ -33,8 +33,8 @@ __all__ = ["HeldJoin", "HeldJoins"]
 class HeldJoin:
     """A JoinGroup that is held. ``instance_id``: the seat whose lock it asked for at ``asked_at``, or was granted.
 
-    ``last``: the last member of that seat, None if it is new; ``joint``: new, at a multiple of the admission period.
-    ``due_at``: when to decide again. ``refused``: seats that other gateways have.
+    ``last``: the last member of that seat, None if it is new; ``joint``: of a new one, at a multiple of the
+    admission period. ``due_at``: when to decide again. ``refused``: seats that other gateways have.
     """
 
     newcomer: Newcomer
@@ -45,7 +45,7 @@ class HeldJoin:
     granted: bool = False
     due_at: float = 0.0
     last: LastMember | None = None
-    joint: bool = False
+    joint: Admission | None = None
     refused: set[str] = field(default_factory=set)
 
     @property
@@ -228,7 +228,7 @@ class HeldJoins:
         if free_to_join or now >= admission.at:
             if self._table.full:
                 return [*acts, *self._forward(held, PlainReason.FULL)]
-            held.joint = admission.joint and not free_to_join
+            held.joint = admission if admission.joint and not free_to_join else None
             acts += self._ask(held, next(self._new_names), now, None, granted=False)
         return acts
 
@@ -261,7 +261,7 @@ class HeldJoins:
         del self._held[held.newcomer.join]
         instance_id = held.instance_id or ""
         del self._claims[instance_id]
-        return [self._seated.send(held.newcomer, instance_id, held.last, joint=held.joint)]
+        return [self._seated.send(held.newcomer, instance_id, held.last, held.joint)]
 
     def _forward(self, held: HeldJoin, reason: PlainReason | SeatRefusal) -> list[SeatAct]:
         del self._held[held.newcomer.join]
@@ -271,7 +271,7 @@ class HeldJoins:
         """The newcomer does not take the seat that it asked for."""
         acts = self._release(held)
         self._claims.pop(held.instance_id or "", None)
-        held.instance_id, held.granted, held.joint = None, False, False
+        held.instance_id, held.granted, held.joint = None, False, None
         return acts
 
     def _release(self, held: HeldJoin) -> list[SeatAct]:

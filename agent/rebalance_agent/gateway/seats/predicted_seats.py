@@ -17,6 +17,7 @@ from rebalance_agent.gateway.seats.group_facts import GroupPhase, SeatsRoster
 from rebalance_agent.gateway.seats.group_seats import GroupSeats
 from rebalance_agent.gateway.seats.rules.eligibility import Newcomer
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
+from rebalance_agent.gateway.seats.rules.wait_times import Admission
 from rebalance_agent.gateway.seats.seat import EpochBeat
 from rebalance_agent.gateway.seats.seat_acts import (
     AnswerLeave,
@@ -28,6 +29,7 @@ from rebalance_agent.gateway.seats.seat_acts import (
     SeatAct,
 )
 from rebalance_agent.groupprotocol.wire.error_codes import UNKNOWN_MEMBER_ID
+from rebalance_agent.model.group import GroupType
 
 __all__ = ["PredictedSeats", "SeatTally"]
 
@@ -39,14 +41,19 @@ class SeatTally:
     ``rebalances_saved_min``: one for each handover. Without seats the member's leave alone begins a rebalance; its
     successor's join may fall into the same one, so that it is not counted. ``partition_seconds_lost_max``: for every
     second in which a seat was vacant all partitions of its member, though the rebalances would have stopped some of
-    them, too. ``acts``: how often each kind of act was decided. ``joint``: newcomers that would have joined at a
-    multiple of the admission period.
+    them, too. ``acts``: how often each kind of act was decided.
+
+    ``joint``: newcomers that would have joined at a multiple of the admission period; ``rebalances_merged_min``: those
+    of them that joined in a later generation than another one of the same multiple; ``waited_seconds``: how long they
+    would have waited for it.
     """
 
     rebalances_saved_min: int = 0
     partition_seconds_lost_max: float = 0.0
     acts: Counter[str] = field(default_factory=Counter)
     joint: int = 0
+    rebalances_merged_min: int = 0
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +70,21 @@ class PredictedSeats:
         self._seats = seats
         self.tally = SeatTally()
         self._join_of: dict[str, int] = {}
+        self._generations: dict[int, int] = {}
+        self._merged: tuple[int, set[int]] = 0, set()
         self._vacant: dict[str, _Vacancy] = {}
         self._leaving: tuple[str, _Vacancy] | None = None
         self._now = 0.0
 
-    def joined(self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float) -> None:
-        """Take the forwarded JoinGroup of a newcomer that is the member ``member_id`` now."""
+    def joined(
+        self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float, generation: int = -1
+    ) -> None:
+        """Take the forwarded JoinGroup of a newcomer that is the member ``member_id`` since ``generation``."""
         self._seats.facts.lock_answered(now)
         while len(self._join_of) >= self._seats.settings.seats_max:
             self._forget_oldest(now)
         self._join_of[member_id] = newcomer.join
+        self._generations[newcomer.join] = generation
         self._count(self._seats.join(newcomer, now, epoch_seconds), now)
 
     def left(
@@ -90,6 +102,7 @@ class PredictedSeats:
         join = self._join_of.pop(member_id, None)
         if join is None:
             return
+        self._generations.pop(join, None)
         self._seats.facts.lock_answered(now)
         self._count(self._seats.withdraw(join, now), now)
         self._seats.facts.phase = GroupPhase.STABLE if stable else GroupPhase.PREPARING
@@ -115,6 +128,7 @@ class PredictedSeats:
     def _forget_oldest(self, now: float) -> None:
         """Forget the member that joined first: one that vanished without leaving is never heard of again."""
         join = self._join_of.pop(next(iter(self._join_of)))
+        self._generations.pop(join, None)
         self._count(self._seats.withdraw(join, now), now)
         self._count(self._seats.heartbeat_answered(_predicted(join), UNKNOWN_MEMBER_ID, now)[0], now)
 
@@ -141,7 +155,8 @@ class PredictedSeats:
     @_outcome.register
     def _(self, act: ForwardSeated) -> list[SeatAct]:
         member_id, generation = _predicted(act.join), 0
-        self.tally.joint += act.joint
+        if act.joint is not None:
+            self._admitted(act.join, act.joint)
         self._end(act.instance_id, saved=1)
         acts, _ = self._seats.join_answered(act.join, 0, member_id, generation, leads=False, now=self._now)
         return [*acts, *self._seats.sync_answered(member_id, 0, self._now)[0]]
@@ -161,6 +176,18 @@ class PredictedSeats:
     def _(self, act: GiveUpSeat) -> list[SeatAct]:
         self._end(act.instance_id, saved=0)
         return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
+
+    def _admitted(self, join: int, admission: Admission) -> None:
+        """Count a newcomer that would have joined with others, and the rebalance of its own that it really caused."""
+        self.tally.joint += 1
+        self.tally.waited_seconds += max(0.0, self._now - admission.alone_at)
+        generation = self._generations.pop(join, -1)
+        if self._merged[0] != admission.multiple:
+            self._merged = admission.multiple, set()
+        others = self._merged[1]
+        if others and generation not in others and self._seats.group_type is GroupType.CLASSIC:
+            self.tally.rebalances_merged_min += 1
+        others.add(generation)
 
     def _end(self, instance_id: str, saved: int) -> None:
         """End the vacancy of a seat."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason, PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import SeatRefusal
 from rebalance_agent.gateway.seats.rules.join_profile import ProfileDifference
+from rebalance_agent.gateway.seats.rules.wait_times import Admission
 
 __all__ = [
     "AnswerLeave",
@@ -41,13 +42,14 @@ class ForwardJoin:
 class ForwardSeated:
     """Send the JoinGroup with an instance id.
 
-    ``returns``: another member had the seat before. ``joint``: it waited until a multiple of the admission period.
+    ``returns``: another member had the seat before. ``joint``: the admission for which it waited, until a multiple of
+    the period; None: it did not.
     """
 
     join: int
     instance_id: str
     returns: bool
-    joint: bool = False
+    joint: Admission | None = None
 
 
 @dataclass(frozen=True, slots=True)

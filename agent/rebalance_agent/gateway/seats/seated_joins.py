@@ -8,6 +8,7 @@ from rebalance_agent.gateway.seats.group_facts import GroupFacts, GroupPhase
 from rebalance_agent.gateway.seats.rules.act_reasons import PlainReason
 from rebalance_agent.gateway.seats.rules.eligibility import LastMember, Newcomer
 from rebalance_agent.gateway.seats.rules.seat_answers import JoinAnswer, join_answer
+from rebalance_agent.gateway.seats.rules.wait_times import Admission
 from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 from rebalance_agent.gateway.seats.seat_acts import ForwardJoin, ForwardSeated, SeatAct
 from rebalance_agent.gateway.seats.seat_keeper import SeatKeeper
@@ -35,7 +36,7 @@ class SeatedJoins:
         self._table, self._keeper, self._facts = table, keeper, facts
         self._sent: dict[int, _Sent] = {}
 
-    def send(self, newcomer: Newcomer, instance_id: str, last: LastMember | None, *, joint: bool) -> SeatAct:
+    def send(self, newcomer: Newcomer, instance_id: str, last: LastMember | None, joint: Admission | None) -> SeatAct:
         """Send a newcomer's JoinGroup with the instance id of a seat whose lock this gateway has.
 
         ``last``: the seat's last member, None for a new seat. ``joint``: see `ForwardSeated`.

@@ -65,7 +65,11 @@ class SeatEvent:
     ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
     or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None where none
     is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
-    seat was given up. ``rebalances_spared`` and ``partition_seconds_spared``: lower bounds, None until they are known.
+    seat was given up.
+
+    Of a newcomer that was admitted with others, ``together``: the number of newcomers of this gateway that join at that
+    time, of which one rebalance is expected; ``held_seconds``: how long its JoinGroup waited. ``rebalances_spared`` and
+    ``partition_seconds_spared``: lower bounds, None until they are known.
     """
 
     KIND: ClassVar[str] = "seat"
@@ -84,6 +88,8 @@ class SeatEvent:
     client_id: str | None = None
     host: str | None = None
     reason: str | None = None
+    held_seconds: float | None = None
+    together: int | None = None
     rebalances_spared: int | None = None
     partition_seconds_spared: float | None = None
     where: Workload | None = None

@@ -7,6 +7,7 @@ import os
 import ssl
 import struct
 from collections.abc import Iterator, Mapping
+from http import HTTPStatus
 from pathlib import Path
 
 from rebalance_agent.clock import Clock
@@ -15,7 +16,8 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seat_rules import Between, parse_seat_rules
+from rebalance_agent.gateway.seating.leases.api_server import ApiServer
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
@@ -57,8 +59,11 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         how = rule.strategy.protocol.value
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
-        others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*" if seats.between_gateways else ""
+        others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*"
+        others = {Between.NO: "", Between.GROUP: others, Between.LEASE: " and others of this namespace"}[seats.between]
         yield passed(f"seats {seats}", f"for consumers behind this gateway{others}")
+        if seats.between is Between.LEASE:
+            yield _leases()
     if switch := settings.gateway_seats_switch_file:
         yield _switch(switch)
     if seats_file := settings.gateway_seats_file:
@@ -69,6 +74,18 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     yield from servers
     if any(server.reached for server in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
+
+
+def _leases() -> Finding:
+    """Whether the pod's service account may use Lease objects."""
+    name, fix = "leases of seats", "bind a role with get, list, create, update and delete on leases"
+    try:
+        status, _ = ApiServer.of_pod().request("GET", "leases?limit=1")
+    except (InvalidInputError, ConnectionError) as error:
+        return failed(name, str(error), fix, "gateways know each other by them")
+    if status != HTTPStatus.OK:
+        return failed(name, f"Kubernetes' API server answered with {status}", fix, "gateways know each other by them")
+    return passed(name, "can be listed", "gateways know each other by them")
 
 
 def _switch(path: str) -> Finding:

@@ -13,12 +13,13 @@ import structlog
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway
 from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
-from rebalance_agent.gateway.seat_rules import parse_seat_rules
+from rebalance_agent.gateway.seat_rules import Between, SeatRules, parse_seat_rules
 from rebalance_agent.gateway.seating import SeatingGroups
+from rebalance_agent.gateway.seating.leases.api_server import ApiServer
 from rebalance_agent.gateway.seating.seats_file import SeatsFile
 from rebalance_agent.gateway.telemetry.client_subscription import metric_prefixes
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
@@ -168,7 +169,20 @@ class GatewayRole:
             admission_seconds=self._settings.gateway_admission_seconds,
             switch_file=self._settings.gateway_seats_switch_file,
             emit=self._emit,
+            leases=self._leases(rules),
+            saves=bool(self._settings.gateway_seats_file),
         )
+
+    def _leases(self, rules: SeatRules) -> ApiServer | None:
+        """Where the locks of seats are by a rule; None where by none, or where Kubernetes cannot be asked."""
+        if not any(rule.between is Between.LEASE for rule in rules):
+            return None
+        try:
+            return ApiServer.of_pod()
+        except InvalidInputError as error:
+            text = "consumers take seats of consumers behind the same gateway only"
+            self._log.error("seats_claim", outcome="failed", problem=error.problem, help=text)
+            return None
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
         """The file of ``seats``, which have been restored from it; None where there is none."""

@@ -13,27 +13,10 @@ from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 from rebalance_agent.gateway.seats.rules.wait_times import held_seconds_max, join_wait
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from support.seats.frame_steps import REBALANCING, ended, member, run, waiting
+from support.seats.frame_steps import REBALANCING, beside, ended, member, rebalanced, run, waiting
 
 PERIOD = 10.0
 RULE = "orders={},seats.hold.seconds=0"
-
-
-async def beside(gateway, number, **fields):
-    """A member, and newcomers that arrive one after the other."""
-    old = await member(gateway)
-    newcomers = []
-    for name in range(number):
-        newcomers.append(await waiting(gateway, f"new-{name}", **fields))
-        await gateway.advance(1)
-    return old, newcomers
-
-
-async def rebalanced(old, newcomers):
-    """The member notices the rebalance and joins it; the generations of all afterwards."""
-    assert await old.heartbeat() == REBALANCING
-    await asyncio.gather(old.enter(), *(task for _, task in newcomers))
-    return {old.generation, *(one.generation for one, _ in newcomers)}
 
 
 @run

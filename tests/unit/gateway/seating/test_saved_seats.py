@@ -205,6 +205,63 @@ async def test_a_vacant_seat_is_kept_on_by_the_next_gateway_and_taken_by_the_suc
     assert (new.generation, second.acts.done("handover")) == (other.generation, 1)
 
 
+STOPPED = f"{ON},seats.keep.seconds=60,seats.keep.stopped=true"
+
+
+async def pod_stopped(first, path):
+    """The only consumer of a pod leaves, and its gateway stops; another pod's consumer is a member, too."""
+    beside = SeatGateway(ON, beside=first)
+    old, other = await member(first), SeatClient(beside, "other")
+    task = asyncio.create_task(other.enter())
+    await beside.advance(10.5)
+    assert await old.heartbeat() == REBALANCING
+    await asyncio.gather(old.enter(), task)
+    assert await old.leave() == 0
+    await ended(old)
+    await first.seats.switch_off()
+    await saving(first, path)
+    return other
+
+
+@run
+async def test_a_pod_that_comes_back_with_its_volume_takes_its_own_seat(tmp_path):
+    path = tmp_path / "seats"
+    first = SeatGateway(STOPPED, saves=True)
+    other = await pod_stopped(first, path)
+    assert first.acts.done("give_up") == 0
+    second = next_gateway(first, path, STOPPED, saves=True)
+    await second.advance(5)
+    new, joining = await waiting(second)
+    await second.advance(1)
+    assert (await joining).generation == other.generation
+    assert await other.heartbeat() == 0, "the group did not rebalance"
+    assert (second.acts.done("handover"), new.member_id in first.coordinator.model.members) == (1, True)
+
+
+@run
+@pytest.mark.parametrize(
+    ("rule", "saves"),
+    [(STOPPED, False), (STOPPED.replace(",seats.keep.stopped=true", ""), True)],
+    ids=["no file", "off"],
+)
+async def test_otherwise_a_gateway_that_stops_gives_its_vacant_seats_up(tmp_path, rule, saves):
+    first = SeatGateway(rule, saves=saves)
+    await pod_stopped(first, tmp_path / "seats")
+    assert first.acts.done("give_up") == 1
+
+
+@run
+async def test_the_file_that_switches_seats_off_gives_them_up_whatever_the_rule_says(tmp_path):
+    switch = tmp_path / "switch"
+    gateway = SeatGateway(STOPPED, saves=True, switch_file=str(switch))
+    one = await member(gateway)
+    assert await one.leave() == 0
+    await ended(one)
+    switch.write_text("off")
+    await gateway.advance(6)
+    assert gateway.acts.done("give_up") == 1
+
+
 def test_the_partitions_of_a_seat_are_saved_and_counted_while_it_is_vacant_after_the_restart():
     before = seats()
     seated(before)

@@ -562,10 +562,10 @@ async def test_an_error_of_one_group_does_not_prevent_switching_off_others(monke
     await ended(old)
     stop = ActingGroup.stop
 
-    def broken(group):
+    def broken(group, *, keep=False):
         if group.group == "another":
             raise RuntimeError("a bug")
-        stop(group)
+        stop(group, keep=keep)
 
     monkeypatch.setattr(ActingGroup, "stop", broken)
     gateway.seats.of("another")

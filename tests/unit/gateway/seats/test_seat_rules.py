@@ -55,7 +55,9 @@ def test_seats_are_shared_between_gateways_only_if_the_rule_enables_it():
         ("a=on,seats.keep.seconds=soon", "'soon' is not a number of seconds"),
         ("a=on,seats.keep.seconds=-1", "must be 0 to 300 seconds"),
         ("a=on,seats.hold.seconds=nan", "must be 0 to 600 seconds"),
-        ("a=on,seats.between.gateways=yes", "must be true or false, not 'yes'"),
+        ("a=on,seats.between.gateways=yes", "must be true, false or lease, not 'yes'"),
+        ("a=on,seats.keep.stopped=true", "seats.keep.stopped needs seats.keep.seconds"),
+        ("a=on,seats.keep.seconds=9,seats.keep.stopped=1", "must be true or false, not '1'"),
         ("a=on; b=on; a=off", "rule 'a=off': never applies"),
         ("; ".join(f"g{number}=on" for number in range(RULES_MAX + 1)), "at most 100 rules"),
         ("x" * 70_000, "at most 65536 characters"),
@@ -65,3 +67,9 @@ def test_a_wrong_rule_is_refused_with_the_reason(text, problem):
     with pytest.raises(InvalidInputError, match=problem) as refused:
         parse_seat_rules(text)
     assert refused.value.field == "gateway_seats"
+
+
+def test_a_rule_that_keeps_seats_over_stops_is_written_as_it_was_read():
+    text = "a=on,seats.keep.seconds=9,seats.keep.stopped=true,seats.between.gateways=lease"
+    rule = parse_seat_rules(text).of("a")
+    assert (rule.keep_stopped, str(rule)) == (True, text)

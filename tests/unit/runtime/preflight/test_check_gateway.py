@@ -192,6 +192,29 @@ def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path,
     assert (code == 0) is (status is OK)
 
 
+@pytest.mark.parametrize(
+    ("status", "wanted", "detail"),
+    [(None, FAILED, "is no pod of Kubernetes"), (200, OK, "can be listed"), (403, FAILED, "answered with 403")],
+)
+def test_leases_of_seats_are_listed_once_if_a_rule_needs_them(cluster, monkeypatch, status, wanted, detail):
+    asked = []
+
+    class Answers:
+        def request(self, *request):
+            asked.append(request)
+            return status, {}
+
+    if status is not None:
+        monkeypatch.setattr(module.ApiServer, "of_pod", Answers)
+    with broker() as port:
+        found, code = checked(port, gateway_seats="a=on,seats.between.gateways=lease")
+        without, _ = checked(port, gateway_seats="a=on")
+    assert (found["leases of seats"][0], code) == (wanted, int(wanted is FAILED))
+    assert detail in found["leases of seats"][1]
+    assert "leases of seats" not in without
+    assert asked == ([] if status is None else [("GET", "leases?limit=1")])
+
+
 def test_a_file_of_seats_needs_a_folder_that_can_be_written(cluster, tmp_path):
     for path, status in ((tmp_path / "seats", OK), (tmp_path / "none" / "seats", FAILED)):
         with broker() as port:

@@ -14,8 +14,8 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 
 __all__ = ["EVENTS_MAX", "OPEN_MAX", "ActEvents", "EmitAct"]
 
-PUBLISHED = frozenset({Act.SEAT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
-"""The acts with events. The others change no membership: they are logged and counted."""
+PUBLISHED = frozenset({Act.SEAT, Act.ADMIT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
+"""The acts with events: those that change a membership, or when it begins. The others are logged and counted."""
 
 KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
 """Outcomes of acts that were published before."""
@@ -31,7 +31,7 @@ TEXT_MAX = 200
 """Characters of a name that clients choose."""
 
 _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
-_FIELDS = (*_TEXTS, "generation")
+_FIELDS = (*_TEXTS, "generation", "held_seconds", "together")
 
 _NAMED_BY_COORDINATOR = ("client_id", "host")
 """Of the consumer that took a seat, in groups of KIP-848; in classic ones the coordinator goes on naming the former."""

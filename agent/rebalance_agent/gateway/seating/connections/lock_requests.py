@@ -5,6 +5,8 @@ from __future__ import annotations
 from rebalance_agent.gateway.seating.connections.broker_apis import BrokerApis
 from rebalance_agent.gateway.seating.connections.client_connection import ClientConnection
 from rebalance_agent.gateway.seats.locks import LockAnswer, LockBeat
+from rebalance_agent.gateway.seats.locks.lock_acts import LockLoss
+from rebalance_agent.gateway.seats.locks.lock_errors import loss_text
 from rebalance_agent.gateway.seats.locks.lock_frames import (
     VERSION,
     LockHolder,
@@ -39,6 +41,10 @@ class LockRequests:
         self._group = group
         self._apis = BrokerApis({HEARTBEAT_KEY: VERSION, DESCRIBE_KEY: DESCRIBE_VERSION})
         self._describe = encode_describe(_CORRELATION_ID, GATEWAY_CLIENT_ID, [helper_group(group)])
+
+    def problem(self, loss: LockLoss, error: int) -> str:
+        """Return a sentence for a log about the loss of a lock; ``error``: Kafka's code, 0 if there is none."""
+        return loss_text(helper_group(self._group), loss, error)
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:
         """Send a request for a lock, and return the answer.

@@ -44,6 +44,7 @@ Pure, as all of `gateway.seats`: requests are values to be sent, answers values 
 - ``seat_locks``: what the seats of one group ask for, offers, newcomers that wait; ``lock_notes``: their text.
 - ``group_locks``: the state machine of one group's locks; ``lock_acts``: requests, answers, changes.
 - ``lock_errors``: what an error means.
+- ``leases``: locks as ``Lease`` objects of Kubernetes instead, with the same answers.
 - ``lock_frames``: the bytes of requests and answers, and the locks of all gateways from a description.
 """
 

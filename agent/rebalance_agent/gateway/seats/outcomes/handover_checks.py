@@ -7,16 +7,12 @@ predecessor: a client may also join again by itself, for example a leader that f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from rebalance_agent.gateway.seats.outcomes.act_trust import ActCheck
 from rebalance_agent.gateway.seats.rules.seat_answers import FENCED
 from rebalance_agent.groupprotocol.wire.error_codes import FENCED_MEMBER_EPOCH, NO_ERROR, REBALANCE_IN_PROGRESS
 
-__all__ = ["WRONG_MAX", "ActCheck", "HandoverChecks"]
-
-WRONG_MAX = 3
-"""Wrong handovers in a row with which a group's seats are not worth their risk. One or two may be rebalances for which
-another member was the cause just then."""
+__all__ = ["HandoverChecks"]
 
 SETTLED_SECONDS = 3.0
 """Seconds without a rebalance after which a handover was right: other members, and clients that join again by
@@ -24,15 +20,6 @@ themselves, show it by then, since they send a heartbeat every 3 s by default.""
 
 HEARTBEAT_SECONDS = 30.0
 """Longest wait for such a heartbeat."""
-
-
-class ActCheck(StrEnum):
-    """The result of the check of one handover."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    UNKNOWN = "unknown"
-    """The member left, or none of its requests was answered in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +39,6 @@ class HandoverChecks:
     def __init__(self) -> None:
         """Nothing was handed over."""
         self._begun: dict[str, _Begun] = {}
-        self._wrong = 0
-
-    @property
-    def trusted(self) -> bool:
-        """False once `WRONG_MAX` handovers in a row were wrong; an unknown one is neither right nor wrong."""
-        return self._wrong < WRONG_MAX
 
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
         """Take a handover in a stable group: ``member_id`` has the seat in ``generation``.
@@ -66,7 +47,7 @@ class HandoverChecks:
         group's epoch, which its members reach one after the other.
         """
         if -1 < before < generation:
-            return self._known(ActCheck.WRONG)
+            return [ActCheck.WRONG]
         self._begun[member_id] = _Begun(now, max(before, generation))
         return []
 
@@ -84,15 +65,15 @@ class HandoverChecks:
         if error == NO_ERROR and now < begun.at + SETTLED_SECONDS:
             return []
         del self._begun[member_id]
-        return self._known(ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG)
+        return [ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG]
 
     def rejoined(self, member_id: str) -> list[ActCheck]:
         """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
-        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.WRONG)
+        return [] if self._begun.pop(member_id, None) is None else [ActCheck.WRONG]
 
     def left(self, member_id: str) -> list[ActCheck]:
         """A member leaves: why the group rebalances next is not known."""
-        return [] if self._begun.pop(member_id, None) is None else self._known(ActCheck.UNKNOWN)
+        return [] if self._begun.pop(member_id, None) is None else [ActCheck.UNKNOWN]
 
     def overdue(self, now: float) -> list[str]:
         """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
@@ -101,8 +82,3 @@ class HandoverChecks:
     def next_due(self) -> float | None:
         """When `overdue` is to be called; None: nothing is to be checked."""
         return min((begun.at + HEARTBEAT_SECONDS for begun in self._begun.values()), default=None)
-
-    def _known(self, check: ActCheck) -> list[ActCheck]:
-        if check is not ActCheck.UNKNOWN and self.trusted:
-            self._wrong = self._wrong + 1 if check is ActCheck.WRONG else 0
-        return [check]

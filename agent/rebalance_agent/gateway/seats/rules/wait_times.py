@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatSettings
 
 __all__ = [
+    "EPOCH_HEARTBEAT_SECONDS",
     "EPOCH_KEPT_SECONDS",
     "EPOCH_PATIENCE_SECONDS",
     "EPOCH_SESSION_SECONDS",
@@ -26,6 +27,10 @@ __all__ = [
 EPOCH_PATIENCE_SECONDS = 24.0
 """For how long the first heartbeat of a member (KIP-848) may be held: by default Java waits 30 s for the answer
 (request.timeout.ms), and librdkafka 45 s (measured). The coordinator answers at once."""
+
+EPOCH_HEARTBEAT_SECONDS = 5.0
+"""Longest time between two heartbeats of a member of KIP-848, by the brokers' default
+(``group.consumer.heartbeat.interval.ms``)."""
 
 EPOCH_SESSION_SECONDS = 45.0
 """The session timeout of members of KIP-848, which the broker decides and clients do not know: its default, below which
@@ -43,11 +48,18 @@ WAITING_SHARE = 0.5
 class Admission:
     """The time when a newcomer that found no seat joins with a new one, in monotonic seconds.
 
-    ``joint``: at a multiple of the admission period, where other newcomers join, too.
+    ``multiple``: of the admission period, at which other newcomers join, too; 0: it joins alone. ``alone_at``: when it
+    would join without an admission period.
     """
 
     at: float
-    joint: bool = False
+    multiple: int = 0
+    alone_at: float = 0.0
+
+    @property
+    def joint(self) -> bool:
+        """Whether it joins at a multiple of the admission period."""
+        return self.multiple > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +92,12 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 
     def admitted(hold_seconds: float) -> Admission:
         alone = min(hold_seconds, latest)
-        together = alone + _until_multiple(epoch_seconds + alone, settings.admission_seconds)
-        joint = settings.admission_seconds > 0 and together + settings.answer_seconds <= patience
-        return Admission(now + (together if joint else alone), joint)
+        period = settings.admission_seconds
+        multiple = math.ceil((epoch_seconds + alone) / period) if period > 0 else 0
+        together = multiple * period - epoch_seconds
+        if not multiple or together + settings.answer_seconds > patience:
+            return Admission(now + alone, alone_at=now + alone)
+        return Admission(now + together, multiple, now + alone)
 
     seated, unseated = admitted(settings.hold_seconds), admitted(0.0)
     waits = [one.at + settings.answer_seconds for one in (seated, unseated) if one.joint]
@@ -101,7 +116,3 @@ def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> floa
         if early < settings.vacant_seconds:
             return now + settings.vacant_seconds - early
     return now + settings.vacant_seconds
-
-
-def _until_multiple(epoch_seconds: float, period: float) -> float:
-    return 0.0 if period <= 0 else math.ceil(epoch_seconds / period) * period - epoch_seconds

@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer.group import HeartbeatRequest
 
-from rebalance_agent.gateway.seats.outcomes.handover_checks import (
-    HEARTBEAT_SECONDS,
-    SETTLED_SECONDS,
-    WRONG_MAX,
-    ActCheck,
-    HandoverChecks,
-)
+from rebalance_agent.gateway.seats.outcomes.act_trust import WRONG_MAX, ActCheck, ActTrust
+from rebalance_agent.gateway.seats.outcomes.handover_checks import HEARTBEAT_SECONDS, SETTLED_SECONDS, HandoverChecks
+from rebalance_agent.model.reported.seat_event import Act
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 from support.seats.frame_steps import ended, member, run, waiting
 
@@ -64,20 +60,14 @@ def test_a_handover_is_unknown_if_the_member_leaves_or_sends_nothing():
     assert checks.left("m") == UNKNOWN
 
 
-@given(st.lists(st.sampled_from([*ActCheck])))
-def test_a_group_is_trusted_until_too_many_consecutive_handovers_were_wrong(outcomes):
-    checks, known, distrusted = HandoverChecks(), "", False
-    ends = {
-        ActCheck.RIGHT: lambda: checks.answered("m", 0, SETTLED_SECONDS),
-        ActCheck.WRONG: lambda: checks.rejoined("m"),
-        ActCheck.UNKNOWN: lambda: checks.left("m"),
-    }
-    for each in outcomes:
-        checks.begun("m", 5, 5, 0.0)
-        assert ends[each]() == [each]
-        known += "" if each is ActCheck.UNKNOWN else each[0]
-        distrusted |= known.endswith("w" * WRONG_MAX)
-        assert checks.trusted is not distrusted
+@given(st.lists(st.tuples(st.sampled_from([Act.HANDOVER, Act.ADMIT]), st.sampled_from([*ActCheck]))))
+def test_a_group_is_trusted_until_too_many_consecutive_acts_of_one_kind_were_wrong(outcomes):
+    trust, known, distrusted = ActTrust(), {Act.HANDOVER: "", Act.ADMIT: ""}, False
+    for act, check in outcomes:
+        trust.note(act, check)
+        known[act] += "" if check is ActCheck.UNKNOWN else check[0]
+        distrusted |= known[act].endswith("w" * WRONG_MAX)
+        assert trust.trusted is not distrusted
 
 
 async def handover(gateway, old):

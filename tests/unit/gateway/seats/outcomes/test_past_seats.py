@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent.advice import history_of
 from rebalance_agent.gateway.explain_rules import past_text
-from rebalance_agent.gateway.past_seats import past_seats
+from rebalance_agent.gateway.past.past_seats import past_seats
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
@@ -60,8 +60,8 @@ class Past:
             )
         )  # fmt: skip
 
-    def seats(self, **settings):
-        return past_seats(history_of(self.events), rule(**settings))
+    def seats(self, admission=0, **settings):
+        return past_seats(history_of(self.events), rule(**settings), admission)
 
 
 class EpochPast(Past):
@@ -215,3 +215,52 @@ def test_it_is_said_in_a_sentence(past, says):
     text = past_text(past.seats(), "the topic rebalance-events")
     assert text.startswith("From the topic rebalance-events: ")
     assert says in text
+
+
+# -- joint admission -------------------------------------------------------------------------------------------
+
+
+def scaled_up(*seconds, kind=Past, **changes):
+    """Newcomers that come at these times, in seconds after `T0`, which is a multiple of 10 s."""
+    past = kind(member("a"), member("b"))
+    for at in seconds:
+        past.step(at, JOINED, come=[member(f"new-{at}", **changes)])
+    return past
+
+
+def test_newcomers_that_would_have_joined_at_one_multiple_are_one_rebalance_and_wait_for_it():
+    found = scaled_up(101, 104, 113).seats(admission=10, hold=0).admissions
+    assert (found.merged, found.waited_seconds, found.stalled_partition_seconds) == (1, 9 + 6 + 7, 2.0)
+
+
+def test_another_rebalance_in_between_is_joined_by_those_that_wait():
+    past = Past(member("a"), member("b")).step(101, JOINED, come=[member("c")])
+    past.step(103, FAILED, gone=["a"]).step(105, JOINED, come=[member("d")])
+    assert past.seats(admission=10, hold=0).admissions.merged == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "changes"),
+    [
+        ({"admission": 0}, {}),
+        ({"admission": 10}, {"rebalance_timeout_ms": 10_000}),
+        ({"admission": 10}, {"instance_id": "static-1"}),
+    ],
+)
+def test_nothing_is_merged_without_a_period_or_where_a_client_does_not_wait(options, changes):
+    found = scaled_up(101, 104, **changes).seats(hold=0, **options).admissions
+    assert (found.merged, found.waited_seconds) == (0, 0.0)
+
+
+def test_nor_in_a_group_of_kip_848_where_each_newcomer_adds_an_epoch():
+    assert scaled_up(101, 104, kind=EpochPast).seats(admission=10, hold=0).admissions.merged == 0
+
+
+def test_what_would_have_been_merged_is_said_with_the_wait_that_it_costs():
+    text = past_text(scaled_up(101, 104).seats(admission=10, hold=0), "the topic")
+    assert "gateway_admission_seconds would have merged 1 more rebalance into others" in text
+    assert "2.0 partition-seconds or more; newcomers would have waited for 15 s at most" in text
+    assert "merged none; newcomers would have waited for 9 s" in past_text(
+        scaled_up(101).seats(admission=10, hold=0), "the topic"
+    )
+    assert "gateway_admission_seconds" not in past_text(deploy().seats(admission=10), "the topic")

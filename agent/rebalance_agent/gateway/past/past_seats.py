@@ -11,18 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.advice.replay.recorded_history import RecordedHistory
-from rebalance_agent.gateway.past_changes import RecordedChange, member_profile, recorded_change
+from rebalance_agent.gateway.past.past_admissions import PastAdmissions, past_admissions
+from rebalance_agent.gateway.past.past_changes import RecordedChange, member_profile, recorded_change
 from rebalance_agent.gateway.seat_rules import TYPES_WITH_SEATS, SeatRule
-from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_KEPT_SECONDS, EPOCH_PATIENCE_SECONDS, WAITING_SHARE
+from rebalance_agent.gateway.seats.rules.wait_times import (
+    EPOCH_HEARTBEAT_SECONDS,
+    EPOCH_KEPT_SECONDS,
+    EPOCH_PATIENCE_SECONDS,
+    WAITING_SHARE,
+)
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = ["PastSeats", "past_seats"]
-
-EPOCH_HEARTBEAT_SECONDS = 5.0
-"""Longest time from a member's last heartbeat until it leaves (KIP-848), by the brokers' default
-(``group.consumer.heartbeat.interval.ms``): a kept seat ends by the last heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class PastSeats:
 
     ``generations``: of the spared ones; group epochs, where ``group_type`` is consumer (KIP-848).
     ``stalled_partition_seconds``: of the spared ones, at least; ``vacant_partition_seconds``: the cost of kept seats
-    instead, at most. ``first_ms``: when the first rebalance completed (epoch ms), None without any.
+    instead, at most. ``admissions``: what joint admission would have merged besides. ``first_ms``: when the first
+    rebalance completed (epoch ms), None without any.
     """
 
     rebalances: int
@@ -41,6 +44,7 @@ class PastSeats:
     vacant_partition_seconds: float
     first_ms: int | None
     group_type: GroupType
+    admissions: PastAdmissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,11 @@ class _Handover:
         return min(self.left, self.joined) <= index <= max(self.left, self.joined)
 
 
-def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
-    """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited."""
+def past_seats(history: RecordedHistory, rule: SeatRule, admission_seconds: float = 0.0) -> PastSeats:
+    """Return what ``rule`` would have spared if all members had been behind gateways, and their clients waited.
+
+    ``admission_seconds``: as in `SeatSettings`.
+    """
     changes = [recorded_change(rebalance) for rebalance in history.rebalances]
     handovers = list(_handovers(changes, rule)) if history.group_type in TYPES_WITH_SEATS else []
     spared = _spared(changes, handovers)
@@ -79,6 +86,7 @@ def past_seats(history: RecordedHistory, rule: SeatRule) -> PastSeats:
         vacant_partition_seconds=sum(one.partitions * one.vacant_seconds for one in handovers),
         first_ms=changes[0].ended_ms if changes else None,
         group_type=history.group_type,
+        admissions=past_admissions(changes, spared, rule, admission_seconds),
     )
 
 

@@ -1,0 +1,105 @@
+"""The locks of seats as ``Lease`` objects of Kubernetes (coordination.k8s.io/v1): a beat changes one object.
+
+The API server refuses a change of an object that was changed meanwhile, by its resource version: that is the
+compare-and-set. A gateway that has a lock changes its Lease every few seconds, and one that did not change for
+`LEASE_SECONDS` as this gateway saw it has expired: no clock of another machine counts.
+
+The answers have the codes of the helper group (`rebalance_agent.gateway.seats.locks`), so that the same state machine
+takes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockAnswer, LockBeat
+from rebalance_agent.gateway.seats.locks.lock_frames import NOTE_CHARACTERS_MAX, LockHolder
+from rebalance_agent.groupprotocol.wire.error_codes import (
+    FENCED_INSTANCE_ID,
+    NO_ERROR,
+    UNKNOWN_MEMBER_ID,
+    UNRELEASED_INSTANCE_ID,
+)
+
+__all__ = ["GROUP_LABEL", "LEASE_SECONDS", "LeaseChange", "group_label", "lease_change", "lease_name", "lock_holder"]
+
+LEASE_SECONDS = 45
+"""Seconds without a change after which another gateway may have a lock: a session of the helper group."""
+
+GROUP_LABEL = "rebalance-agent/seats-of-group"
+"""Label of all locks of one group; its value is `group_label`."""
+
+_INSTANCE, _MEMBER, _NOTE, _GROUP = (f"rebalance-agent/{name}" for name in ("seat", "member", "note", "group"))
+_HASH_CHARACTERS = 40
+_GRANTED_EPOCH = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseChange:
+    """A new object to be stored, None where nothing is; ``answer``: the one to the beat once it is stored."""
+
+    answer: LockAnswer
+    lease: dict[str, Any] | None = None
+
+
+def group_label(group: str) -> str:
+    """Return the label's value of a group: its name may have characters that labels cannot have."""
+    return hashlib.sha256(group.encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def lease_name(group: str, instance_id: str) -> str:
+    """Return the name of the object for a lock."""
+    digest = hashlib.sha256(f"{group}\0{instance_id}".encode()).hexdigest()
+    return f"rebalance-agent-seat-{digest[:_HASH_CHARACTERS]}"
+
+
+def lease_change(
+    lease: Mapping[str, Any] | None, group: str, beat: LockBeat, now: str, *, expired: bool = False
+) -> LeaseChange:
+    """Return what ``beat`` changes of the present ``lease`` (None: there is none), and its answer.
+
+    ``now``: the time as in Kubernetes' objects. ``expired``: the lease did not change for `LEASE_SECONDS`.
+    """
+    holder = None if lease is None else lease.get("spec", {}).get("holderIdentity")
+    if beat.epoch == CLAIM:
+        if holder not in (None, "", beat.member_id) and not expired:
+            return LeaseChange(LockAnswer(UNRELEASED_INSTANCE_ID))
+        return LeaseChange(LockAnswer(NO_ERROR, _GRANTED_EPOCH), _lease(lease, group, beat, beat.member_id, now))
+    if lease is None:
+        return LeaseChange(LockAnswer(UNKNOWN_MEMBER_ID))
+    if holder != beat.member_id:
+        return LeaseChange(LockAnswer(FENCED_INSTANCE_ID if beat.epoch == RELEASE else UNKNOWN_MEMBER_ID))
+    keeps = None if beat.epoch == RELEASE else beat.member_id
+    return LeaseChange(LockAnswer(NO_ERROR, beat.epoch), _lease(lease, group, beat, keeps, now))
+
+
+def lock_holder(lease: Mapping[str, Any]) -> LockHolder | None:
+    """Read a lock from an object; None where it is another program's, or damaged."""
+    notes = lease.get("metadata", {}).get("annotations") or {}
+    instance_id, member_id = notes.get(_INSTANCE), notes.get(_MEMBER)
+    if not (isinstance(instance_id, str) and isinstance(member_id, str)):
+        return None
+    note = notes.get(_NOTE)
+    known = isinstance(note, str) and len(note) <= NOTE_CHARACTERS_MAX
+    return LockHolder(instance_id, member_id, not lease.get("spec", {}).get("holderIdentity"), note if known else None)
+
+
+def _lease(
+    before: Mapping[str, Any] | None, group: str, beat: LockBeat, holder: str | None, now: str
+) -> dict[str, Any]:
+    metadata = dict((before or {}).get("metadata", {}))
+    notes = dict(metadata.get("annotations") or {})
+    notes |= {_INSTANCE: beat.instance_id, _MEMBER: beat.member_id, _GROUP: group}
+    if beat.note is not None:
+        notes[_NOTE] = beat.note
+    elif beat.epoch == CLAIM:
+        notes.pop(_NOTE, None)
+    metadata |= {"name": lease_name(group, beat.instance_id), "annotations": notes}
+    metadata["labels"] = {**(metadata.get("labels") or {}), GROUP_LABEL: group_label(group)}
+    spec = {"leaseDurationSeconds": LEASE_SECONDS, "renewTime": now}
+    if holder is not None:
+        spec["holderIdentity"] = holder
+    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}

@@ -1,0 +1,117 @@
+"""Checks whether newcomers that were admitted together caused one rebalance, and computes what their wait spared.
+
+In a classic group that is one generation: the coordinator answers all JoinGroups of a rebalance with the same one. The
+second generation, in which members of a cooperative group revoke partitions, has no newcomers. In a group of KIP-848
+each newcomer adds a group epoch, also if all come at once: other members learn the sum at their next heartbeat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from rebalance_agent.gateway.seats.outcomes.act_trust import ActCheck
+from rebalance_agent.gateway.seats.rules.wait_times import EPOCH_HEARTBEAT_SECONDS, Admission
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["AdmissionResult", "JointAdmissions"]
+
+CLOSED_SECONDS = 5.0
+"""Seconds after the first newcomer joined by which all others of the same multiple have been sent, too: a lock is
+waited for some seconds at most."""
+
+REJOIN_SECONDS = 3.0
+"""Shortest time between two newcomers that would have caused two rebalances: by default, members notice the first one
+at a heartbeat every 3 s."""
+
+
+@dataclass(slots=True)
+class _Newcomer:
+    """``alone_at``: when it would have joined without admission. ``generation`` is None until the answer."""
+
+    alone_at: float
+    sent_at: float
+    member_id: str = ""
+    generation: int | None = None
+    answered_at: float = 0.0
+
+
+@dataclass(slots=True)
+class _Batch:
+    begun_at: float
+    newcomers: dict[int, _Newcomer] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> bool:
+        return all(one.generation is not None for one in self.newcomers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionResult:
+    """The result for all newcomers of one gateway that joined at one multiple.
+
+    ``spared``: member id -> 1 if its rebalance did not happen since it joined with others, else 0.
+    """
+
+    check: ActCheck
+    spared: dict[str, int]
+
+
+class JointAdmissions:
+    """The newcomers of one group that joined together at one gateway, until it shows what came of it.
+
+    Times are in seconds of the caller's clock.
+    """
+
+    def __init__(self, group_type: GroupType) -> None:
+        """Begin without newcomers."""
+        self._epochs = group_type is GroupType.CONSUMER
+        self._batches: dict[int, _Batch] = {}
+
+    def sent(self, join: int, admission: Admission, now: float) -> None:
+        """Take a newcomer whose JoinGroup is sent at a multiple of the admission period."""
+        batch = self._batches.setdefault(admission.multiple, _Batch(now))
+        batch.newcomers[join] = _Newcomer(admission.alone_at, now)
+
+    def together(self, multiple: int) -> int:
+        """Return how many newcomers join, or joined, at a multiple: at most one rebalance less is spared."""
+        batch = self._batches.get(multiple)
+        return 0 if batch is None else len(batch.newcomers)
+
+    def joined(self, join: int, member_id: str, generation: int, now: float) -> None:
+        """Take the answer to a newcomer's JoinGroup: it is a member since ``generation``, or group epoch."""
+        for batch in self._batches.values():
+            if join in batch.newcomers:
+                one = batch.newcomers[join]
+                one.member_id, one.generation, one.answered_at = member_id, generation, now
+
+    def withdrawn(self, join: int) -> None:
+        """Forget a newcomer that did not become a member by this JoinGroup."""
+        for batch in self._batches.values():
+            batch.newcomers.pop(join, None)
+
+    def known(self, now: float) -> list[AdmissionResult]:
+        """Return the results that are known by ``now``; call it at `next_due`."""
+        ended = [name for name, one in self._batches.items() if one.answered and now >= one.begun_at + CLOSED_SECONDS]
+        batches = [self._batches.pop(name) for name in ended]
+        return [self._result([*batch.newcomers.values()]) for batch in batches if batch.newcomers]
+
+    def next_due(self) -> float | None:
+        """The time of the next call of `known`; None: not before another input."""
+        times = [batch.begun_at + CLOSED_SECONDS for batch in self._batches.values() if batch.answered]
+        return min(times, default=None)
+
+    def _result(self, newcomers: list[_Newcomer]) -> AdmissionResult:
+        newcomers.sort(key=lambda one: one.alone_at)
+        spared = {one.member_id: 0 for one in newcomers}
+        if len(newcomers) == 1:
+            return AdmissionResult(ActCheck.UNKNOWN, spared)  # others may have joined with it behind other gateways
+        last_at = max(one.answered_at for one in newcomers)
+        if self._epochs:
+            together = last_at - min(one.answered_at for one in newcomers) <= EPOCH_HEARTBEAT_SECONDS
+            return AdmissionResult(ActCheck.RIGHT if together else ActCheck.WRONG, spared)
+        if len({one.generation for one in newcomers}) > 1:
+            return AdmissionResult(ActCheck.WRONG, spared)
+        lasted = max(REJOIN_SECONDS, last_at - min(one.sent_at for one in newcomers))
+        spared |= {later.member_id: 1 for one, later in pairwise(newcomers) if later.alone_at - one.alone_at > lasted}
+        return AdmissionResult(ActCheck.RIGHT, spared)

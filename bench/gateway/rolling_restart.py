@@ -1,0 +1,49 @@
+"""A rolling restart of 6 unmodified consumers of 24 partitions behind a gateway, with seats off and on.
+
+With surge the new consumer starts 3 s before the old one ends, and without it 3 s after. Clients have the settings of
+the tests: heartbeats every 0.2 s, so that a rebalance is shorter than with their defaults.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from bench.measure import in_process, table
+
+RUNS = (
+    ("confluent-kafka", "range", "surge"),
+    ("confluent-kafka", "cooperative-sticky", "surge"),
+    ("java", "RangeAssignor", "surge"),
+    ("kafka-python", "range", "surge"),
+    ("aiokafka", "range", "surge"),
+    ("confluent-kafka", "range", "no-surge"),
+)
+FIGURES = (
+    "generations",
+    "stalled_partition_seconds",
+    "worst_stall_s",
+    "handover_p50_s",
+    "age_p99_s",
+    "duplicates",
+    "lost",
+)
+ROOT = Path(__file__).parents[2]
+
+
+def main(scale: float = 1.0) -> None:
+    """Print one row for each client, mode and kind of restart; below 1, ``scale`` is the share of the rows."""
+    os.environ["PYTHONPATH"] = os.pathsep.join((str(ROOT / "agent"), str(ROOT / "tests")))
+    runs = RUNS[: max(1, round(len(RUNS) * scale))]
+    rows = ((*run, seats, *_figures(*run, seats)) for run in runs for seats in ("off", "on"))
+    table(("client", "assignor", "restart", "seats", *(name.replace("_", " ") for name in FIGURES)), rows)
+
+
+def _figures(client: str, assignor: str, surge: str, seats: str) -> list[object]:
+    try:
+        found = in_process("support.seats.measured_roll", client, assignor, surge, seats)
+    except SystemExit as error:
+        print(str(error)[-300:], file=sys.stderr)
+        return ["failed"] * len(FIGURES)
+    return [found[name] for name in FIGURES]
