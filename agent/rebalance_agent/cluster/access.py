@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
+from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["DENIED", "AccessCheck", "Existence", "Operations", "TopicAccess"]
@@ -51,9 +52,10 @@ class TopicAccess:
 class AccessCheck:
     """Asks brokers for this principal's rights. Every call ends within ``timeout`` seconds or raises `ClusterError`."""
 
-    def __init__(self, admin: AdminClient, timeout: float) -> None:
-        """Ask with ``admin``, later."""
+    def __init__(self, admin: AdminClient, describer: IsolatedDescriber, timeout: float) -> None:
+        """Ask with ``admin`` and ``describer``, later."""
         self._admin = admin
+        self._describer = describer
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
@@ -81,9 +83,9 @@ class AccessCheck:
 
     def group(self, name: str) -> Operations | Existence:
         """The allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
-        future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
+        future = self._describer([name], operations=True)[name]
         try:
-            return _operations(future.result())
+            return future.result().operations
         except KafkaException as error:
             hidden = _existence(error, f"describing group {name}") is Existence.HIDDEN
             return Existence.HIDDEN if hidden else None

@@ -13,10 +13,14 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["REQUEST_TIMEOUT_S", "AdminAnswers"]
+__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers"]
 
 REQUEST_TIMEOUT_S = 300.0
 """librdkafka's own timeout of a request. No caller waits so long: see the module."""
+
+# librdkafka's own codes begin with an underscore.
+NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
+"""Codes that say only that no broker answered; how the last connection failed says more."""
 
 _Answers = Mapping[Any, Future[Any]]
 

@@ -22,13 +22,13 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import AdminAnswers
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers
+from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
+from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import (
     STATES,
     committed_offsets,
-    described_group,
     group_description,
-    group_state,
     listed_group,
 )
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
@@ -48,10 +48,6 @@ _TUNING = {
     # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
 }
-
-# librdkafka's own codes begin with an underscore.
-_NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
-"""Codes that say only that no broker answered; how the last connection failed says more."""
 
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
 """The end of a connection's error, which concerns librdkafka only."""
@@ -84,20 +80,25 @@ def raise_cluster_error(error: KafkaException | KafkaError, doing: str) -> NoRet
 
 
 class Cluster:
-    """One Kafka cluster. Thread-safe; calls return within `ANSWER_TIMEOUT_S` or raise `ClusterError`."""
+    """One Kafka cluster. Thread-safe; calls return within `ANSWER_TIMEOUT_S` or raise `ClusterError`.
+
+    Descriptions of groups may take `isolated_describer.DESCRIBE_S`.
+    """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
-        settings: dict[str, Any] = {**with_token_callback(properties), **_TUNING, "error_cb": self._on_error}
+        tuned = {**properties, **_TUNING}
+        settings: dict[str, Any] = {**with_token_callback(tuned), "error_cb": self._on_error}
         self._admin = AdminClient(settings)
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
+        self._describer = IsolatedDescriber(tuned, ANSWER_TIMEOUT_S)
 
     @property
     def access(self) -> AccessCheck:
         """Reads this principal's rights in this cluster."""
-        return AccessCheck(self._admin, ANSWER_TIMEOUT_S)
+        return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
         """The cluster id, and the partition count of every topic that this principal may describe."""
@@ -142,17 +143,17 @@ class Cluster:
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
         """The descriptions of ``groups``; without groups that do not exist or cannot be described."""
-        return [group for answer in self._describe(groups).values() if answer and (group := described_group(answer))]
+        answers = self._describe(groups).values()
+        return [answer.description for answer in answers if answer and answer.description]
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
         """Those of ``groups`` that, by their coordinators' answers, exist neither as classic nor as consumer groups."""
         answers = self._describe(groups).items()
-        return frozenset(name for name, answer in answers if answer is None or group_state(answer) is GroupState.DEAD)
+        return frozenset(name for name, answer in answers if answer is None or answer.state is GroupState.DEAD)
 
-    def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
+    def _describe(self, groups: Sequence[str]) -> dict[str, GroupAnswer | None]:
         """Group -> its coordinator's answer; None where the coordinator has no such group."""
-        futures = self._ask(self._admin.describe_consumer_groups, list(groups))
-        return self._answered(futures, group_description, "describing groups")
+        return self._answered(self._describer(groups), group_description, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
         """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
@@ -274,7 +275,7 @@ class Cluster:
         self._last_error = ""
         self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error
-        if self._last_error and cause.code() in _NO_ANSWER:
+        if self._last_error and cause.code() in NO_ANSWER:
             raise ClusterError(f"{doing}: {_STATE.sub('', self._last_error)}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
 

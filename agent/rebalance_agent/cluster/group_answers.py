@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 
@@ -21,6 +21,8 @@ __all__ = [
     "group_state",
     "listed_group",
 ]
+
+_Answer = TypeVar("_Answer")
 
 STATES = {
     GroupState.PREPARING_REBALANCE: ConsumerGroupState.PREPARING_REBALANCING,
@@ -82,8 +84,8 @@ def _type(answer: Any) -> GroupType:  # noqa: ANN401
     return _TYPES.get(answer.type, GroupType.CLASSIC)
 
 
-def group_description(answer: Future[Any]) -> Any:  # noqa: ANN401 - the client's own type
-    """The description in an answer to DescribeGroups; None where the coordinator has no such group."""
+def group_description(answer: Future[_Answer]) -> _Answer | None:
+    """The answer to DescribeGroups; None where the coordinator has no such group."""
     try:
         return answer.result()
     except KafkaException as error:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.epoch.state import EpochState
-from rebalance_agent.tracking.evidence.poll_evidence import is_late
 from rebalance_agent.tracking.groups import GroupStates, State
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
 from rebalance_agent.tracking.polled_group import PolledGroup
@@ -31,10 +30,7 @@ class RecordRouter:
             outage = self._context.outages.running
             self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
             if self._context.offset.ms is not None:
-                written_ms = record.timestamp_ms + self._context.offset.ms
-                if is_late(written_ms, record.seen_ms):  # due episodes do not know of the outage that it shows
-                    yield from self._groups.pass_time(record.seen_ms)
-                self._context.outages.take_record(written_ms, record.seen_ms)
+                self._context.outages.take_record(record.timestamp_ms + self._context.offset.ms, record.seen_ms)
         state = self._groups.get(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before

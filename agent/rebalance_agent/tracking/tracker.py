@@ -47,8 +47,8 @@ __all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
 REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
 """The states of a classic group that is rebalancing."""
 
-DUE_MAX = 25
-"""Groups whose due work one `Tick` does: some 20 ms. If 10,000 are due at once, records are read between ticks."""
+DUE_MAX = 5
+"""Groups whose due work one `Tick` does: some 5 ms. If 10,000 are due at once, records are read between ticks."""
 
 
 class Tracker:
@@ -196,8 +196,6 @@ class Tracker:
             self._groups.mark_changed(name)
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
-        if poll.complete is self._context.outages.running:  # an outage ends, or begins: due episodes do not know of it
-            yield from self._groups.pass_time(poll.answered_ms)
         self._context.outages.take(poll.asked_ms, poll.answered_ms, complete=poll.complete)
         offset_ms = self._context.offset.ms or 0
         self._context.commits.answers.take(poll.asked_ms - offset_ms, poll.answered_ms - offset_ms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import deque
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -9,7 +11,10 @@ import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 
 from rebalance_agent.cluster import admin_client as module
+from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.describing.answer_lines import read_answer, request_line
+from rebalance_agent.cluster.describing.describing_process import answer_lines
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
 
@@ -21,7 +26,14 @@ def group(name, state=STABLE, kind=CLASSIC, assigned=(("t", 0),)):
     partitions = [SimpleNamespace(topic=topic, partition=number) for topic, number in assigned]
     assignment = SimpleNamespace(topic_partitions=partitions)
     member = SimpleNamespace(member_id="m", group_instance_id=None, client_id="c", host="/h", assignment=assignment)
-    return SimpleNamespace(group_id=name, state=state, type=kind, partition_assignor="range", members=[member])
+    return SimpleNamespace(
+        group_id=name,
+        state=state,
+        type=kind,
+        partition_assignor="range",
+        members=[member],
+        authorized_operations=None,
+    )
 
 
 def future(answer):
@@ -52,7 +64,18 @@ def answering(monkeypatch):
             def poll(self, _seconds):
                 pass
 
+        class Described:
+            """The describing process's lines without the process."""
+
+            def __init__(self, _properties, timeout):
+                self._ask = AdminAnswers(timeout)
+
+            def __call__(self, groups):
+                request = json.loads(request_line(groups, operations=False))
+                return dict(map(read_answer, answer_lines(Client({}), self._ask, request, deque(maxlen=1))))
+
         monkeypatch.setattr(module, "AdminClient", Client)
+        monkeypatch.setattr(module, "IsolatedDescriber", Described)
         return Cluster({})
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,12 +10,14 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clients.negotiation import GroupDescription, explain_refusal
-from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
 
 __all__ = ["TIMEOUT_SECONDS", "why_refused"]
 
 TIMEOUT_SECONDS = 10.0
 """How long the coordinator may take to describe the group."""
+
+_NOT_CLASSIC = "Dead"
+"""The state of a group whose coordinator assigns, in an answer of the version that only describes classic groups."""
 
 _CONNECTION = ("bootstrap.", "metadata.broker.list", "security.", "sasl.", "ssl.", "socket.", "broker.", "oauth_cb")
 """Prefixes of the settings that a connection needs; an admin client refuses those of consumers."""
@@ -29,10 +32,22 @@ def why_refused(settings: Mapping[str, Any], group: str, offered: Sequence[str])
     # Kept until it has answered: without a reference, its request is never answered.
     admin = AdminClient({**connection, "log_level": 0})
     try:
-        described = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_SECONDS)[group].result()
+        described = _described(admin, group)
     except KafkaException as error:
         return explain_refusal(group, offered, error.args[0].str())
+    if described is None or described.state == _NOT_CLASSIC:
+        return explain_refusal(group, offered, "its coordinator assigns (group.protocol=consumer), or it was deleted")
     clients = tuple(member.client_id for member in described.members)
-    return explain_refusal(
-        group, offered, GroupDescription(CONSUMER_PROTOCOL_TYPE, described.partition_assignor, clients)
-    )
+    return explain_refusal(group, offered, GroupDescription(described.protocol_type, described.protocol, clients))
+
+
+def _described(admin: AdminClient, group: str) -> Any:  # noqa: ANN401 - the client has no annotations for it
+    """Describe ``group``, if it exists, without reading what its members sent.
+
+    ``describe_consumer_groups`` reads the members' assignments, and librdkafka 2.16 aborts the process where one of
+    them is a single byte. This older request leaves them as bytes.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = admin.list_groups(group=group, timeout=TIMEOUT_SECONDS)
+    return next(iter(found), None)

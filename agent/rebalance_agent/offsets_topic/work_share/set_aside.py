@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ RECORD_BYTES = 400
 
 ALL_BYTES_MAX = 16 * 2**20
 """Bytes of all waiting records."""
+
+STALE_MAX = 1_000
+"""Outdated entries from which on the order of the groups by size is built again."""
 
 LOST_MAX = 10_000
 """Groups of which it is remembered that all waiting records were dropped."""
@@ -78,6 +82,7 @@ class SetAside:
         self._queues: dict[bytes, _Queue] = {}
         self._lost: dict[bytes, int] = {}
         self._size_bytes = 0
+        self._by_size: list[tuple[int, bytes]] = []
         self._next = 0
 
     def __bool__(self) -> bool:
@@ -107,6 +112,7 @@ class SetAside:
         numbers.append(number)
         queue.size_bytes += size
         self._size_bytes += size
+        self._grown(group, queue.size_bytes)
         dropped = 0
         if len(numbers) > KEY_RECORDS_MAX:
             self._drop(group, numbers[0], numbers[1])
@@ -115,9 +121,27 @@ class SetAside:
             self._drop_oldest(group)
             dropped += 1
         while self._size_bytes > ALL_BYTES_MAX:
-            self._drop_oldest(max(self._queues, key=lambda other: self._queues[other].size_bytes))
+            self._drop_oldest(self._largest())
             dropped += 1
         return dropped
+
+    def _grown(self, group: bytes, size_bytes: int) -> None:
+        heapq.heappush(self._by_size, (-size_bytes, group))
+        if len(self._by_size) > len(self._queues) + STALE_MAX:
+            self._by_size = [(-queue.size_bytes, name) for name, queue in self._queues.items()]
+            heapq.heapify(self._by_size)
+
+    def _largest(self) -> bytes:
+        """Return the group with the most bytes. A group that became smaller since it was put there is put anew."""
+        while True:
+            negative, group = self._by_size[0]
+            queue = self._queues.get(group)
+            if queue and queue.size_bytes == -negative:
+                return group
+            if queue and (queue.size_bytes < -negative):
+                heapq.heapreplace(self._by_size, (-queue.size_bytes, group))
+            else:
+                heapq.heappop(self._by_size)
 
     def pop(self, group: bytes) -> WaitingRecord:
         """Remove and return the oldest waiting record of a group."""

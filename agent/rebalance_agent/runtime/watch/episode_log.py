@@ -1,27 +1,50 @@
-"""Logs one line for each rebalance that ended, with its group and generation bound."""
+"""Logs one line for each rebalance that ended, with its group and generation bound, within a budget for each group."""
 
 from __future__ import annotations
 
 import structlog
 
+from rebalance_agent.clock import Clock
+from rebalance_agent.metrics.short_names import short_name
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.runtime.watch.line_budget import LineBudget
 
 __all__ = ["EpisodeLog"]
 
+IMAGES_MAX = 5
+"""Images of a rollout that a line names."""
+
 _log = structlog.get_logger("rebalance_agent.rebalances")
+_LOGGED = (GenerationEvent, AbortedEvent, RolloutEvent, GroupGoneEvent)
 
 
 class EpisodeLog:
-    """An `EventSink` that logs closed and aborted rebalances, rollouts and deleted groups."""
+    """An `EventSink` that logs closed and aborted rebalances, rollouts and deleted groups.
+
+    A line has ``omitted``, the number of the group's lines before it that were too many.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        """Log at most as `LineBudget` allows."""
+        self._budget = LineBudget(clock)
 
     def on_event(self, event: Event) -> None:
         """Log the event; a revision of a closed rebalance at debug."""
-        if isinstance(event, GenerationEvent) and event.closes_episode:
-            log = _log.bind(group=event.group, generation=event.generation)
+        if not isinstance(event, _LOGGED) or (isinstance(event, GenerationEvent) and not event.closes_episode):
+            return
+        revised = isinstance(event, GenerationEvent) and event.revision > 0
+        omitted = 0 if revised else self._budget.take(event.group)
+        if omitted is None:
+            return
+        log = _log.bind(group=short_name(event.group))
+        if omitted:
+            log = log.bind(omitted=omitted)
+        if isinstance(event, GenerationEvent):
             stall = event.stall
-            (log.debug if event.revision else log.info)(
+            (log.debug if revised else log.info)(
                 "rebalance",
+                generation=event.generation,
                 trigger=event.trigger,
                 stall_seconds=None if stall is None else round(stall.lower_seconds, 3),
                 stall_upper_seconds=None if stall is None or stall.seconds is None else round(stall.seconds, 3),
@@ -32,15 +55,16 @@ class EpisodeLog:
                 source=event.source,
             )
         elif isinstance(event, AbortedEvent):
-            _log.bind(group=event.group, generation=event.generation).warning("rebalance_aborted", reason=event.reason)
+            log.warning("rebalance_aborted", generation=event.generation, reason=event.reason)
         elif isinstance(event, RolloutEvent):
-            _log.bind(group=event.group, generation=event.last_generation).info(
+            log.info(
                 "rollout_over" if event.closed else "rollout",
+                generation=event.last_generation,
                 replaced=event.members_replaced,
                 members=event.members,
                 rebalances=event.rebalances,
                 stalled_partition_seconds=round(event.stalled_partition_seconds, 3),
-                images=event.to_images,
+                images=[short_name(image) for image in event.to_images[:IMAGES_MAX]],
             )
-        elif isinstance(event, GroupGoneEvent):
-            _log.bind(group=event.group).info("group_gone")
+        else:
+            log.info("group_gone")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.tracking.evidence.known_times import Outage, TimeBounds
@@ -73,23 +74,33 @@ class ClockOffset:
         self.ms = None
 
 
+class _NoticedOutage(NamedTuple):
+    """An `Outage` by the observer's clock, and when the observer noticed it (epoch ms)."""
+
+    after_ms: int
+    until_ms: int
+    noticed_ms: int
+
+
 class Outages:
     """The times in which some broker did not answer ListGroups or replicate, by the observer's clock."""
 
     def __init__(self) -> None:
         """Start without polls."""
-        self._spans: deque[Outage] = deque(maxlen=_OUTAGES_MAX)
+        self._spans: deque[_NoticedOutage] = deque(maxlen=_OUTAGES_MAX)
         self._complete_ms: int | None = None
         self._since_ms: int | None = None
+        self._noticed_ms = 0
 
     def take(self, asked_ms: int, answered_ms: int, *, complete: bool) -> None:
         """Take a poll; ``complete``: every broker answered."""
         if complete:
             if self._since_ms is not None:
-                self._spans.append(Outage(self._since_ms, answered_ms))
+                self._spans.append(_NoticedOutage(self._since_ms, answered_ms, self._noticed_ms))
             self._complete_ms, self._since_ms = asked_ms, None
         elif self._since_ms is None:
             self._since_ms = asked_ms if self._complete_ms is None else self._complete_ms
+            self._noticed_ms = answered_ms
 
     def take_record(self, written_ms: int, read_ms: int) -> None:
         """Take the times of a live record; only one that `is_late` counts."""
@@ -97,9 +108,10 @@ class Outages:
             return
         last = self._spans[-1] if self._spans else None
         if last and last.until_ms >= written_ms:
-            self._spans[-1] = Outage(min(last.after_ms, written_ms), max(last.until_ms, read_ms))
+            noticed_ms = min(last.noticed_ms, read_ms)
+            self._spans[-1] = _NoticedOutage(min(last.after_ms, written_ms), max(last.until_ms, read_ms), noticed_ms)
         else:
-            self._spans.append(Outage(written_ms, read_ms))
+            self._spans.append(_NoticedOutage(written_ms, read_ms, read_ms))
 
     @property
     def running(self) -> bool:
@@ -111,9 +123,13 @@ class Outages:
         return self.running or any(away.until_ms >= at_ms for away in self._spans)
 
     def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
-        """Return the recent outages by the coordinator's clock, up to ``now_ms`` where one lasts."""
-        running = () if self._since_ms is None else (Outage(self._since_ms, now_ms),)
-        return tuple(Outage(one.after_ms - offset_ms, one.until_ms - offset_ms) for one in (*self._spans, *running))
+        """Return the recent outages by the coordinator's clock, as they were known at ``now_ms``.
+
+        So work that is done late has the result that it would have had in time.
+        """
+        noticed = [(one.after_ms, min(one.until_ms, now_ms)) for one in self._spans if one.noticed_ms <= now_ms]
+        running = [] if self._since_ms is None or self._noticed_ms > now_ms else [(self._since_ms, now_ms)]
+        return tuple(Outage(after_ms - offset_ms, until_ms - offset_ms) for after_ms, until_ms in (*noticed, *running))
 
 
 def is_late(written_ms: int, read_ms: int) -> bool:

@@ -74,6 +74,24 @@ def test_the_total_of_all_groups_is_bounded_and_losses_are_counted_with_the_next
     assert _offsets(waiting, b"large") == [(3, 1)]
 
 
+@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.integers(0, 300), st.booleans()), max_size=60))
+def test_the_largest_group_is_the_one_with_the_most_bytes(steps):
+    """Also after other records left, and after the order was built again."""
+    limit, set_aside.STALE_MAX = set_aside.STALE_MAX, 5
+    try:
+        waiting = SetAside()
+        for offset, (group, size, leaves) in enumerate(steps):
+            waiting.put(group, _record(offset, 1 + size))
+            if leaves:
+                waiting.pop(waiting.groups()[0])
+            if waiting:
+                sizes = {name: waiting._queues[name].size_bytes for name in waiting.groups()}
+                assert sizes[waiting._largest()] == max(sizes.values())
+                assert len(waiting._by_size) <= 3 + set_aside.STALE_MAX
+    finally:
+        set_aside.STALE_MAX = limit
+
+
 def test_positions_stop_before_the_first_waiting_record():
     waiting = SetAside()
     waiting.put(b"a", _record(7, partition=1))

@@ -8,13 +8,17 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.health import STARTING, Readiness
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.watch import line_budget
 from rebalance_agent.runtime.watch.episode_log import EpisodeLog
+from rebalance_agent.runtime.watch.line_budget import BURST, EVERY_S, LineBudget
 from support.observer.fakes import Calls, generation_event
 
 
@@ -106,7 +110,7 @@ def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a
 
 
 def test_each_closed_rebalance_is_logged_in_one_line():
-    log = EpisodeLog()
+    log = EpisodeLog(FakeClock())
     with capture_logs() as logs:
         log.on_event(generation_event(closes_episode=False))
         log.on_event(
@@ -135,3 +139,49 @@ def test_each_closed_rebalance_is_logged_in_one_line():
     assert (revised["log_level"], revised["stall_seconds"], revised["basis"]) == ("debug", None, None)
     assert (aborted["event"], aborted["log_level"], aborted["generation"]) == ("rebalance_aborted", "warning", 4)
     assert gone["event"] == "group_gone"
+
+
+def test_a_group_that_rebalances_without_end_fills_no_log_and_other_groups_lines_stay():
+    clock = FakeClock()
+    log = EpisodeLog(clock)
+    with capture_logs() as logs:
+        for _ in range(BURST + 500):
+            log.on_event(generation_event(group="hostile", closes_episode=True))
+        log.on_event(generation_event(group="ordinary", closes_episode=True))
+        clock.advance(int(EVERY_S) * 1000)
+        log.on_event(generation_event(group="hostile", closes_episode=True))
+    groups = [line["group"] for line in logs]
+    assert groups == ["hostile"] * BURST + ["ordinary", "hostile"]
+    assert [line.get("omitted") for line in logs] == [None] * (BURST + 1) + [500]
+
+
+def test_the_number_of_groups_with_a_budget_of_lines_is_bounded(monkeypatch):
+    monkeypatch.setattr(line_budget, "GROUPS_MAX", 2)
+    budget = LineBudget(FakeClock())
+    for group in ("a", "b", "a", "c"):
+        assert budget.take(group) == 0
+    assert list(budget._groups) == ["a", "c"]
+
+
+def test_a_line_of_the_log_is_short_whatever_names_a_group_and_its_images_have():
+    image = "image" * 10_000
+    rollout = RolloutEvent(
+        "id",
+        "c",
+        "g" * 30_000,
+        1,
+        Source.RECORDS,
+        GroupType.CLASSIC,
+        1,
+        1,
+        2,
+        True,
+        2,
+        2,
+        2,
+        0.5,
+        to_images=(image,) * 9,
+    )
+    with capture_logs() as logs:
+        EpisodeLog(FakeClock()).on_event(rollout)
+    assert len(str(logs)) < 3_000

@@ -5,6 +5,7 @@ import pytest
 from rebalance_agent.model.episode import Basis, Evidence, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
+from rebalance_agent.tracking.rebalance import episodes
 from rebalance_agent.tracking.views import RunningRebalance, StallHistogram
 from support.tracker.tracking import (
     SILENT_MS,
@@ -152,6 +153,20 @@ def test_reports_without_new_evidence_do_not_cause_a_revision():
     tracker, events = watch(*START, *JOIN, *REPORTS, tick(60_000))
     assert closing(events)
     assert feed(tracker, *REPORTS, assigned("b", 23_005, 23_050, 2, (2, 3), seq=999), tick(80_000)) == []
+
+
+def test_reports_about_members_of_no_settled_rebalance_cause_no_work(monkeypatch):
+    """Whoever may post events can invent members of any group: settling a large group again takes 50 ms."""
+    tracker, _ = watch(*START, *JOIN, tick(60_000))
+    settled, settle = [], episodes.settle
+    monkeypatch.setattr(episodes, "settle", lambda *args: settled.append(args) or settle(*args))
+    assert (
+        feed(tracker, *(assigned(f"x{number}", 23_005, 23_050, 2, (2, 3)) for number in range(5)), tick(70_000)) == []
+    )
+    assert settled == []
+    (after,) = feed(tracker, *(type(report)(T0 + 71_000, report.event) for report in REPORTS), tick(80_000))
+    assert len(settled) > 0
+    assert after.stall.basis is Basis.EXACT
 
 
 def test_slow_callbacks_identify_the_slowest_member():

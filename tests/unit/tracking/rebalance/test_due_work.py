@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking import tracker as tracker_module
 from rebalance_agent.tracking.classic.state import ClassicState
+from rebalance_agent.tracking.completed_generation import Episode
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.groups import LATE_MAX_MS
 from rebalance_agent.tracking.observations import PartitionsOwned
@@ -37,6 +38,13 @@ ALL_AT_ONCE = (
     *(record(1_000, 0, group=name) for name in NAMES),
     *(record(4_000, 1, member("a", (0, 1, 2, 3)), group=name) for name in NAMES),
 )
+LEFT = (
+    topics(0, t=4),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3))),
+    tick(11_000),
+    record(12_500, 2, member("a", (0, 1, 2, 3))),
+)
 START = (topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0,))))
 
 
@@ -60,13 +68,28 @@ def test_a_due_group_settles_before_its_next_observation_is_processed():
     assert (event.group, event.generation) == (NAMES[-2], 1)
 
 
+LATE_RECORD = replace(record(12_000, 0, group="other"), seen_ms=T0 + 20_000)
+
+
+@pytest.mark.parametrize("news", [(listed(20_000, complete=False),), (LATE_RECORD,), (LATE_RECORD, LATE_RECORD)])
+def test_an_outage_changes_no_work_that_was_due_before_it_was_noticed(news, monkeypatch):
+    """Otherwise all due work would have to be done at once, while other groups' records wait."""
+    known = []
+    monkeypatch.setattr(Episode, "add_outages", lambda _, outages: known.append(outages))
+    in_time, _ = watch(*LEFT)
+    expected = feed(in_time, tick(19_999), *news)
+    late, _ = watch(*LEFT)
+    assert feed(late, *news) == []
+    assert feed(late, tick(20_000)) == expected
+    assert len(closing(expected)) == 1
+    assert known == [()] * 4
+
+
 @pytest.mark.parametrize(
     "news",
     [
         topics(20_000, t=5),
         PartitionsOwned(T0 + 20_000, frozenset(), 50),
-        listed(20_000, complete=False),
-        replace(record(12_000, 0, group="other"), seen_ms=T0 + 20_000),
     ],
 )
 def test_observations_that_may_change_any_group_wait_until_earlier_due_work_is_done(news):

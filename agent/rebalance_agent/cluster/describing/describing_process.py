@@ -1,0 +1,63 @@
+"""Describes groups until its input ends: ``python -m rebalance_agent.cluster.describing.describing_process SECONDS``.
+
+It reads librdkafka's properties as the first line of its input, because a command line shows secrets, and then
+requests. It ends by itself after `IDLE_S` without a request: most observers describe groups only while they start.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import select
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from confluent_kafka.admin import AdminClient
+
+from rebalance_agent.cluster.admin_answers import AdminAnswers
+from rebalance_agent.cluster.describing.answer_lines import END, answer_line
+from rebalance_agent.cluster.tokens.token_login import with_token_callback
+
+__all__ = ["IDLE_S", "answer_lines", "serve"]
+
+IDLE_S = 60.0
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
+    """Answer each of ``requests`` within ``timeout`` seconds, until they end or none comes for `IDLE_S`.
+
+    `END` confirms the properties, too: a second line in the buffer of ``requests`` would not be seen.
+    """
+    errors: deque[str] = deque(maxlen=1)
+    properties: dict[str, Any] = {"error_cb": lambda error: errors.append(error.str())}
+    admin = AdminClient({**properties, **with_token_callback(json.loads(requests.readline()))})
+    _write(answers, [END])
+    while select.select([requests], [], [], IDLE_S)[0] and (request := requests.readline()):
+        _write(answers, [*answer_lines(admin, AdminAnswers(timeout), json.loads(request), errors), END])
+
+
+def answer_lines(
+    admin: Any,  # noqa: ANN401 - the client's types have no annotations
+    ask: AdminAnswers,
+    request: Mapping[str, Any],
+    errors: deque[str],
+) -> Iterator[bytes]:
+    """Describe the groups of ``request``, and yield a line for each. ``errors``: the text of the last connection's."""
+    options = {"include_authorized_operations": True} if request["operations"] else {}
+    answers = ask(admin.describe_consumer_groups, request["groups"], **options)
+    errors.clear()
+    admin.poll(0)
+    for group, future in answers.items():
+        yield answer_line(group, future, errors[-1] if errors else "")
+
+
+def _write(answers: BinaryIO, lines: list[bytes]) -> None:
+    answers.writelines(lines)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a tenant can make it abort: it must not fill the disk
+    serve(sys.stdin.buffer, sys.stdout.buffer, float(sys.argv[1]))

@@ -1,0 +1,154 @@
+"""Describes groups in a process of its own, and finds the groups whose descriptions end it.
+
+librdkafka 2.16 aborts its process (``rd_kafka_admin_response_parse: Assertion `rko_result' failed``) when a member's
+assignment is a single byte. The leader of a group writes assignments and brokers do not check them, so every principal
+with a group could end each process that describes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaError, KafkaException
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.cluster.describing.answer_lines import GroupAnswer, read_answer, request_line
+from rebalance_agent.cluster.describing.running_process import ProcessEndedError, RunningProcess
+from rebalance_agent.errors import ClusterError
+
+__all__ = ["ASKED_AGAIN_S", "DESCRIBE_S", "FATAL_MAX", "PROCESS", "STARTS_MAX", "IsolatedDescriber"]
+
+DESCRIBE_S = 15.0
+"""Longest time for all groups of one call, with processes that are started again."""
+
+STARTS_MAX = 6
+"""Processes that one call starts: each takes 0.2 s of a processor. The next call asks for the groups that are left."""
+
+ASKED_AGAIN_S = 600.0
+"""A group whose description ended two processes is not described for this time."""
+
+FATAL_MAX = 10_000
+"""Groups that are remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
+
+PROCESS = ("-P", "-m", "rebalance_agent.cluster.describing.describing_process")
+"""Arguments of the interpreter."""
+
+_START_S = 10.0
+_LATER_S = 2.0
+"""Seconds after the timeout of a request in which the process has to write what it has."""
+
+_log = logging.getLogger(__name__)
+
+_Answers = dict[str, Future[GroupAnswer]]
+
+
+class IsolatedDescriber:
+    """Describes groups with librdkafka's ``properties``. Thread-safe; callers wait for each other."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        timeout: float,
+        clock: Clock | None = None,
+        process: Sequence[str] = PROCESS,
+    ) -> None:
+        """Start no process yet. ``timeout``: seconds for the answers to one request."""
+        self._properties, self._timeout = dict(properties), timeout
+        self._clock, self._arguments = clock or SystemClock(), (*process, str(timeout))
+        self._lock = threading.Lock()
+        self._running: RunningProcess | None = None
+        self._starts = 0
+        self._fatal: dict[str, float] = {}
+        self._ending: weakref.finalize[[], IsolatedDescriber] | None = None
+
+    def __call__(self, groups: Sequence[str], *, operations: bool = False) -> dict[str, Future[GroupAnswer]]:
+        """Group -> a future that is done: its answer, or a `KafkaException`. It takes `DESCRIBE_S` at most.
+
+        With ``operations``, an answer has the allowed ones.
+
+        Raises:
+            ClusterError: no process can be started.
+        """
+        with self._lock:
+            now, self._starts = self._clock.monotonic(), 0
+            self._fatal = {group: until for group, until in self._fatal.items() if until > now}
+            asked = [group for group in dict.fromkeys(groups) if group not in self._fatal]
+            try:
+                answers = self._exchange(asked, operations)
+            except ProcessEndedError:
+                answers = self._one_by_one(asked, operations, now + DESCRIBE_S)
+        return {group: answers.get(group) or _undescribed() for group in groups}
+
+    def _one_by_one(self, groups: Sequence[str], operations: bool, deadline: float) -> dict[str, Future[GroupAnswer]]:
+        answers: dict[str, Future[GroupAnswer]] = {}
+        ends: dict[str, int] = dict.fromkeys(groups, 0)
+        while ends and self._clock.monotonic() < deadline and (self._running or self._starts < STARTS_MAX):
+            group = next(iter(ends))
+            try:
+                answers.update(self._exchange([group], operations))
+                del ends[group]
+            except ProcessEndedError:
+                ends[group] += 1
+            # A late answer to an earlier request can end the process, too: only a second time is this group's doing.
+            if ends.get(group, 0) > 1:
+                del ends[group]
+                self._exclude(group)
+        return answers
+
+    def _exchange(self, groups: Sequence[str], operations: bool) -> dict[str, Future[GroupAnswer]]:
+        """Ask for all ``groups`` at once.
+
+        Raises:
+            ClusterError: no process can be started.
+            ProcessEndedError: an answer ended the process.
+        """
+        if not groups:
+            return {}
+        if self._running and self._running.ended():
+            self._end()
+        running = self._running or self._start()
+        try:
+            lines = running.exchange(request_line(groups, operations), self._timeout + _LATER_S)
+        except (ProcessEndedError, TimeoutError) as error:
+            self._end()
+            if isinstance(error, TimeoutError):
+                return {}
+            raise
+        return dict(map(read_answer, lines))
+
+    def _start(self) -> RunningProcess:
+        self._starts += 1
+        try:
+            running = RunningProcess(self._arguments, self._properties, self._clock, _START_S)
+        except (OSError, ProcessEndedError) as error:
+            raise ClusterError(
+                f"describing groups: no process for it can be started: {str(error) or 'it ended'}"
+            ) from None
+        self._running = running
+        self._ending = weakref.finalize(self, running.end)
+        return running
+
+    def _end(self) -> None:
+        if self._ending:
+            self._ending()
+        self._running = self._ending = None
+
+    def _exclude(self, group: str) -> None:
+        _log.warning(
+            "group %r is not described for %.0f s: librdkafka ends its process when it reads the description",
+            group,
+            ASKED_AGAIN_S,
+        )
+        self._fatal[group] = self._clock.monotonic() + ASKED_AGAIN_S
+        while len(self._fatal) > FATAL_MAX:
+            del self._fatal[next(iter(self._fatal))]
+
+
+def _undescribed() -> Future[GroupAnswer]:
+    future: Future[GroupAnswer] = Future()
+    future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))  # noqa: SLF001 - librdkafka's own spelling
+    return future
