@@ -16,7 +16,7 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
-from rebalance_agent.gateway.seat_rules import Between, parse_seat_rules
+from rebalance_agent.gateway.seat_rules import KEEP_STOPPED, Between, parse_seat_rules
 from rebalance_agent.gateway.seating.leases.api_server import ApiServer
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.transport.addresses import Address
@@ -61,7 +61,11 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     for seats in parse_seat_rules(settings.gateway_seats):
         others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*"
         others = {Between.NO: "", Between.GROUP: others, Between.LEASE: " and others of this namespace"}[seats.between]
-        yield passed(f"seats {seats}", f"for consumers behind this gateway{others}")
+        name = f"seats {seats}"
+        if seats.keep_stopped and not settings.gateway_seats_file:
+            yield failed(name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a pod takes its own seat")
+        else:
+            yield passed(name, f"for consumers behind this gateway{others}")
         if seats.between is Between.LEASE:
             yield _leases()
     if switch := settings.gateway_seats_switch_file:
