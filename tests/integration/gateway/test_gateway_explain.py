@@ -6,7 +6,6 @@ import socket
 import uuid
 
 import pytest
-from confluent_kafka import ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cli import main
@@ -58,7 +57,7 @@ def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys,
     assert verdict in text
 
 
-def test_explain_says_what_seats_would_have_spared_a_group_of_kip_848(kafka, capsys):
+def test_explain_of_seats_is_uncertain_where_records_of_kip_848_do_not_show_that_a_member_left(kafka, capsys):
     group = f"epochs-{uuid.uuid4().hex[:8]}"
     create_topic(kafka.bootstrap_servers, group, 4)
     classic = dict.fromkeys(("heartbeat.interval.ms", "session.timeout.ms"))
@@ -67,20 +66,13 @@ def test_explain_says_what_seats_would_have_spared_a_group_of_kip_848(kafka, cap
         more = {"group.protocol": "consumer", "client.id": name, **classic}
         return Plain(kafka.bootstrap_servers, group, group, **more)
 
-    def settled():
-        return admin.describe_consumer_groups([group])[group].result().state is ConsumerGroupState.STABLE
-
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     members = [start("a"), start("b")]
     try:
         eventually(lambda: [len(one.owned) for one in members] == [2, 2])
-        eventually(settled)
         members.append(start("new"))
         eventually(lambda: all(one.owned for one in members))
-        eventually(settled)  # a leave before that would be of the same rebalance
         members.pop(0).close()
         eventually(lambda: [len(one.owned) for one in members] == [2, 2])
-        eventually(settled)
         servers = ["--bootstrap-servers", kafka.bootstrap_servers, "--gateway-seats", f"{group}=observe"]
         assert main.main(["gateway", *servers, "--gateway-admission-seconds", "10", "--explain", group]) == 0
     finally:
@@ -89,7 +81,8 @@ def test_explain_says_what_seats_would_have_spared_a_group_of_kip_848(kafka, cap
     text = " ".join(capsys.readouterr().out.split())
     assert "consumer group, Stable, 2 members, assignor uniform" in text
     assert "It is held for 24 s at most." in text
-    assert "This rule would have spared at least 2 of them (2 group epochs)" in text, text
+    assert "rebalances since" in text
+    assert "It is not certain that this rule would have spared any." in text
     assert "have merged" not in text, "each newcomer adds an epoch of its own"
 
 
