@@ -35,22 +35,31 @@ def where(api_server):
     return "leases"
 
 
-def service_account(api_server, namespace, folder, name="default"):
-    """The files that Kubernetes mounts into pods with this service account."""
-    folder.mkdir()
-    token = api_server.kubectl("create", "token", name, "--namespace", namespace)
-    (folder / "token").write_text(token)
-    (folder / "namespace").write_text(namespace)
-    (folder / "ca.crt").write_bytes(api_server.access.authority.certificate.chain.read_bytes())
-    return ApiServer(api_server.host, api_server.port, folder)
+@pytest.fixture
+def account(api_server, where, tmp_path):
+    """Returns the API server as a pod sees it, with the files that Kubernetes mounts for its service account."""
+    opened = []
+
+    def mounted():
+        folder = tmp_path / str(len(opened))
+        folder.mkdir()
+        (folder / "token").write_text(api_server.kubectl("create", "token", "default", "--namespace", where))
+        (folder / "namespace").write_text(where)
+        (folder / "ca.crt").write_bytes(api_server.access.authority.certificate.chain.read_bytes())
+        opened.append(ApiServer(api_server.host, api_server.port, folder))
+        return opened[-1]
+
+    yield mounted
+    for each in opened:
+        each.close()
 
 
 def beat(requests, member_id, epoch, note=None):
     return asyncio.run(requests.beat(None, LockBeat(SEAT, member_id, epoch, 0.0, note))).error
 
 
-def test_locks_need_the_pages_role_and_one_gateway_at_a_time_has_one(api_server, where, tmp_path):
-    api, clock = service_account(api_server, where, tmp_path / "account"), FakeClock()
+def test_locks_need_the_pages_role_and_one_gateway_at_a_time_has_one(api_server, where, account):
+    api, clock = account(), FakeClock()
     one, other = (LeaseRequests("orders/europe", api, clock) for _ in range(2))
     assert beat(one, "a", CLAIM) == FORBIDDEN
     assert asyncio.run(one.describe(None)) is None
@@ -67,17 +76,15 @@ def test_locks_need_the_pages_role_and_one_gateway_at_a_time_has_one(api_server,
     assert beat(one, "a", 1) == UNKNOWN
     (lease,) = json.loads(api_server.kubectl("get", "leases", "--namespace", where, "--output=json"))["items"]
     assert lease["spec"]["holderIdentity"] == "b"
+    assert len(asyncio.run(other.describe(None))) == 1
     clock.advance(1_000 * LEASE_SECONDS)
     assert asyncio.run(other.describe(None)) == ()
     assert api_server.kubectl("get", "leases", "--namespace", where, "--output=name") == ""
 
 
-def test_of_many_claims_at_once_one_is_granted(api_server, where, tmp_path):
+def test_of_many_claims_at_once_one_is_granted(api_server, where, account):
     api_server.kubectl("apply", "--namespace", where, "--filename", "-", stdin=role())
-    gateways = [
-        LeaseRequests("orders", service_account(api_server, where, tmp_path / str(number)), FakeClock())
-        for number in range(8)
-    ]
+    gateways = [LeaseRequests("orders", account(), FakeClock()) for _ in range(8)]
 
     async def claims():
         beats = (LockBeat(SEAT, f"m{number}", CLAIM, 0.0) for number in range(8))
@@ -86,14 +93,12 @@ def test_of_many_claims_at_once_one_is_granted(api_server, where, tmp_path):
     assert sorted(answer.error for answer in asyncio.run(claims())) == [0, *[TAKEN] * 7]
 
 
-def test_a_connection_that_was_closed_meanwhile_is_opened_again_and_no_api_server_is_no_answer(
-    api_server, where, tmp_path
-):
-    api = service_account(api_server, where, tmp_path / "account")
+def test_a_connection_that_was_closed_meanwhile_is_opened_again_and_no_api_server_is_no_answer(account):
+    api = account()
     api.request("GET", "leases?limit=1")
     api._connection.sock.close()
     assert api.request("GET", "leases?limit=1")[0] in (200, 403)
     api._port = 1
-    api._close()
+    api._disconnect()
     with pytest.raises(ConnectionError):
         api.request("GET", "leases?limit=1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.gateway.seats.group_facts import ROSTER_SECONDS_MAX
 from support.gateway.gateway_members import read_everything, shares
 from support.gateway.running import gateway
 from support.members.threads import Load
@@ -155,6 +156,8 @@ def check_scale_up(kafka, topic, joined, kind, own, *, number, period_s):
     ):
         group = Group(joined, through, topic, kind, own)
         group.fill_at_once(number)
+        forgotten = SystemClock().monotonic() + ROSTER_SECONDS_MAX  # until then the group counts as empty
+        eventually(lambda: SystemClock().monotonic() > forgotten)
         begin_period(period_s)
         before, held = group.generation(), through.acts.done("hold")
         for count in range(1, number + 1):

@@ -16,7 +16,7 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.explain_rules import rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
-from rebalance_agent.gateway.seat_rules import Between, parse_seat_rules
+from rebalance_agent.gateway.seat_rules import KEEP_STOPPED, Between, SeatRule, parse_seat_rules
 from rebalance_agent.gateway.seating.leases.api_server import ApiServer
 from rebalance_agent.gateway.seating.switch_file import read_switch
 from rebalance_agent.gateway.transport.addresses import Address
@@ -59,11 +59,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
         how = rule.strategy.protocol.value
         yield passed(f"rule {rule}", f"for clients with the {how} protocol")
     for seats in parse_seat_rules(settings.gateway_seats):
-        others = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*"
-        others = {Between.NO: "", Between.GROUP: others, Between.LEASE: " and others of this namespace"}[seats.between]
-        yield passed(f"seats {seats}", f"for consumers behind this gateway{others}")
-        if seats.between is Between.LEASE:
-            yield _leases()
+        yield from _seats(seats, settings)
     if switch := settings.gateway_seats_switch_file:
         yield _switch(switch)
     if seats_file := settings.gateway_seats_file:
@@ -74,6 +70,18 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     yield from servers
     if any(server.reached for server in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
+
+
+def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
+    group = f" and others: their user needs Read on a group {SEAT_LOCKS_PREFIX}*"
+    others = {Between.NO: "", Between.GROUP: group, Between.LEASE: " and others of this namespace"}[rule.between]
+    name = f"seats {rule}"
+    if rule.keep_stopped and not settings.gateway_seats_file:
+        yield failed(name, f"{KEEP_STOPPED} has no effect", "set --gateway-seats-file", "a pod takes its own seat")
+    else:
+        yield passed(name, f"for consumers behind this gateway{others}")
+    if rule.between is Between.LEASE:
+        yield _leases()
 
 
 def _leases() -> Finding:

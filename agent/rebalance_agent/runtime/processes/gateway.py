@@ -59,6 +59,7 @@ class GatewayRole:
         self._addresses = listen_addresses(settings, properties, self._clock)
         text = TextFormat(settings.cluster_name)
         self._counts = GatewayCounters(text)
+        self._api_server: ApiServer | None = None
         interval = settings.gateway_telemetry_seconds if settings.gateway_telemetry else 0.0
         self._passed = None
         if settings.gateway_telemetry_pass:
@@ -156,12 +157,15 @@ class GatewayRole:
                 await saved
             await gateway.close()
             groups.close()
+            if self._api_server is not None:
+                self._api_server.close()
 
     def _seating_groups(self) -> SeatingGroups | None:
         """The groups with seats; None where no rule allows any."""
         rules = parse_seat_rules(self._settings.gateway_seats)
         if not list(rules):
             return None
+        self._api_server = self._leases(rules)
         return SeatingGroups(
             rules,
             self._clock,
@@ -169,7 +173,7 @@ class GatewayRole:
             admission_seconds=self._settings.gateway_admission_seconds,
             switch_file=self._settings.gateway_seats_switch_file,
             emit=self._emit,
-            leases=self._leases(rules),
+            leases=self._api_server,
             saves=bool(self._settings.gateway_seats_file),
         )
 

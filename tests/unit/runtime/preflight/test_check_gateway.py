@@ -215,6 +215,14 @@ def test_leases_of_seats_are_listed_once_if_a_rule_needs_them(cluster, monkeypat
     assert asked == ([] if status is None else [("GET", "leases?limit=1")])
 
 
+def test_seats_that_are_kept_over_stops_need_the_file(cluster, tmp_path):
+    rule = "a=on,seats.keep.seconds=9,seats.keep.stopped=true"
+    for more, status in (({}, FAILED), ({"gateway_seats_file": str(tmp_path / "seats")}, OK)):
+        with broker() as port:
+            found, code = checked(port, gateway_seats=rule, **more)
+        assert (found[f"seats {rule}"][0], code) == (status, int(status is FAILED))
+
+
 def test_a_file_of_seats_needs_a_folder_that_can_be_written(cluster, tmp_path):
     for path, status in ((tmp_path / "seats", OK), (tmp_path / "none" / "seats", FAILED)):
         with broker() as port:

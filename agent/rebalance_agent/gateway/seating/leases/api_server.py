@@ -86,7 +86,7 @@ class ApiServer:
             try:
                 return self._answer(method, path, body)
             except (http.client.HTTPException, OSError, ValueError) as error:
-                self._close()
+                self._disconnect()
                 if fresh:
                     raise ConnectionAbortedError(f"Kubernetes' API server: {error}") from None
         raise AssertionError
@@ -110,7 +110,12 @@ class ApiServer:
             raise ValueError("the answer is no object")  # noqa: TRY004 - as for every answer that cannot be read
         return answer.status, found
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the connection and the thread; requests under way are not waited for."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(OSError):
