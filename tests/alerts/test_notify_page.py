@@ -31,7 +31,8 @@ def amtool(*arguments, code=0):
 
 
 def version():
-    return tuple(map(int, re.search(r"version (\d+)\.(\d+)", amtool("--version")).groups()))
+    done = subprocess.run([AMTOOL, "--version"], capture_output=True, check=True, text=True)
+    return tuple(map(int, re.search(r"version (\d+)\.(\d+)", done.stdout + done.stderr).groups()))
 
 
 def documented():

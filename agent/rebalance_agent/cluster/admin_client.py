@@ -55,6 +55,9 @@ _NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROK
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
 """The end of a connection's error, which concerns librdkafka only."""
 
+_ACCEPTED = re.compile(r"0/\d+ brokers are down")
+"""librdkafka's text if servers accept connections, and close them at the first request."""
+
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
@@ -89,6 +92,7 @@ class Cluster:
         """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
+        self._logs_in = properties.get("security.protocol", "").lower().startswith("sasl")
         settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
@@ -273,6 +277,9 @@ class Cluster:
         self._last_error = ""
         self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error
+        if _ACCEPTED.fullmatch(self._last_error) and not self._logs_in:
+            hint = "if they require a login, set security.protocol to SASL_PLAINTEXT or SASL_SSL"
+            raise ClusterError(f"{doing}: the servers accept connections but no requests: {hint}") from None
         if self._last_error and cause.code() in _NO_ANSWER:
             raise ClusterError(f"{doing}: {_STATE.sub('', self._last_error)}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)

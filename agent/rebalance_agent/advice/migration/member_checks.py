@@ -110,7 +110,7 @@ def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.STATIC,
             Verdict.CHANGES,
-            f"A new member with the instance id of a running one fences that at once ({_names(members)})",
+            f"A new member with the instance id of a running one fences that one immediately ({_names(members)})",
             "Stop each static member before its successor starts.",
         )
 

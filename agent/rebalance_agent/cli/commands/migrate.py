@@ -47,7 +47,7 @@ examples:
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
 exit codes: 0 the group can change or has changed, 1 it cannot, or that is not known, or the group is unknown, 2 wrong
-usage, or no answer
+usage, or no response
 """
 
 

@@ -59,7 +59,7 @@ examples:
 An agent remembers a group's last rebalances since its start. A cluster's topic rebalance-events or a file of events
 can contain more.
 
-exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """
 
 
