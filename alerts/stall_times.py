@@ -17,8 +17,8 @@ _FILE = Path(__file__).with_suffix(".json")
 _CASES = {
     "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
     "REPORTED": "**Members report** (by a sidecar or a gateway): the others wait for one member that rejoins late.",
-    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions stand "
-    "still. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
+    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions are "
+    "stalled. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
 }
 _INTRODUCTION = """\
 From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the

@@ -87,7 +87,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an assignor's setting for all members; repeatable",
     )
     add_host_flag(parser)
-    parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
+    parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object per line (.gz: compressed)")
     add_output_flag(parser, "table", csv_rows="assignor", json_help="short for --output json")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
