@@ -76,7 +76,7 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Migration
     fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
     if bounds and not bounds[0] <= longest <= bounds[1]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
-        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that."
+        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that limit."
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
     yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
