@@ -22,9 +22,9 @@ _CASES = {
 }
 _INTRODUCTION = """\
 From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the
-default values. Two times are the shortest and the longest, which depend on when the stall begins between two scrapes and
-two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is
-inhibited.
+default values. Two times are the shortest and the longest, which depend on when the stall begins between two scrapes
+and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
+`KafkaGroupRebalanceSlow` is inhibited.
 
 Tests with promtool confirm each number; there, scrapes and evaluations are at the same times. In Prometheus they are
 not: an alert fires at most 1.2 s, one scrape interval and one evaluation interval after its limit. A stall that ends
