@@ -22,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import AdminAnswers
+from rebalance_agent.cluster.admin_answers import AdminAnswers, login_hint
 from rebalance_agent.cluster.group_answers import (
     STATES,
     committed_offsets,
@@ -54,9 +54,6 @@ _NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROK
 
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
 """The end of a connection's error, which concerns librdkafka only."""
-
-_ACCEPTED = re.compile(r"0/\d+ brokers are down")
-"""librdkafka's text if servers accept connections, and close them at the first request."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -92,7 +89,7 @@ class Cluster:
         """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
-        self._logs_in = properties.get("security.protocol", "").lower().startswith("sasl")
+        self._protocol = properties.get("security.protocol", "")
         settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
@@ -277,11 +274,9 @@ class Cluster:
         self._last_error = ""
         self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error
-        if _ACCEPTED.fullmatch(self._last_error) and not self._logs_in:
-            hint = "if they require a login, set security.protocol to SASL_PLAINTEXT or SASL_SSL"
-            raise ClusterError(f"{doing}: the servers accept connections but no requests: {hint}") from None
         if self._last_error and cause.code() in _NO_ANSWER:
-            raise ClusterError(f"{doing}: {_STATE.sub('', self._last_error)}") from None
+            text = login_hint(self._last_error, self._protocol) or _STATE.sub("", self._last_error)
+            raise ClusterError(f"{doing}: {text}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
 
 

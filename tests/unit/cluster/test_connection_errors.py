@@ -17,8 +17,7 @@ HINT = (
 
 def failing(properties, last_error):
     """A cluster that does not answer, and whose connections end with this text."""
-    made = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0"})
-    made._logs_in = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0", **properties})._logs_in
+    made = Cluster({"bootstrap.servers": "127.0.0.1:9", "log_level": "0", **properties})
 
     def unanswered(**_):
         raise KafkaException(KafkaError(KafkaError._TRANSPORT))
