@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["AdminAnswers", "login_hint"]
+__all__ = ["REQUEST_TIMEOUT_S", "AdminAnswers", "login_hint"]
 
 REQUEST_TIMEOUT_S = 300.0
 """librdkafka's own timeout of a request. No caller waits so long: see the module."""
