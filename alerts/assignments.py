@@ -111,8 +111,8 @@ LOST = Alert(
     round($across by (cluster, consumergroup) (increase(kafka_rebalance_partitions_lost_total[$window]))) >= $partitions
     """,
     "Members of $group failed with partitions",
-    "Partitions of members of consumer group $group that failed within $window: {{ $value | humanize }}. They stood "
-    "still until the coordinator removed the members, and records may be read twice.",
+    "Partitions of members of consumer group $group that failed within $window: {{ $value | humanize }}. They were "
+    "stalled until the coordinator removed the members, and records may be read twice.",
     "Check that the member has returned and does not fail again.",
 )
 

@@ -17,14 +17,14 @@ _FILE = Path(__file__).with_suffix(".json")
 _CASES = {
     "SYNC": "**Members do not report, and the stall is certain**: all have rejoined, and the leader assigns slowly.",
     "REPORTED": "**Members report** (by a sidecar or a gateway): the others wait for one member that rejoins late.",
-    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions stand "
-    "still. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
+    "JOIN": "**Members do not report, and one rejoins late**: until then it is not certain which partitions are "
+    "stalled. The age of the rebalance fires, and `KafkaGroupStallBudgetBurnPossible` uses the upper bound.",
 }
 _INTRODUCTION = """\
 From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the
-default values. Two times: the shortest and the longest, by when the stall begins between two scrapes and two
-evaluations. *or none*: at some times it is over before. While `KafkaGroupStalled` fires, `KafkaGroupRebalanceSlow` is
-inhibited.
+default values. Two times are the shortest and the longest, which depend on when the stall begins between two scrapes
+and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
+`KafkaGroupRebalanceSlow` is inhibited.
 
 Tests with promtool confirm each number; there, scrapes and evaluations are at the same times. In Prometheus they are
 not: an alert fires at most 1.2 s, one scrape interval and one evaluation interval after its limit. A stall that ends

@@ -38,8 +38,8 @@ STALLED = (
         "KafkaGroupStalledLong",
         "critical",
         "$group was stalled for a long time",
-        "If it still stands, restart the member that rebalance-agent watch shows as missing or slow; in the sync phase "
-        "that is the leader.",
+        "If it is still stalled, restart the member that rebalance-agent watch shows as missing or slow; in the sync "
+        "phase that is the leader.",
     ),
 )
 

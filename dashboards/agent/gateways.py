@@ -51,7 +51,7 @@ SEATS = Panel(
     "Gateways: seats",
     "What do gateways do about seats, and how many rebalances does that spare (at least)? predicted and observe: mode "
     "on would do it; refused: by the coordinator, which is harmless; failed: see the gateway's log; right, wrong, "
-    "unknown: whether an act kept its promise. docs/seats.md explains each act.",
+    "unknown: whether an act had the predicted effect. docs/seats.md explains each act.",
     (
         counted("rebalance_agent_gateway_seats_rebalances_spared_total", "rebalances spared, {{mode}}", "mode"),
         counted("rebalance_agent_gateway_acts_total", "{{act}} {{outcome}}", "act", "outcome"),

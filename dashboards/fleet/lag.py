@@ -73,7 +73,7 @@ CATCHING = "kafka_rebalance_catching_up_partitions"
 CATCHING_UP = Panel(
     22,
     "Partitions catching up",
-    "How many moved partitions does each group have that have not yet read the records from before their move? The "
+    "How many moved partitions of each group still have unread records from before their move? The "
     "ten groups with the most, among those in lag_groups. A line that stays up after a rebalance is part of its cost.",
     (Query(worst(10, gauge(CATCHING, GROUP), was_highest(CATCHING, GROUP)), NAME),),
     width=6,

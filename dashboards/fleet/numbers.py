@@ -77,8 +77,8 @@ NUMBERS = (
     Panel(
         6,
         "No owner",
-        "How many subscribed partitions have no owner now? Some are normal during a rebalance; without a rebalance "
-        "they are not consumed. Groups without members do not count.",
+        "How many subscribed partitions have no owner now? Some are normal during a rebalance; otherwise no "
+        "consumer reads them. Groups without members do not count.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "

@@ -52,7 +52,7 @@ STALL = Panel(
     10,
     "Stall by group",
     "How long is the longest stall of a partition in a rebalance (lower bound)? Each point is the mean of the "
-    "rebalances that ended since the previous point, so of a single one it is its stall. The ten groups with the "
+    "rebalances that ended since the previous point; with a single one, its stall. The ten groups with the "
     "highest loss in the time range.",
     (Query(worst(10, mean_of("kafka_rebalance_stall_seconds", GROUP), went_up(STALLED, GROUP)), NAME),),
     Look.DOTS,

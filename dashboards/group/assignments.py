@@ -84,7 +84,7 @@ TOPICS = Panel(
     "Topics on few members",
     "Which topics are on few members? Number of owners divided by the possible number of owners, for the worst "
     "topics only; no data is good. If a topic has most of the traffic, a value of 30 % means that its few owners are "
-    "slow. hosts: the same of hosts, mean over all topics; not on one host: share of the topics that are on several.",
+    "slow. hosts: the same for hosts, mean over all topics; not on one host: share of the topics that are on several.",
     (
         of("kafka_rebalance_topic_spread_ratio", "{{topic}}", "topic"),
         of("kafka_rebalance_host_spread_ratio", "hosts"),

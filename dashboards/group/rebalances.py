@@ -41,7 +41,7 @@ STALLS = Panel(
     12,
     "Stall of each rebalance",
     "How long was the longest stall of a partition, and is that normal at this hour? Mean of the rebalances since the "
-    "previous point, so of a single one its stall. exact: measured by members; bound: the lower bound; at most: the "
+    "previous point; with a single one, its stall. exact: measured by members; bound: the lower bound; at most: the "
     "upper bound of both, without rebalances that have none. normal: the group's baseline of lower bounds, from the "
     "pipeline. whole group: seconds of stalls of at least half of the partitions (setting stall_limits) that reached "
     "this limit.",

@@ -89,7 +89,7 @@ AGAIN = Panel(
 GENERATION = Panel(
     17,
     "Generation by member",
-    "Is a member behind its group? The lines of one group run together; a line that stays below has missed a "
+    "Is a member behind its group? The lines of one group normally coincide; a line that stays below has missed a "
     "rebalance.",
     (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
     decimals=0,

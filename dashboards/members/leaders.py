@@ -23,9 +23,9 @@ ASSIGN = Panel(
 ERRORS = Panel(
     15,
     "assign() in trouble",
-    "Does the assignor fail, or cannot decode members' user data? Each member with unreadable user data counts: "
+    "Does the assignor fail, or can it not decode members' user data? Each member with unreadable user data counts: "
     "different versions, or a wrong setting. It is treated as a member without user data. Missing standbys: the group "
-    "has too few members or processes for the copies that its setting asks for.",
+    "has too few members or processes for the copies that its setting requires.",
     (
         counted(
             "kafka_rebalance_member_assign_failures_total",

@@ -96,7 +96,7 @@ WHICH = Panel(
 BURN = Panel(
     24,
     "Burn rate of the last hour",
-    "How fast do stalls use the budget? 1 uses exactly all of it if it stays so, 2 uses it in half of the time. "
+    "How fast do stalls use the budget? At 1 the budget lasts exactly for its period, at 2 for half of it. "
     "Stalled partition-seconds of the last hour (lower bound), divided by those that the objective allows. The alert "
     f"on a fast burn begins at {BURN_FAST}. The ten groups with the highest loss in the time range.",
     (

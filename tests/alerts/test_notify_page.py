@@ -18,7 +18,8 @@ from support.observer.observing import eventually
 pytestmark = needs_alertmanager
 
 PAGE = (ROOT / "docs" / "notify.md").read_text(encoding="utf-8")
-FILES = ROOT / "alerts" / "alertmanager"
+INHIBITION = ROOT / "alerts" / "alertmanager" / "inhibit.yaml"
+TEMPLATE = ROOT / "alerts" / "templates" / "rebalance.tmpl"
 BLOCKS = re.findall(r"^```(yaml|sh)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 TEAMS = "msteamsv2_configs"
 TEAMS_VERSION = (0, 28)
@@ -31,7 +32,8 @@ def amtool(*arguments, code=0):
 
 
 def version():
-    return tuple(map(int, re.search(r"version (\d+)\.(\d+)", amtool("--version")).groups()))
+    done = subprocess.run([AMTOOL, "--version"], capture_output=True, check=True, text=True)
+    return tuple(map(int, re.search(r"version (\d+)\.(\d+)", done.stdout + done.stderr).groups()))
 
 
 def documented():
@@ -39,7 +41,7 @@ def documented():
     parts = [yaml.safe_load(text) for kind, text in BLOCKS if kind == "yaml"]
     (routes,) = [part for part in parts if isinstance(part, dict)]
     receivers = [receiver for part in parts if isinstance(part, list) for receiver in part]
-    return {**routes, "receivers": receivers, **yaml.safe_load((FILES / "inhibit.yaml").read_text())}
+    return {**routes, "receivers": receivers, **yaml.safe_load(INHIBITION.read_text())}
 
 
 def without_teams(configuration):
@@ -50,7 +52,7 @@ def without_teams(configuration):
 
 @pytest.fixture
 def write(tmp_path):
-    (tmp_path / "rebalance.tmpl").write_text((FILES / "rebalance.tmpl").read_text())
+    (tmp_path / "rebalance.tmpl").write_text(TEMPLATE.read_text())
 
     def write(configuration):
         path = tmp_path / "alertmanager.yml"
@@ -135,7 +137,7 @@ def rendered(tmp_path, name, given):
     return amtool(
         "template",
         "render",
-        f"--template.glob={FILES / 'rebalance.tmpl'}",
+        f"--template.glob={TEMPLATE}",
         f"--template.text={text}",
         f"--template.data={tmp_path / 'data.json'}",
     ).rstrip("\n")

@@ -109,7 +109,7 @@ GROUPS = Route(
             repeats=True,
         ),
         Parameter("state", "only groups in this state; repeated: in any of them", GroupState, repeats=True),
-        Parameter("type", "only groups of this type; repeated: of any of them", GroupType, repeats=True),
+        Parameter("type", "only groups of this type; repeat it for several types", GroupType, repeats=True),
         Parameter(
             "sort",
             f"order: {', '.join(f'`{key}`' for key in SORT_KEYS)}; a leading `-` reverses it",

@@ -6,7 +6,7 @@
 - ``completion``: completion in shells.
 - ``command_parser``: shared by all commands; ``color_flag``: by those that write colours; ``output_flag``: by those
   with a result, as YAML with the package ``yaml``; ``agent_command``: by those that run a process.
-- ``verify_reports``: the audit that `verify` runs.
+- ``verify_reports``: the audit that `verify` runs. ``saved_help``: help of commands whose packages are missing.
 
 Nothing imports this package, and it computes nothing about groups itself.
 """

@@ -19,6 +19,7 @@ from typing import NoReturn
 import rebalance_agent
 from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.cli.command_list import COMMANDS
+from rebalance_agent.cli.saved_help import saved_help
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
 from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
@@ -60,7 +61,7 @@ def _main(arguments: list[str]) -> int:
     try:
         module = _imported(f"rebalance_agent.cli.commands.{command}")
     except ModuleNotFoundError as error:
-        return _missing(command, error)
+        return _missing(command, error, arguments)
     commands = parser.add_subparsers(metavar="COMMAND", prog=parser.prog)
     module.add_parser(commands)
     options, unknown = parser.parse_known_args(arguments)
@@ -70,7 +71,7 @@ def _main(arguments: list[str]) -> int:
     try:
         return int(options.run(options))
     except ModuleNotFoundError as error:
-        return _missing(command, error)
+        return _missing(command, error, arguments)
     except RebalanceAgentError as error:
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
@@ -112,19 +113,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _missing(command: str, error: ModuleNotFoundError) -> int:
-    """Print which extra installs the missing package; a missing module of this package is raised again as a bug."""
+def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str]) -> int:
+    """Print which extra installs the missing package, after the help if ``arguments`` ask for it.
+
+    A missing module of this package is raised again as a bug.
+    """
     extra = COMMANDS[command][1] or ("agent" if error.name == "yaml" else "")
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error
     if extra == "agent" and (error.name or "").partition(".")[0] == "kafka":
         extra = "gateway"  # a sidecar may be a gateway, too
+    if text := saved_help(arguments):
+        print(text, flush=True)
     print(
         f"rebalance-agent {command}: the package {error.name!r} is missing; "
         f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",
         file=sys.stderr,
     )
-    return 1
+    return 0 if text else 1
 
 
 if __name__ == "__main__":

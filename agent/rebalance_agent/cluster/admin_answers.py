@@ -7,13 +7,14 @@ free): a broker that hangs for some seconds is enough. So librdkafka's timeout i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers"]
+__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "login_hint"]
 
 REQUEST_TIMEOUT_S = 300.0
 """librdkafka's own timeout of a request. No caller waits so long: see the module."""
@@ -59,3 +60,17 @@ def _timed_out() -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))  # noqa: SLF001 - librdkafka's own spelling
     return future
+
+
+_ACCEPTED = re.compile(r"0/\d+ brokers are down")
+"""librdkafka's text if servers accept connections, and close them at the first request."""
+
+
+def login_hint(last_error: str, protocol: str) -> str:
+    """What to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
+    if not _ACCEPTED.fullmatch(last_error) or protocol.lower().startswith("sasl"):
+        return ""
+    return (
+        "the servers accept connections but no requests: if they require a login, set security.protocol to "
+        "SASL_PLAINTEXT or SASL_SSL"
+    )

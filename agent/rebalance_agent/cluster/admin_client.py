@@ -22,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import (
@@ -89,6 +89,7 @@ class Cluster:
         """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
+        self._protocol = properties.get("security.protocol", "")
         tuned = {**properties, **_TUNING}
         settings: dict[str, Any] = {**with_token_callback(tuned), "error_cb": self._on_error}
         self._admin = AdminClient(settings)
@@ -276,7 +277,8 @@ class Cluster:
         self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error
         if self._last_error and cause.code() in NO_ANSWER:
-            raise ClusterError(f"{doing}: {_STATE.sub('', self._last_error)}") from None
+            text = login_hint(self._last_error, self._protocol) or _STATE.sub("", self._last_error)
+            raise ClusterError(f"{doing}: {text}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
 
 

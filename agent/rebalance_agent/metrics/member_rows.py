@@ -69,7 +69,7 @@ STALL = _row(
 JOIN = _row(
     "join_seconds",
     MetricType.HISTOGRAM,
-    "A member's wait for the answer to JoinGroup, which includes the wait for the slowest member.",
+    "A member's wait for the response to JoinGroup, which includes the wait for the slowest member.",
     "seconds",
     ("consumergroup",),
     JOIN_BUCKETS,
@@ -77,7 +77,7 @@ JOIN = _row(
 SYNC = _row(
     "sync_seconds",
     MetricType.HISTOGRAM,
-    "From the answer to JoinGroup to the answer to SyncGroup in a member: the leader's assign() and its network time.",
+    "From the response to JoinGroup to that to SyncGroup in a member: the leader's assign() and its network time.",
     "seconds",
     ("consumergroup",),
     SYNC_BUCKETS,
@@ -85,7 +85,7 @@ SYNC = _row(
 STOP = _row(
     "stop_seconds",
     MetricType.HISTOGRAM,
-    "From the answer that notifies a member of the rebalance to its JoinGroup: how long it took to stop, as seen by "
+    "From the response that notifies a member of the rebalance to its JoinGroup: how long it took to stop, as seen by "
     "a gateway.",
     "seconds",
     ("consumergroup",),

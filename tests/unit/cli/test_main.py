@@ -4,10 +4,12 @@ import importlib
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from docs.developers.writers.saved_help_file import saved_help_json
 
-from rebalance_agent.cli import main
+from rebalance_agent.cli import main, saved_help
 
 
 def _reported(capsys, *arguments):
@@ -45,7 +47,9 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
 # The first process of a container has this id.
 FIRST = """
 import os, signal, sys
-from rebalance_agent.cli import main
+from docs.developers.writers.saved_help_file import saved_help_json
+
+from rebalance_agent.cli import main, saved_help
 os.getpid = lambda: 1
 main._main = lambda _arguments: os.write(1, b"works") and signal.pause()
 sys.exit(main.main())
@@ -57,6 +61,27 @@ def test_a_containers_first_process_ends_on_sigterm():
         assert process.stdout.read(5) == b"works"
         process.terminate()
         assert process.wait(30) == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("words", [("observe",), ("watch",), ("pipeline", "ingest")])
+def test_help_needs_no_package_of_an_extra(monkeypatch, capsys, words):
+    monkeypatch.setattr(main, "_imported", missing)
+    assert main.main([*words, "--help"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith(f"usage: rebalance-agent {' '.join(words)} ")
+    assert "pip install 'kafka-rebalance-agent[" in captured.err
+    assert main.main(list(words)) == 1
+    assert capsys.readouterr().out == ""
+
+
+def missing(_name):
+    raise ModuleNotFoundError("No module named 'pydantic'", name="pydantic")
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other versions of argparse write other lines")
+def test_the_saved_help_is_current():
+    file = Path(saved_help.__file__).with_name(saved_help.FILE)
+    assert file.read_text() == saved_help_json(), "run: make docs"
 
 
 def test_a_closed_output_pipe_is_no_error(monkeypatch, capfd):

@@ -40,7 +40,7 @@ EVIL = "<script>alert(1)</script>\"'&\u202e\x00"
 PICTURES = (
     "What rebalances cost, over time",
     "Why groups rebalance",
-    "When it hurts",
+    "When partitions stall",
     "Storms",
     "What deploys cost",
     "Stall by phase",

@@ -76,7 +76,7 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Migration
     fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
     if bounds and not bounds[0] <= longest <= bounds[1]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
-        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that."
+        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that limit."
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
     yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
@@ -110,7 +110,7 @@ def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.STATIC,
             Verdict.CHANGES,
-            f"A new member with the instance id of a running one fences that at once ({_names(members)})",
+            f"A new member with the instance id of a running one fences that one immediately ({_names(members)})",
             "Stop each static member before its successor starts.",
         )
 

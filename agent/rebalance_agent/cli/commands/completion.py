@@ -14,7 +14,7 @@ from rebalance_agent.cli.completion.shell_scripts import SCRIPTS
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Prints a script with which a shell completes commands, flags and values. It contains the commands of this version, and
+Prints a script that makes a shell complete commands, flags and values. It contains the commands of this version, and
 the flags of those whose packages are installed: print it again after an upgrade.
 """
 

@@ -48,7 +48,7 @@ examples:
 An agent remembers the rebalances since its start. Without an agent, the command reads the topic rebalance-events if it
 exists, and otherwise __consumer_offsets; the first line names the source.
 
-exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """
 
 

@@ -47,7 +47,7 @@ examples:
 It needs Read on __consumer_offsets, and DescribeConfigs on the cluster for the brokers' settings.
 
 exit codes: 0 the group can change or has changed, 1 it cannot, or that is not known, or the group is unknown, 2 wrong
-usage, or no answer
+usage, or no response
 """
 
 
@@ -67,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="a topic pattern of the new members, which brokers match by RE2; records do not have it; repeatable",
     )
     parser.add_argument("--watch", action="store_true", help="follow the change until all members have changed")
-    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line a step")
+    add_output_flag(parser, "text", json_help="short for --output json; with --watch one line per step")
     add_cluster_flags(parser, "the cluster")
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})
 

@@ -40,7 +40,7 @@ Rebalances before --since need no event; the default is the time of the first re
 cannot be compared: the summary counts what remains unknown. Tables must be complete up to their newest event, and
 `generations` up to the last run of `pipeline aggregate`.
 
-exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no answer, or nothing to
+exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, no response, or nothing to
 compare (without --allow-empty)
 """
 

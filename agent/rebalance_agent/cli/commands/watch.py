@@ -45,7 +45,7 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage, or (with --once) no answer. If standard output is not a terminal, the table is
+exit codes: 0 done, 2 wrong usage, or (with --once) no response. If standard output is not a terminal, the table is
 printed once.
 """
 

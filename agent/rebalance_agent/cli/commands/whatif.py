@@ -59,7 +59,7 @@ examples:
 An agent remembers a group's last rebalances since its start. A cluster's topic rebalance-events or a file of events
 can contain more.
 
-exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no answer
+exit codes: 0 done, 1 the group is unknown, 2 wrong usage, or no response
 """
 
 
@@ -87,7 +87,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an assignor's setting for all members; repeatable",
     )
     add_host_flag(parser)
-    parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
+    parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object per line (.gz: compressed)")
     add_output_flag(parser, "table", csv_rows="assignor", json_help="short for --output json")
     add_access_flags(parser)
     parser.set_defaults(run=run, exit_codes={NotKnownError: 1, RebalanceAgentError: 2})

@@ -32,8 +32,7 @@ def cluster_records(options: argparse.Namespace) -> Iterator[RawRecord]:
     cluster = Cluster(properties)
     count = cluster.identify()[1].get(OFFSETS_TOPIC, 0)
     if not count:
-        text = "does not exist, or may not be described; `rebalance-agent check` shows how to get the right"
-        raise ClusterError(f"{OFFSETS_TOPIC} {text}")
+        raise ClusterError(f"{OFFSETS_TOPIC} does not exist, or is hidden from this login")
     partitions = range(count) if options.group is None else [offsets_partition(options.group, count)]
     ends = cluster.end_offsets(OFFSETS_TOPIC, partitions)
     starts = dict.fromkeys(partitions, BEGINNING)

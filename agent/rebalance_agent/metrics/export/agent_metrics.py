@@ -159,7 +159,7 @@ class AgentMetrics:
         self._instruments.gauge(rows.OFFSETS_MAX_BYTES).set(size_bytes)
 
     def polled(self, poll: Poll, seconds: float, succeeded_ms: int | None) -> None:
-        """Record a poll of ``seconds``; ``succeeded_ms``: epoch milliseconds of its answer, None if it failed."""
+        """Record a poll of ``seconds``; ``succeeded_ms``: epoch milliseconds of its response, None if it failed."""
         self._instruments.histogram(rows.POLL_SECONDS).labels(poll).observe(seconds)
         if succeeded_ms is not None:
             self._instruments.gauge(rows.LAST_POLL).labels(poll).set(succeeded_ms / 1000)

@@ -66,7 +66,7 @@ class ClientsSeen:
         return iter(self._clients.values())
 
     def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
-        """Note the event and return its consumer; None for a duplicate (senders repeat events without an answer)."""
+        """Note the event and return its consumer; None for a duplicate (senders repeat events without a response)."""
         key = (event.process, event.group, event.client_id)
         client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client

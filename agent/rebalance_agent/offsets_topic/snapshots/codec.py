@@ -219,7 +219,7 @@ class SnapshotAssembly:
         """
         marked = [entry.record for entry in self._marked[partition].values() if entry.series == marker.series]
         if (len(marked), Digest(marked).text) != (marker.records, marker.digest):
-            raise InvalidInputError("", f"its {len(marked)} records are not the {marker.records} of its marker")
+            raise InvalidInputError("", f"its {len(marked)} records do not match the {marker.records} of its marker")
         if any(record.offset() >= marker.position for record in marked):
             raise InvalidInputError("", "a record is not before the marker's position")
         return sorted(marked, key=StoredRecord.offset)

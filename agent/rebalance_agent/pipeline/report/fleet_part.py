@@ -143,7 +143,7 @@ def _hours(report: ReportData) -> str:
         (hour_name(hour.hour_of_week), rounded_duration(hour.stalled_partition_seconds), count(hour.rebalances))
         for hour in worst[:24]
     ]
-    words = "When it hurts"
+    words = "When partitions stall"
     return figure(
         words,
         week(values, (words, "partition stall by day and hour of the week, UTC")),

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.access import Existence
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.read_to_end import present_records
 from rebalance_agent.cluster.topic_reader import TopicRecord
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.errors import AccessDeniedError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
@@ -46,6 +47,8 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
         if any(isinstance(event, GenerationEvent) for event in events):
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
+        if cluster.access.topics([OFFSETS_TOPIC])[OFFSETS_TOPIC].existence is Existence.HIDDEN:
+            raise AccessDeniedError(f"{OFFSETS_TOPIC} is hidden from this login, which has no right to describe it")
         return GroupPast((), f"{OFFSETS_TOPIC}, which does not exist", known=False)
     facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)

@@ -79,7 +79,7 @@ class FakeCluster:
         if kind in self._denied:
             raise AccessDeniedError("denied")
         if kind in self._failing:
-            raise ClusterError("no answer")
+            raise ClusterError("no response")
         return {"of": f"{kind} {name}"}
 
 

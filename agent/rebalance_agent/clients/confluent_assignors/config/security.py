@@ -100,7 +100,7 @@ def _tokens(config: Mapping[str, Any], clock: Clock) -> Tokens:
         raise InvalidInputError("sasl.oauthbearer.method", "kafka-python cannot fetch tokens itself: use oauth_cb")
     callback = config.get("oauth_cb")
     if not callable(callback):
-        raise InvalidInputError("oauth_cb", "is needed for OAUTHBEARER: a function that returns a token and its end")
+        raise InvalidInputError("oauth_cb", "is needed for OAUTHBEARER: a function that returns a token and its expiry")
     return Tokens(callback, text(config, "sasl.oauthbearer.config", ""), clock)
 
 
