@@ -26,7 +26,7 @@ WAITING_MAX = 4
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(1, ("t",), None, {}, -1, None))
 ASSIGNMENTS = [
     encode_assignment(ConsumerAssignment(1, partitions, None))
-    for partitions in ({"t": (0, 1)}, {"t": tuple(range(50))}, {"t": tuple(range(500))}, {"u": tuple(range(7_000))})
+    for partitions in ({"t": (0, 1)}, {"t": tuple(range(50))}, {"t": tuple(range(500))}, {"u": tuple(range(3_000))})
 ]
 VALUES = [group_value(1, [(f"m{number}", SUBSCRIPTION, each) for number in range(3)]) for each in ASSIGNMENTS]
 
