@@ -35,7 +35,9 @@ NEW_A_SECOND = 100
 CLIENT_IDS = 10_000
 ADDRESS = "127.0.0.2"
 """The address of the hostile client: a gateway gives one address at most half of its connections."""
-FRAME_BYTES = 64 * 2**20
+FRAME_BYTES = 2**20
+"""A broker takes memory for each whole request that began, through a gateway or not: larger ones end a small broker."""
+
 _HEAD = struct.Struct(">ihhih")
 API_VERSIONS, LIST_OFFSETS, JOIN_GROUP = 18, 2, 11
 
@@ -74,8 +76,7 @@ def _half_requests(attacker: _Attacker) -> None:
 def _huge_frames(attacker: _Attacker) -> None:
     connection = attacker.any()
     connection.send(_request(LIST_OFFSETS, 5, b"huge", size=FRAME_BYTES))
-    for _ in range(20):
-        connection.send(bytes(2**18))
+    connection.send(bytes(2**18))
 
 
 def _slow_readers(attacker: _Attacker) -> None:
@@ -103,7 +104,7 @@ class Attack(NamedTuple):
 ATTACKS = {
     "connections": Attack("100 new connections a second without a request, 500 at once", NEW_A_SECOND, _connections),
     "half-requests": Attack("the same with a part of a request", NEW_A_SECOND, _half_requests),
-    "huge-frames": Attack("requests of 64 MiB, 5 MiB at a time", 40, _huge_frames),
+    "huge-frames": Attack("100 connections with requests of 1 MiB, in pieces of 256 KiB", 40, _huge_frames),
     "slow-readers": Attack("requests of 1 MiB of records that are not read", 200, _slow_readers),
     "client-ids": Attack("10,000 client ids of 200 characters", 200, _client_ids),
     "malformed": Attack("JoinGroup requests of random bytes", 200, _malformed),
