@@ -49,6 +49,10 @@ APART = {
         "observer.hostile",
         "from a record of an ordinary group to the API, beside hostile tenants and a bare reader; memory",
     ),
+    "gateway-hostile": (
+        "gateway.hostile",
+        "a small read through the gateway and directly, beside hostile clients of the gateway; memory",
+    ),
     "growth": (
         "observer.growth",
         "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",

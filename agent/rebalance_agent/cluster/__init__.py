@@ -1,7 +1,8 @@
 """Access to one Kafka cluster: the admin client, a reader of whole topics, access rights, worker threads.
 
 - ``admin_client``: the admin API with plain values, and `ClusterError` where the cluster does not answer.
-  ``admin_answers`` waits for the client's futures; ``group_answers`` reads its group descriptions.
+  ``admin_answers`` waits for the client's futures; ``group_answers`` reads its group descriptions, which
+  ``describing`` requests in a process of its own.
 - ``topic_reader``: reads all partitions of one topic, without a group; ``read_to_end``: up to the present end.
 - ``access``: what this principal may do; ``acls``: its name, and the command that grants a missing right.
 - ``tokens``: logins with tokens that a cloud's own library makes.

@@ -163,6 +163,7 @@ class Episode:
     before: Generation | None
     known: bool
     generations: list[Generation] = field(default_factory=list)
+    _member_ids: tuple[int, frozenset[str]] = field(default=(0, frozenset()), compare=False)
 
     @property
     def last(self) -> Generation:
@@ -213,6 +214,14 @@ class Episode:
         """Apply ``rename`` to each generation, after topic names became known."""
         self.before = self.before and rename(self.before)
         self.generations[:] = map(rename, self.generations)
+
+    def has(self, member_id: str) -> bool:
+        """Whether the member was in the group before the episode, or is in one of its generations."""
+        if self._member_ids[0] != len(self.generations):
+            generations = filter(None, (self.before, *self.generations))
+            ids = frozenset(member.member_id for generation in generations for member in generation.members)
+            self._member_ids = len(self.generations), ids
+        return member_id in self._member_ids[1]
 
     def add_outages(self, outages: Collection[Outage]) -> None:
         """Add outages of which it became known after a generation's record that they had begun before it."""

@@ -97,7 +97,7 @@ class TrackedGroup:
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
         if self.keep_report(event, now_ms):
-            self._episodes.report(event.member_id, now_ms)
+            self._episodes.report(now_ms, event.member_id)
             begins = self.history.totals.expect_reports()
             self.history.own_doubly(self.history.doubly_owned.report(event))
             self._take_report(event, now_ms, begins=begins)
@@ -112,7 +112,7 @@ class TrackedGroup:
         """Take a gateway's report about a seat; return whether it shows another occupant."""
         changed = self.history.add_seat_report(event, now_ms)
         if changed:
-            self._episodes.report(event.member_id, now_ms)
+            self._episodes.report(now_ms, event.member_id)
         return changed
 
     def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:

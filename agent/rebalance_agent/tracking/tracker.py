@@ -47,8 +47,8 @@ __all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
 REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
 """The states of a classic group that is rebalancing."""
 
-DUE_MAX = 5
-"""Groups whose due work one `Tick` does: some 5 ms. If 10,000 are due at once, records are read between ticks."""
+DUE_MAX = 25
+"""Groups whose due work one `Tick` does: some 20 ms. If 10,000 are due at once, records are read between ticks."""
 
 
 class Tracker:

@@ -255,5 +255,6 @@ def test_a_refusal_that_cannot_be_explained_has_the_reason(monkeypatch):
     with Consumer(settings, events_url="") as consumer:
         text = consumer.explain_refusal()
     assert text.startswith(
-        "group g rejects a member that offers range, roundrobin, and cannot be described: Local: Timed out"
+        "group g rejects a member that offers range, roundrobin, and cannot be described: Failed to list "
+        "groups: Local: Timed out"
     )

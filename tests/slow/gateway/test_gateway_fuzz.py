@@ -10,6 +10,7 @@ import socket
 
 import psutil
 import pytest
+from bench.gateway.hostile import ATTACKS, beside
 
 from rebalance_agent.gateway.transport.splice import IDLE_MAX
 from support.gateway.fuzz import fuzz
@@ -25,6 +26,9 @@ OBJECTS_MAX = 5_000
 
 HELD_BYTES_MAX = 40 * 2**20
 """Memory of the process while 100 clients send and the broker reads nothing; sockets' buffers are in the kernel."""
+
+LIMIT_MIB = 256
+"""Memory limit of the chart's sidecars, which run gateways."""
 
 LIST_OFFSETS = 2
 CHUNK = bytes(2**20)
@@ -75,3 +79,11 @@ async def test_unread_data_blocks_its_senders():
         assert psutil.Process().memory_info().rss - before < HELD_BYTES_MAX
         broker.reading.set()
     await broker.stop()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("attacks", [*((name,) for name in ATTACKS), tuple(ATTACKS)], ids="-".join)
+def test_other_clients_are_served_beside_a_hostile_one(attacks):
+    found = beside(attacks, samples=60)
+    assert len(found.through_ms) == 60, "each call of the other client was answered"
+    assert found.peak_mib < LIMIT_MIB

@@ -59,7 +59,8 @@ class FairShare:
         group, size, now = group_of_key(record.key), len(record.message), self._context.clock.monotonic()
         allowed = self._budget.allows(group, size, now)
         if group not in self._waiting and allowed and (self._has_time or self._budget.light(group, now)):
-            self._spend(group, record, now)
+            lost = self._waiting.take_lost(group)
+            self._spend(group, record._replace(skipped=lost) if lost else record, now)
             return
         if group not in self._in_due:
             self._set_due(group, size, now)
@@ -132,6 +133,8 @@ class FairShare:
         self._budget.spend(group, size, seconds, now)
         if record is not None:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
+        elif waiting.skipped:  # one that cannot be read says nothing
+            self._waiting.lose(group, waiting.skipped)
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
         if entry := self._named.pop(group, None):

@@ -150,6 +150,20 @@ class SetAside:
         record, skipped = self._remove(group, queue, number)
         return record._replace(skipped=skipped) if skipped else record
 
+    def lose(self, group: bytes, number: int) -> None:
+        """Note that this many records of a group are missing; its next one, now or later, says so."""
+        if queue := self._queues.get(group):
+            first = next(iter(queue.records))
+            queue.skipped[first] = queue.skipped.get(first, 0) + number
+            return
+        self._lost[group] = self._lost.get(group, 0) + number
+        if len(self._lost) > LOST_MAX:
+            del self._lost[next(iter(self._lost))]
+
+    def take_lost(self, group: bytes) -> int:
+        """Return how many records are missing before the next one of a group without waiting records, and forget it."""
+        return self._lost.pop(group, 0)
+
     def drop(self, partitions: Iterable[int]) -> None:
         """Drop the records of these partitions of the offsets topic, which are no longer read."""
         dropped = set(partitions)
@@ -192,6 +206,4 @@ class SetAside:
             first, second = islice(records, 2)
             self._drop(group, first, second)
         else:
-            self._lost[group] = self.pop(group).skipped + 1
-            if len(self._lost) > LOST_MAX:
-                del self._lost[next(iter(self._lost))]
+            self.lose(group, self.pop(group).skipped + 1)

@@ -5,7 +5,7 @@
 - ``pauses``: until when the views of costly groups wait.
 - ``inbox_age``: how far the tracker is behind.
 - ``observer_share``: ownership and snapshots of one replica; ``poll_triggers``: polls started before their time.
-- ``episode_log``: one log line per rebalance.
+- ``episode_log``: one log line per rebalance; ``line_budget``: how many a group may cause.
 - ``reachability``: the wait for the cluster. ``in_process``: a watch inside a command.
 - ``history_reader``, ``audit_source``: published events and the offsets topic, read once from beginning to end.
 """

@@ -66,8 +66,7 @@ class _Closed:
 class _Settled:
     """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
 
-    ``counted``: what the totals have of its group stalls. ``expelled``: and of its expelled members. ``awaits``:
-    commits that would end a stall were missing.
+    ``counted``, ``expelled``: what the totals have of its stalls and members. ``awaits``: commits are missing.
     """
 
     episode: Episode
@@ -78,14 +77,6 @@ class _Settled:
     counted: Mapping[Limit, float]
     awaits: bool
     expelled: int = 0
-    _member_ids: frozenset[str] | None = None
-
-    def has(self, member_id: str) -> bool:
-        """Whether the member was in the group before the episode, or in one of its generations."""
-        if self._member_ids is None:
-            generations = filter(None, (self.episode.before, *self.episode.generations))
-            self._member_ids = frozenset(member.member_id for each in generations for member in each.members)
-        return member_id in self._member_ids
 
 
 class Episodes:
@@ -169,18 +160,12 @@ class Episodes:
         for settled in self._settled:
             settled.carried = with_names(settled.carried, topic_name)
         if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
-            self._revise_later(now_ms)
+            self.report(now_ms)
 
-    def report(self, member_id: str, now_ms: int) -> None:
-        """Schedule a revision of the settled episodes after a member's new report; it waits for others' reports.
-
-        A report about a member of none of them revises nothing: whoever may write member events can invent members.
-        """
-        if self._revise_due_ms is None and any(settled.has(member_id) for settled in self._settled):
-            self._revise_later(now_ms)
-
-    def _revise_later(self, now_ms: int) -> None:
-        if self._settled and self._revise_due_ms is None:
+    def report(self, now_ms: int, member_id: str | None = None) -> None:
+        """Schedule a revision after a new report, not of an invented member; it waits for other members' reports."""
+        known = member_id is None or any(each.episode.has(member_id) for each in self._settled)
+        if known and self._settled and self._revise_due_ms is None:
             self._revise_due_ms = now_ms + self._context.settle_ms
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:

@@ -13,6 +13,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.work_share import set_aside
 from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAMED_S
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
@@ -250,6 +251,24 @@ def test_a_group_that_waits_for_lighter_ones_is_not_over_budget():
     assert observer.context.meters.of("over_budget") == []
     observer.taken()
     assert [record.group for record in observer.read()] == ["heavy"]
+
+
+def test_records_that_were_dropped_are_missing_before_the_next_one_that_need_not_wait(monkeypatch):
+    observer = Observer()
+    monkeypatch.setattr(set_aside, "ALL_BYTES_MAX", 0)
+    observer.read(*[MANY_OWNERS] * 3)
+    observer.run(120)
+    (found,) = observer.read(MANY_OWNERS)
+    assert found.skipped == 2
+
+
+def test_records_that_were_dropped_before_an_unreadable_one_are_missing_before_the_next_one(monkeypatch):
+    observer = Observer()
+    monkeypatch.setattr(set_aside, "KEY_RECORDS_MAX", 1)
+    observer.read(*[MANY_OWNERS] * 3, ("hostile", b"\0"))
+    assert observer.run(120) == []
+    (found,) = observer.read(MANY_OWNERS)
+    assert found.skipped == 2
 
 
 def test_the_backlog_of_a_busy_group_is_read_completely():

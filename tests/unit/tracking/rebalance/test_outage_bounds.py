@@ -40,7 +40,7 @@ MOVES = [
 
 def moved_stall(noticed):
     """The stall of partition 1, if the observer notices at this time that brokers are away since 40 s."""
-    begins = [listed(40_000), replace(listed(40_250, complete=False), answered_ms=T0 + noticed)]
+    begins = [listed(40_000), replace(listed(40_250, complete=False), answered_ms=T0 + noticed), tick(noticed + 250)]
     return last_stall(*group_of_two(*KEPT.values()), *WORK, *begins, *MOVES)
 
 
