@@ -64,7 +64,7 @@ def _flood(data):
         _take(context, seen, skipped)
     assert emitter.share.held_back({0: 10**6}) == {0: 10**6}, "no record waits without end"
     malformed = len(context.meters.of("decode_error"))
-    # Of what was dropped at the end of a group, before an unreadable record, its next record would say that it is missing.
+    # What was dropped at the end, before an unreadable record, is missing before the next record of the group.
     missing = sum(skipped.values()) + sum(emitter.share._waiting._lost.values())
     assert sum(map(len, seen.values())) + missing + malformed == sum(wrote.values())
     dropped = sum(number for outcome, number in context.meters.of("over_budget") if outcome == "skipped")
