@@ -91,8 +91,7 @@ class Cluster:
         self._lost = False
         self._protocol = properties.get("security.protocol", "")
         tuned = {**properties, **_TUNING}
-        settings: dict[str, Any] = {**with_token_callback(tuned), "error_cb": self._on_error}
-        self._admin = AdminClient(settings)
+        self._admin = AdminClient({"error_cb": self._on_error} | with_token_callback(tuned))
         self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
         self._describer = IsolatedDescriber(tuned, ANSWER_TIMEOUT_S)
 
