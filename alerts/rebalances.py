@@ -64,7 +64,18 @@ STORM = Alert(
 NOOP = Alert(
     "KafkaGroupRebalanceNoop",
     """
-    round($across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))) >= $rebalances
+    round(
+      $across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))
+      - (
+        $across by (cluster, consumergroup) (increase(kafka_rebalance_completed_total{trigger="rejoin"}[$window]))
+          and on (cluster) count by (cluster) (
+            round($across by (cluster, consumergroup) (
+              increase(kafka_rebalance_completed_total{trigger="rejoin"}[$window])
+            )) >= $rejoins
+          ) >= $groups
+        or 0 * $across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))
+      )
+    ) >= $rebalances
     """,
     "$group rebalances without changes",
     "{{ $value | humanize }} rebalances of consumer group $group within $window moved no partition. "

@@ -9,14 +9,15 @@ from dashboards.parts.query import Query
 __all__ = ["ALERTS"]
 
 _LABELS = "cluster, consumergroup, alertname, severity"
-_OF_GROUPS = 'alertname=~"KafkaGroup.+", cluster=~"$cluster", consumergroup=~"$consumergroup"'
+_OF_GROUPS = 'alertname=~"KafkaGroup.+", severity!="info", cluster=~"$cluster", consumergroup=~"$consumergroup"'
 _OF_AGENTS = 'alertname=~"RebalanceAgent.+", cluster=~"$cluster"'
 
 ALERTS = Panel(
     23,
     "Firing alerts",
-    "Which alerts of this project fire now, and for how long has their condition been true? A click on a group opens "
-    "its board; docs/alerts.md has the first action for each. Empty unless this Prometheus evaluates the rules.",
+    "Which alerts of this project fire now, and for how long has their condition been true? Critical ones are on top, those "
+    "of severity info are left out. A click on a group opens its board; docs/alerts.md has the first action for each. "
+    "Empty unless this Prometheus evaluates the rules.",
     (
         Query(
             f"time() - max by ({_LABELS}) (ALERTS_FOR_STATE{{{_OF_GROUPS}}} or ALERTS_FOR_STATE{{{_OF_AGENTS}}}) "
@@ -28,6 +29,7 @@ ALERTS = Panel(
     Look.TABLE,
     width=12,
     empty="no alert fires, or this Prometheus has no rules",
+    sort_up=("Severity",),
     sort_by=("For",),
     columns=(
         Column("cluster", "Cluster", width=75),

@@ -28,8 +28,9 @@ def table(panel: Panel) -> tables.Panel:
         .with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
         .with_transformation(models.DataTransformerConfig(id_val="organize", options=_organised(panel)))
     )
-    if panel.sort_by:
-        made.sort_by([common.TableSortByFieldState().display_name(heading).desc(True) for heading in panel.sort_by])
+    orders = [*((heading, False) for heading in panel.sort_up), *((heading, True) for heading in panel.sort_by)]
+    if orders:
+        made.sort_by([common.TableSortByFieldState().display_name(heading).desc(down) for heading, down in orders])
     for column in panel.columns:
         made.override_by_name(column.heading, _column_looks(column))
     return made

@@ -91,6 +91,9 @@ class Panel:
     sort_by: tuple[str, ...] = ()
     """The headings of the columns by which a table is sorted, highest first."""
 
+    sort_up: tuple[str, ...] = ()
+    """The headings by which it is sorted before, lowest first."""
+
     links: tuple[Link, ...] = ()
     colours: Mapping[str, str] = field(default_factory=dict)
     """Name in the legend -> colour, if the colour has a meaning."""

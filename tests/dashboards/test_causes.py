@@ -90,16 +90,17 @@ def test_a_group_without_a_finding_has_none(tmp_path):
     assert objections(ALSO, QUIET, "", 0, tmp_path) == ""
 
 
-def test_firing_alerts_are_listed_with_their_age_and_pending_ones_are_not(tmp_path):
+def test_firing_alerts_are_listed_with_their_age_and_others_are_not(tmp_path):
     series = {}
-    for alert, state, more in (
-        ("KafkaGroupRebalanceStorm", "firing", ', consumergroup="orders"'),
-        ("KafkaGroupEmpty", "pending", ', consumergroup="orders"'),
-        ("KafkaGroupStalled", "firing", ', consumergroup="payments"'),
-        ("RebalanceAgentDown", "firing", ', instance="b"'),
-        ("NodeDown", "firing", ', consumergroup="orders"'),
+    for alert, state, severity, more in (
+        ("KafkaGroupRebalanceStorm", "firing", "warning", ', consumergroup="orders"'),
+        ("KafkaGroupIdleMembers", "firing", "info", ', consumergroup="orders"'),
+        ("KafkaGroupEmpty", "pending", "warning", ', consumergroup="orders"'),
+        ("KafkaGroupStalled", "firing", "warning", ', consumergroup="payments"'),
+        ("RebalanceAgentDown", "firing", "warning", ', instance="b"'),
+        ("NodeDown", "firing", "warning", ', consumergroup="orders"'),
     ):
-        labels = f'alertname="{alert}", severity="warning"{more}'
+        labels = f'alertname="{alert}", severity="{severity}"{more}'
         series[f'ALERTS{{alertstate="{state}", {labels}}}'] = "1x20"
         series[f"ALERTS_FOR_STATE{{{labels}}}"] = "300x20"
     rows = {

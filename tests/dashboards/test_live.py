@@ -64,6 +64,7 @@ FLEETING = {
     "rebalance-agent: Gateways: seats B": "no group of the demo has seats",
     "rebalance-agent: Gateways: cost and gain of seats A": "no group of the demo has seats",
     "rebalance-agent: Gateways: cost and gain of seats B": "no group of the demo has seats",
+    "rebalance-agent: Gateways: cost and gain of seats C": "no group of the demo has seats",
     "rebalance-members: assign() in trouble A": "no assignor fails",
     "rebalance-members: assign() in trouble B": "user data is understood",
     "rebalance-agent: Which modes A": "only while an agent starts",

@@ -102,6 +102,15 @@ def test_timelines_show_the_text_of_each_value(uid):
             assert all(each["text"] and each["color"] for each in mapping["options"].values())
 
 
+def test_critical_alerts_are_on_top():
+    """By name, critical is before warning."""
+    shown = [each for board in COMMITTED.values() for each in panels(board) if each["title"] == "Firing alerts"]
+    assert len(shown) == 2
+    for panel in shown:
+        assert panel["options"]["sortBy"][0] == {"displayName": "Severity", "desc": False}
+        assert all('severity!="info"' in target["expr"] for target in panel["targets"])
+
+
 def colours(panel):
     """Name in the legend -> fixed colour."""
     return {

@@ -13,7 +13,6 @@ from xml.sax.saxutils import escape
 COLUMN, UNIT, GAP = 46, 30, 6
 """Pixels of a grid's column and row, and of the space between panels."""
 
-ROWS_MAX = 7
 NAMES_MAX = 6
 """Maximum number of lines of a legend that are drawn; in Grafana it may have more."""
 
@@ -61,7 +60,7 @@ def _panel(panel: dict[str, Any], frames: Frames, span: tuple[float, float]) -> 
         cell = _values(frames[0])[0]["values"][-1]
         parts.append(_text(width / 2, height / 2 + 20, cell["text"], 26, cell["color"], "middle"))
     elif panel["type"] == "table":
-        parts += _table(frames[0], width, height)
+        parts += _table(panel, frames[0], width, height)
     elif panel["type"] == "state-timeline":
         parts += _timeline(frames, span, width, height)
     else:
@@ -73,10 +72,10 @@ def _values(frame: dict[str, Any]) -> list[dict[str, Any]]:
     return [field for field in frame["fields"] if field["type"] == "number" and field["values"]]
 
 
-def _table(frame: dict[str, Any], width: float, height: float) -> list[str]:
+def _table(panel: dict[str, Any], frame: dict[str, Any], width: float, height: float) -> list[str]:
     fields = frame["fields"]
-    rows = min(ROWS_MAX, len(fields[0]["values"]), int((height - 46) // 20))
-    order = _order(fields)[:rows]
+    rows = int((height - 46) // 20)
+    order = _order(panel, fields)[:rows]
     room = [max(len(field["name"]), *(len(_cell(field, at)["text"]) for at in order)) + 1.5 for field in fields]
     parts, x = [], 8.0
     for field, characters in zip(fields, room, strict=True):
@@ -95,10 +94,16 @@ def _cell(field: dict[str, Any], at: int) -> dict[str, Any]:
     return cell
 
 
-def _order(fields: list[dict[str, Any]]) -> list[int]:
-    """Rows by their first number, highest first, as the boards' tables begin."""
-    numbers = next((field["numbers"] for field in fields if field["numbers"]), [0] * len(fields[0]["values"]))
-    return sorted(range(len(numbers)), key=lambda at: -(numbers[at] or 0))
+def _order(panel: dict[str, Any], fields: list[dict[str, Any]]) -> list[int]:
+    """The numbers of the rows, in the order of the panel."""
+    order = list(range(len(fields[0]["values"])))
+    for by in reversed(panel["options"].get("sortBy", [])):
+        field = next((field for field in fields if field["name"] == by["displayName"]), None)
+        if field:
+            numbers = field["numbers"]
+            keys = [number or 0 for number in numbers] if numbers else [cell["text"] for cell in field["values"]]
+            order.sort(key=keys.__getitem__, reverse=by["desc"])
+    return order
 
 
 def _span(frames: Frames) -> tuple[float, float]:

@@ -92,7 +92,7 @@ def test_a_finished_newer_snapshot_replaces_it():
 def test_a_missing_record_is_detected(missing):
     messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
     del messages[missing]
-    with pytest.raises(InvalidInputError, match="1 records are not the 2"):
+    with pytest.raises(InvalidInputError, match="1 records do not match the 2"):
         _records(_assembled(messages))
 
 
@@ -128,7 +128,7 @@ def test_any_altered_byte_of_a_record_is_detected(number, place, flipped):
     damaged = bytearray(value)
     damaged[place % len(value)] ^= flipped
     messages[number] = (key, bytes(damaged))
-    with pytest.raises(InvalidInputError, match="are not the 2"):
+    with pytest.raises(InvalidInputError, match="do not match the 2"):
         _records(_assembled(messages))
 
 
@@ -164,7 +164,7 @@ def test_records_of_another_version_are_listed_and_not_used():
 
 def test_a_record_of_another_version_is_no_part_of_a_snapshot():
     (key, value), marker = _snapshot({b"a": 1}, 2)
-    with pytest.raises(InvalidInputError, match="0 records are not the 1"):
+    with pytest.raises(InvalidInputError, match="0 records do not match the 1"):
         _records(_assembled([(key, bytes([VERSION - 1]) + value[1:]), marker]))
 
 
@@ -180,7 +180,7 @@ def test_a_record_beyond_the_position_is_refused():
 def test_a_malformed_record_is_a_missing_one(value):
     messages = list(_snapshot({b"a": 1}, 3))
     messages[0] = (messages[0][0], value)
-    with pytest.raises(InvalidInputError, match="0 records are not the 1"):
+    with pytest.raises(InvalidInputError, match="0 records do not match the 1"):
         _records(_assembled(messages))
 
 
