@@ -11,12 +11,12 @@ import contextlib
 import random
 import socket
 import struct
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import sleep
 from typing import NamedTuple
 
+from bench.attackers import attackers
 from bench.gateway.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch
 from bench.gateway.throughput import BULK, SMALL, fill, gateway
 from bench.measure import percentile, table
@@ -140,7 +140,7 @@ def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
         fill(kafka.bootstrap_servers)
         port = int(kafka.bootstrap_servers.rpartition(":")[2])
         asked, buffer = fetch(SMALL, 0, FETCH_BYTES), bytearray(2 * FETCH_BYTES)
-        with connected(port, 1) as [direct], attacked(way.port, kinds, seed):
+        with connected(port, 1) as [direct], attackers("bench.gateway.hostile", str(way.port), kinds, seed):
             sleep(SETTLING_S)
             times = ([], [])  # type: tuple[list[float], list[float]]
             for _ in range(samples):
@@ -151,26 +151,6 @@ def beside(kinds: Sequence[str], samples: int, seed: int = 1) -> Beside:
                     times[1].append(1_000 * call_seconds(connection, asked, buffer))
                 sleep(PAUSE_S)
             return Beside(*times, way.resident_mib_max())
-
-
-@contextlib.contextmanager
-def attacked(port: int, kinds: Sequence[str], seed: int) -> Iterator[None]:
-    """Attack in one process for each of ``kinds``.
-
-    Raises:
-        SystemExit: an attack ended before the block.
-    """
-    command = [sys.executable, "-m", "bench.gateway.hostile", str(port)]
-    attackers = [subprocess.Popen([*command, kind, str(seed)]) for kind in kinds]
-    try:
-        yield
-    finally:
-        ended = [attacker.poll() for attacker in attackers]
-        for attacker in attackers:
-            attacker.kill()
-            attacker.wait()
-        if any(code is not None for code in ended):
-            raise SystemExit(f"an attack ended by itself: {dict(zip(kinds, ended, strict=True))}")
 
 
 def attack(port: int, kind: str, seed: int) -> None:

@@ -4,15 +4,15 @@ SEED``."""
 from __future__ import annotations
 
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from itertools import count
 from time import monotonic, sleep, time_ns
 from typing import NamedTuple
 
+from bench.attackers import attackers
 from bench.synthetic import (
     OFFSETS_PARTITIONS,
     PARTITIONS,
@@ -164,24 +164,9 @@ ATTACKS = {
 }
 
 
-@contextmanager
-def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> Iterator[None]:
-    """Attack in one process for each of ``kinds``.
-
-    Raises:
-        SystemExit: an attack ended before the block.
-    """
-    command = [sys.executable, "-m", "bench.observer.attack", bootstrap]
-    attackers = [subprocess.Popen([*command, kind, str(seed)]) for kind in kinds]
-    try:
-        yield
-    finally:
-        ended = [attacker.poll() for attacker in attackers]
-        for attacker in attackers:
-            attacker.kill()
-            attacker.wait()
-        if any(code is not None for code in ended):
-            raise SystemExit(f"an attack ended by itself: {dict(zip(kinds, ended, strict=True))}")
+def attacked(bootstrap: str, kinds: Sequence[str], seed: int) -> AbstractContextManager[None]:
+    """Attack in one process for each of ``kinds``, as `attackers` does."""
+    return attackers("bench.observer.attack", bootstrap, kinds, seed)
 
 
 def main() -> None:

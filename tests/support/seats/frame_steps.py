@@ -17,6 +17,7 @@ __all__ = [
     "ended",
     "held",
     "member",
+    "one_enters",
     "rebalanced",
     "run",
     "succeeded_elsewhere",
@@ -78,3 +79,13 @@ async def rebalanced(old, newcomers):
     assert await old.heartbeat() == REBALANCING
     await asyncio.gather(old.enter(), *(task for _, task in newcomers))
     return {old.generation, *(one.generation for one, _ in newcomers)}
+
+
+async def one_enters(*newcomers):
+    """Two newcomers find one seat: one of them enters with it, and the claim of the other one is refused."""
+    tasks = [asyncio.create_task(newcomer.enter()) for newcomer in newcomers]
+    await settle()
+    assert [task.done() for task in tasks].count(True) == 1
+    assert sorted(each.gateway.acts.counted["claim", "refused"] for each in newcomers) == [0, 1]
+    for task in tasks:
+        task.cancel()

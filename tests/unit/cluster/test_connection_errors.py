@@ -1,4 +1,4 @@
-"""Errors of connections in the words of a user who may have to set another protocol."""
+"""Errors of connections name the setting that may be wrong."""
 
 from __future__ import annotations
 

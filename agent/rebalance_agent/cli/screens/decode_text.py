@@ -40,7 +40,7 @@ _KIND_WIDTH = 41  # the longest kind
 
 
 def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[str]:
-    """The lines or documents to print for `record_json` objects, in the chosen form; each as soon as it is known."""
+    """The lines or documents to print for `record_json` objects, in the chosen form, one after the other."""
     if form == "csv":
         yield from csv_lines(CSV_COLUMNS, map(_counted, records))
         return

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rebalance_agent.cluster.tokens.java_handlers import JAVA_HANDLERS
 from rebalance_agent.errors import InvalidInputError
 
 __all__ = ["OWN_GROUPS", "java_properties", "source_options"]
@@ -56,12 +57,6 @@ _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 _OIDC_HANDLER = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"  # of Kafka 3.9
-
-_TOKEN_HANDLERS = {
-    "aws-msk-iam": "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
-    "gcp": "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler",
-}
-"""Method of a login -> the handler in the platform's Java library, which makes the tokens."""
 
 _PEM_BYTES_MAX = 1 << 20
 """Maximum size of a PEM file in bytes. A certificate chain has some kilobytes; a larger file is the wrong one."""
@@ -131,10 +126,10 @@ def _login(properties: Mapping[str, str]) -> dict[str, str]:
 
 def _oauth(properties: Mapping[str, str]) -> dict[str, str]:
     method = properties.get("sasl.oauthbearer.method", "").lower()
-    if handler := _TOKEN_HANDLERS.get(method):
+    if handler := JAVA_HANDLERS.get(method):
         return {"sasl.jaas.config": f"{_OAUTH} required;", "sasl.login.callback.handler.class": handler}
     if method != "oidc":
-        methods = ", ".join(("oidc", *_TOKEN_HANDLERS))
+        methods = ", ".join(("oidc", *JAVA_HANDLERS))
         raise InvalidInputError("kafka.sasl.oauthbearer.method", f"Spark's Java client can use {methods} only")
     words = {
         "clientId": _needed("sasl.oauthbearer.client.id", properties),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from rebalance_agent.cluster.tokens.java_handlers import JAVA_HANDLERS
 from rebalance_agent.cluster.tokens.token_login import CONFIG, METHOD
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import read_text
@@ -43,11 +44,8 @@ _WHITE = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _LOGIN = re.compile(
     r"\s*(?P<module>[\w.$]+)\s+(?:required|requisite|sufficient|optional)\b(?P<options>.*?);?\s*", re.DOTALL
 )
-_TOKEN_HANDLERS = {
-    "IAMOAuthBearerLoginCallbackHandler": "aws-msk-iam",
-    "GcpLoginCallbackHandler": "gcp",
-}
-"""Java's ``sasl.login.callback.handler.class`` -> the method of the same login."""
+_METHODS = {handler.rpartition(".")[2]: method for method, handler in JAVA_HANDLERS.items()}
+"""Name of a class in ``sasl.login.callback.handler.class``, without its package -> the method of the same login."""
 
 _MSK_OPTIONS = {"awsProfileName": "profile", "awsRoleArn": "role_arn"}
 _OPTION = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|([^\s;\"']+))")
@@ -158,8 +156,8 @@ def _login(java: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     elif module == "IAMLoginModule":
         yield "sasl.mechanism", "OAUTHBEARER"
         yield from _tokens("aws-msk-iam", options)
-    elif (handler := java.get("sasl.login.callback.handler.class", "").rpartition(".")[2]) in _TOKEN_HANDLERS:
-        yield from _tokens(_TOKEN_HANDLERS[handler], options)
+    elif (handler := java.get("sasl.login.callback.handler.class", "").rpartition(".")[2]) in _METHODS:
+        yield from _tokens(_METHODS[handler], options)
     elif module == "OAuthBearerLoginModule" and "clientId" in options:
         yield "sasl.oauthbearer.method", "oidc"
         yield "sasl.oauthbearer.client.id", options["clientId"]

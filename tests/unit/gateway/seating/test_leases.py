@@ -17,8 +17,8 @@ from rebalance_agent.gateway.seats.locks import LockBeat
 from rebalance_agent.gateway.seats.locks.leases import LEASE_SECONDS
 from rebalance_agent.gateway.seats.locks.lock_acts import CLAIM, RELEASE, LockLoss
 from rebalance_agent.gateway.seats.locks.lock_frames import LockHolder
-from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from support.seats.frame_steps import ended, run, succeeded_elsewhere
+from support.gateway.seat_clients import SeatClient, SeatGateway
+from support.seats.frame_steps import ended, one_enters, run, succeeded_elsewhere
 from support.seats.lease_store import LeaseStore
 
 RULE = "orders=on,seats.between.gateways=lease"
@@ -159,12 +159,7 @@ async def test_one_of_two_newcomers_of_two_gateways_takes_a_kept_seat():
     assert await old.leave() == 0
     await ended(old)
     await second.advance(1)
-    tasks = [asyncio.create_task(SeatClient(place, "new").enter()) for place in (second, third)]
-    await settle()
-    assert [task.done() for task in tasks].count(True) == 1
-    assert sorted(each.acts.counted["claim", "refused"] for each in (second, third)) == [0, 1]
-    for task in tasks:
-        task.cancel()
+    await one_enters(SeatClient(second, "new"), SeatClient(third, "new"))
 
 
 @run

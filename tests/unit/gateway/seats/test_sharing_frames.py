@@ -11,7 +11,7 @@ from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.requests.consumer_group_heartbeat import HEARTBEAT_KEY, decode_heartbeat
 from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 from support.gateway.seat_clients import SeatClient, SeatGateway, settle
-from support.seats.frame_steps import ended, run, succeeded_elsewhere, waiting
+from support.seats.frame_steps import ended, one_enters, run, succeeded_elsewhere, waiting
 
 BETWEEN = "orders=on,seats.between.gateways=true"
 KEPT = f"{BETWEEN},seats.keep.seconds=60"
@@ -144,13 +144,7 @@ async def test_one_of_two_newcomers_of_two_gateways_takes_the_seat():
     assert await old.leave() == 0
     await ended(old)
     await second.advance(1)
-    both = [SeatClient(second, "b"), SeatClient(third, "c")]
-    tasks = [asyncio.create_task(one.enter()) for one in both]
-    await settle()
-    assert [task.done() for task in tasks].count(True) == 1
-    assert sorted(each.acts.counted["claim", "refused"] for each in (second, third)) == [0, 1]
-    for task in tasks:
-        task.cancel()
+    await one_enters(SeatClient(second, "b"), SeatClient(third, "c"))
 
 
 @run

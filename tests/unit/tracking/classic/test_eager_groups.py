@@ -156,7 +156,7 @@ def test_reports_without_new_evidence_do_not_cause_a_revision():
 
 
 def test_reports_about_members_of_no_settled_rebalance_cause_no_work(monkeypatch):
-    """Whoever may post events can invent members of any group: settling a large group again takes 50 ms."""
+    """A client that may post events can invent members of any group: settling a large group again takes 50 ms."""
     tracker, _ = watch(*START, *JOIN, tick(60_000))
     settled, settle = [], episodes.settle
     monkeypatch.setattr(episodes, "settle", lambda *args: settled.append(args) or settle(*args))
