@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
-__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "login_hint"]
+__all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "answered_offset", "login_hint"]
 
 REQUEST_TIMEOUT_S = 300.0
 """librdkafka's own timeout of a request. No caller waits so long: see the module."""
@@ -74,3 +74,17 @@ def login_hint(last_error: str, protocol: str) -> str:
         "the servers accept connections but no requests: if they require a login, set security.protocol to "
         "SASL_PLAINTEXT or SASL_SSL"
     )
+
+
+def answered_offset(answer: Future[Any]) -> int:
+    """The offset in an answer to ListOffsets.
+
+    librdkafka 2.16 returns `OFFSET_INVALID` and no error where the broker went away during the request.
+
+    Raises:
+        KafkaException: the answer has no offset.
+    """
+    offset: int = answer.result().offset
+    if offset == OFFSET_INVALID:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
+    return offset

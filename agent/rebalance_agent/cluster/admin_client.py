@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from confluent_kafka import (
-    OFFSET_INVALID,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -22,7 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
-from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, login_hint
+from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
 from rebalance_agent.cluster.group_answers import (
@@ -54,6 +53,8 @@ _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+
+_LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 DESCRIBED_MAX = 500
 """Topics described in one request: an answer of a few hundred kilobytes."""
@@ -157,9 +158,8 @@ class Cluster:
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
         """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
-        futures = self._ends([(topic, number) for number in partitions], stable)
-        with self._doing(f"asking for the end of {topic}"):
-            return {number: _offset(future) for (_, number), future in futures.items()}
+        level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+        return self._list_offsets(topic, partitions, _LATEST, isolation_level=level)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """Partition -> the first offset that can still be read."""
@@ -170,15 +170,25 @@ class Cluster:
         offsets = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
         return {number: offset for number, offset in offsets.items() if offset >= 0}
 
-    def _list_offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
-        asked = {TopicPartition(topic, number): spec for number in partitions}
-        futures = self._ask(self._admin.list_offsets, asked) if asked else {}
+    def _list_offsets(
+        self, topic: str, partitions: Iterable[int], spec: OffsetSpec, **options: IsolationLevel
+    ) -> dict[int, int]:
+        futures = self._offsets({(topic, number): spec for number in partitions}, **options)
         with self._doing(f"asking for offsets of {topic}"):
-            return {partition.partition: _offset(future) for partition, future in futures.items()}
+            return {number: answered_offset(future) for (_, number), future in futures.items()}
+
+    def offsets_at(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
+        """Partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
+
+        Without partitions that have no leader, are gone, or may not be described.
+        """
+        futures = self._offsets({partition: OffsetSpec.for_timestamp(at_ms) for partition, at_ms in times.items()})
+        return self._answered(futures, lambda future: int(future.result().offset), "asking for offsets by time")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""
-        return self._answered(self._ends(partitions, stable=False), _offset, "asking for the ends of partitions")
+        futures = self._offsets(dict.fromkeys(partitions, _LATEST))
+        return self._answered(futures, answered_offset, "asking for the ends of partitions")
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
@@ -189,13 +199,11 @@ class Cluster:
         ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
         return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
 
-    def _ends(self, partitions: Iterable[Partition], stable: bool) -> dict[Partition, Future[Any]]:
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(*partition): latest for partition in partitions}
-        if not asked:
-            return {}
-        level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
-        futures = self._ask(self._admin.list_offsets, asked, isolation_level=level)
+    def _offsets(
+        self, specs: Mapping[Partition, OffsetSpec], **options: IsolationLevel
+    ) -> dict[Partition, Future[Any]]:
+        asked = {TopicPartition(*partition): spec for partition, spec in specs.items()}
+        futures = self._ask(self._admin.list_offsets, asked, **options) if asked else {}
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
@@ -279,20 +287,6 @@ class Cluster:
             text = login_hint(self._last_error, self._protocol) or _STATE.sub("", self._last_error)
             raise ClusterError(f"{doing}: {text}") from None
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
-
-
-def _offset(answer: Future[Any]) -> int:
-    """The offset in an answer to ListOffsets.
-
-    librdkafka 2.16 returns `OFFSET_INVALID` and no error where the broker went away during the request.
-
-    Raises:
-        KafkaException: the answer has no offset.
-    """
-    offset: int = answer.result().offset
-    if offset == OFFSET_INVALID:
-        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader changed"))  # noqa: SLF001 - librdkafka's own
-    return offset
 
 
 def _id_text(topic_id: object) -> str:

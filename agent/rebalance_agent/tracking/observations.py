@@ -15,6 +15,7 @@ from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.evidence.commits.last_commits import Commit
+from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 
@@ -32,6 +33,7 @@ __all__ = [
     "MemberReported",
     "Observation",
     "PartitionsOwned",
+    "ReadsAppended",
     "TailReached",
     "Tick",
     "TopicsSeen",
@@ -217,6 +219,14 @@ class CommitsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadsAppended:
+    """When records were appended that members read (epoch ms), at the earliest; None where that is not known."""
+
+    at_ms: int
+    appended_ms: Mapping[ReadQuestion, int | None]
+
+
+@dataclass(frozen=True, slots=True)
 class MemberReported:
     """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
@@ -248,6 +258,7 @@ Observation = (
     | TopicsSeen
     | LoadsSeen
     | CommitsSeen
+    | ReadsAppended
     | MemberReported
     | Tick
 )

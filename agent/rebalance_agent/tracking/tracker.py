@@ -7,6 +7,7 @@ amount of work per tick changes the events of a group.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
@@ -16,6 +17,7 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.observations import (
@@ -31,6 +33,7 @@ from rebalance_agent.tracking.observations import (
     MemberReported,
     Observation,
     PartitionsOwned,
+    ReadsAppended,
     Tick,
     TopicsSeen,
 )
@@ -101,6 +104,11 @@ class Tracker:
         """Whether work that was due at the last `Tick` is left: the caller should send another `Tick` soon."""
         return self._groups.is_due(self._latest_ms)
 
+    @property
+    def read_questions(self) -> deque[ReadQuestion]:
+        """The questions to answer by `ReadsAppended`; another thread may take them (`popleft`)."""
+        return self._context.commits.reads.unasked
+
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.
 
@@ -170,6 +178,8 @@ class Tracker:
                 written_ms = min((commit[0] for commit in observation.commits.values() if commit), default=None)
                 if written_ms is not None and self._context.offset.ms is not None:
                     self._context.commits.answers.take(written_ms, observation.at_ms - self._context.offset.ms)
+            case ReadsAppended():
+                self._context.commits.reads.answer(observation.appended_ms)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""

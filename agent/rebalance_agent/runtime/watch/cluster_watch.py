@@ -24,6 +24,7 @@ from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
+from rebalance_agent.polls.read_times import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
@@ -132,13 +133,14 @@ class ClusterWatch:
             stall_limits=GroupStallLimits.parse(settings.stall_limits),
             host_names=HostNames.parse(settings.host_names),
         )
+        reads = ReadTimesPoll(context, tracker.read_questions)
         snapshots = share.snapshot_schedule(tracker.unsettled)
         self._core = Core(
             tracker,
             context.inbox,
             context.clock,
             sinks=[*sinks, *snapshots],
-            listeners=[*snapshots, ReportedEvents(reports), PollTriggers(self._schedule, topics, context.clock)],
+            listeners=[*snapshots, ReportedEvents(reports), PollTriggers(self._schedule, topics, reads, context.clock)],
             refresh=refresh,
         )
 
@@ -151,6 +153,7 @@ class ClusterWatch:
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
         if loads:
             every(settings.lag_interval_seconds, loads.poll, "loads")
+        every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
         every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.polls.read_times import ReadTimesPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.tracking.observations import Observation, PartitionsOwned, topics_named
@@ -12,20 +13,26 @@ __all__ = ["PollTriggers"]
 TOPICS_AGAIN_S = 1.0
 """Shortest time between two polls for topics that a subscription names and the cluster does not have, in seconds."""
 
+READS_AGAIN_S = 0.25
+"""Shortest time between two polls for what departed members read last, in seconds: many may depart at once."""
+
 
 class PollTriggers:
-    """An `ObservationListener` that asks for the polls ``list_all`` and ``topics``."""
+    """An `ObservationListener` that asks for the polls ``list_all``, ``topics`` and ``read_times``."""
 
-    def __init__(self, schedule: Schedule, topics: TopicsPoll, clock: Clock) -> None:
-        """``topics`` says which topics are unknown so far."""
-        self._schedule, self._topics, self._clock = schedule, topics, clock
-        self._topics_asked = float("-inf")
+    def __init__(self, schedule: Schedule, topics: TopicsPoll, reads: ReadTimesPoll, clock: Clock) -> None:
+        """``topics`` says which topics are unknown so far, and ``reads`` what has not been asked yet."""
+        self._schedule, self._topics, self._reads, self._clock = schedule, topics, reads, clock
+        self._topics_asked = self._reads_asked = float("-inf")
 
     def on_observation(self, observation: Observation) -> None:
         """List all groups after a change of owned partitions, and topics where the observation names an unknown one."""
         if isinstance(observation, PartitionsOwned):
             self._schedule.soon("list_all")  # newly owned partitions may have groups that no record names any more
         now = self._clock.monotonic()
+        if self._reads.questions and now - self._reads_asked >= READS_AGAIN_S:
+            self._reads_asked = now
+            self._schedule.soon("read_times")
         if now - self._topics_asked < TOPICS_AGAIN_S:
             return
         topics, ids = topics_named(observation)

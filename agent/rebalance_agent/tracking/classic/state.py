@@ -13,19 +13,14 @@ from functools import partial
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupState
-from rebalance_agent.model.member_changes import identity
+from rebalance_agent.model.member_changes import identity, member_changes
 from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import UNKNOWN_MS, InProgress
 from rebalance_agent.tracking.classic.led_group import LedGroup
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.classic.streams_tasks import classic_tasks
-from rebalance_agent.tracking.completed_generation import (
-    Episode,
-    Generation,
-    infer_protocol,
-    subscribed_topics,
-)
+from rebalance_agent.tracking.completed_generation import Episode, Generation, infer_protocol, subscribed_topics
 from rebalance_agent.tracking.evidence.departures import departures
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.evidence.last_seen import ClassicLastSeen
@@ -215,7 +210,8 @@ class ClassicState(TrackedGroup):
             standby_hosts=tasks.standby_hosts,
         )
         if before is not None:
-            last_seen = self._last_seen.members(before, self._context.commits, observation.timestamp_ms)
+            gone = member_changes(before.members, value.members).gone if observation.live else ()
+            last_seen = self._last_seen.members(before, self._context.commits, observation.timestamp_ms, gone)
             generation = replace(generation, last_seen=last_seen)
         if before is not None and value.generation == (before.number if self.last else self._migration_number):
             generation = replace(generation, returned=_returned(before.value, value))

@@ -77,7 +77,9 @@ class MemberEvidence:
                 member, changes = self._records.members.get(name), self._context.coordinators.changes(self._partition)
                 self.last_seen.depart(member, name, old, at_ms, recent, changes)
         if had:
-            self.last_seen.work(name, worked_ms)
+            asks = gives_up and record.live
+            read = commits.ask_reads(self._group, had, contact_ms or 0, at_ms) if asks else None
+            self.last_seen.work(name, worked_ms, read)
         if new is None:
             self.last_seen.forget(name)
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
 
 __all__ = [
     "FOREVER_MS",
@@ -51,11 +52,13 @@ class LastSeen:
     """The times when a departed member was last active (epoch ms): last contact with the coordinator, last work.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
-    its last commit that a commit of a larger offset followed: the member consumed until then at least.
+    its last commit that a commit of a larger offset followed: the member consumed until then at least. ``read``: until
+    when it worked by the records that it read, where that was asked.
     """
 
     contact_ms: int | None = None
     worked_ms: int | None = None
+    read: ReadTime | None = field(default=None, compare=False)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,11 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberState
-from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes, RecentCommits
+from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
 from rebalance_agent.tracking.evidence.coordinators import changed_since
 from rebalance_agent.tracking.evidence.departures import Removal, Timeouts, by_commits
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Departure, LastSeen
@@ -44,16 +45,21 @@ class ClassicLastSeen:
         """Start without members."""
         self._contact_ms: dict[str, int] = {}
 
-    def members(self, before: Generation, commits: CommitTimes, at_ms: int) -> dict[str, LastSeen]:
-        """Return, by member id, when the members of ``before`` were last active by ``at_ms``."""
+    def members(
+        self, before: Generation, commits: CommitTimes, at_ms: int, gone: Collection[Member]
+    ) -> dict[str, LastSeen]:
+        """Return, by member id, when the members of ``before`` were last active by ``at_ms``.
+
+        Of those that are ``gone`` it is asked what they read last.
+        """
         group, after_ms = before.value.group, before.timestamp_ms
-        return {
-            member.member_id: LastSeen(
-                self._contact_ms.get(member.member_id),
-                commits.worked_ms(group, pairs(member.assigned), after_ms, at_ms),
-            )
-            for member in before.members
-        }
+        asked, seen = {member.member_id for member in gone}, {}
+        for member in before.members:
+            name, partitions = member.member_id, pairs(member.assigned)
+            read = commits.ask_reads(group, partitions, after_ms, at_ms) if name in asked else None
+            worked_ms = commits.worked_ms(group, partitions, after_ms, at_ms)
+            seen[name] = LastSeen(self._contact_ms.get(name), worked_ms, read)
+        return seen
 
     def join(self, generation: Generation) -> None:
         """Take a completed generation: all its members joined.
@@ -80,7 +86,7 @@ class EpochLastSeen:
         """Start without members."""
         self._contact_ms: dict[str, int] = {}
         self._last_seen: dict[str, LastSeen] = {}
-        self._worked_ms: dict[str, int] = {}
+        self._worked: dict[str, LastSeen] = {}
         self._departures: dict[str, Departure] = {}
 
     def contact_ms(self, member_id: str) -> int | None:
@@ -135,13 +141,17 @@ class EpochLastSeen:
             del self._last_seen[oldest]
             self._departures.pop(oldest, None)
 
-    def work(self, member_id: str, worked_ms: int | None) -> None:
+    def work(self, member_id: str, worked_ms: int | None, read: ReadTime | None = None) -> None:
         """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`).
 
-        None: no commit shows it; then the earlier time remains.
+        None: no commit shows it; then the earlier time remains. ``read``: by the records that it read.
         """
-        if worked_ms is not None and (member_id in self._worked_ms or len(self._worked_ms) < DEPARTED_MAX):
-            self._worked_ms[member_id] = worked_ms
+        if worked_ms is None and read is None:
+            return
+        if member_id in self._worked or len(self._worked) < DEPARTED_MAX:
+            before = self._worked.get(member_id, LastSeen())
+            worked_ms = before.worked_ms if worked_ms is None else worked_ms
+            self._worked[member_id] = LastSeen(worked_ms=worked_ms, read=read or before.read)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
         """Return and reset when members were last active, and how they left, since the last call.
@@ -149,9 +159,9 @@ class EpochLastSeen:
         These are the members that departed, and those that gave up partitions and committed before.
         """
         last_seen, departures = self._last_seen, self._departures
-        for name, worked_ms in self._worked_ms.items():
-            last_seen[name] = replace(last_seen.get(name, LastSeen()), worked_ms=worked_ms)
-        self._last_seen, self._worked_ms, self._departures = {}, {}, {}
+        for name, worked in self._worked.items():
+            last_seen[name] = replace(worked, contact_ms=last_seen.get(name, worked).contact_ms)
+        self._last_seen, self._worked, self._departures = {}, {}, {}
         return last_seen, departures
 
 

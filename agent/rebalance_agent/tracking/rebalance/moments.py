@@ -195,8 +195,11 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner surely worked."""
-        return self._surely_worked_ms(self._generation.last_seen.get(owner.member_id, LastSeen()).worked_ms)
+        """Return until when the owner surely worked, by its commits and by what it read."""
+        last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
+        worked_ms = self._surely_worked_ms(last_seen.worked_ms)
+        read_ms = last_seen.read.worked_ms if last_seen.read else None
+        return max((at_ms for at_ms in (worked_ms, read_ms) if at_ms is not None), default=None)
 
     def _surely_worked_ms(self, worked_ms: int | None) -> int | None:
         return surely_worked_ms(worked_ms, self._generation.coordinator_changes, self._generation.outages)

@@ -10,12 +10,14 @@ between two commits show that it consumed after it had taken those of the first 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.groupprotocol.commit_key import commit_key, commit_keys, group_of_key
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.commits.last_commits import NAME_BYTES_MAX, Commit, LastCommit, LastCommits
+from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion, ReadTime, ReadTimes
 from rebalance_agent.tracking.evidence.commits.slow_answers import SlowAnswers
 from rebalance_agent.tracking.evidence.known_times import FirstCommits
 
@@ -24,6 +26,7 @@ __all__ = [
     "AWAITED_MAX_MS",
     "EARLIER_MAX",
     "EARLIER_MAX_MS",
+    "READS_ASKED",
     "CommitTimes",
     "RecentCommits",
 ]
@@ -41,6 +44,12 @@ EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
 """Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
 longest time (ms) from one to the next: by then the earlier ones have settled."""
+
+READS_ASKED = 3
+"""Partitions of a member whose last commits are asked about: those that were committed last. Some get few records."""
+
+READS_WORTH_MS = 1_000
+"""Commits that alone show a member's work up to this time (ms) before the last one are not asked about."""
 
 
 class RecentCommits(NamedTuple):
@@ -63,12 +72,13 @@ class CommitTimes:
     """The last commits of each group's partitions, and the first ones after each assignment.
 
     All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
-    ``answers``: how late commits may be.
+    ``answers``: how late commits may be. ``reads``: what to ask about the records that departed members read last.
     """
 
     def __init__(self) -> None:
         """Start without commits."""
         self.answers = SlowAnswers()
+        self.reads = ReadTimes()
         self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
@@ -200,6 +210,23 @@ class CommitTimes:
         work_ms = max((work_ms for at_ms, _, _, work_ms in self._of(name, partitions) if at_ms <= until_ms), default=-1)
         worked_ms = self.answers.taken_ms(work_ms)
         return worked_ms if worked_ms > after_ms else None
+
+    def ask_reads(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> ReadTime:
+        """Ask when the records were appended that an owner of all these partitions read last.
+
+        Times are as for `worked_ms`. Commits that show its work nearly up to the last one need no question.
+        """
+        own = []
+        for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
+            commit = self._last.get(key)
+            if commit and after_ms < commit[0] <= until_ms:
+                own.append((partition, commit))
+        worked_ms = max([after_ms, *(self.answers.taken_ms(work_ms) for _, (_, _, _, work_ms) in own)])
+        time = ReadTime()
+        for partition, (at_ms, offset, _, _) in heapq.nlargest(READS_ASKED, own, key=lambda each: each[1]):
+            if at_ms - worked_ms > READS_WORTH_MS:
+                self.reads.ask(ReadQuestion(partition, offset, worked_ms, at_ms), time)
+        return time
 
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int

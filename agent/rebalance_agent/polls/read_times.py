@@ -1,0 +1,107 @@
+"""Asks brokers when the last records were appended that departed members read, by ListOffsets with timestamps.
+
+No record is read: the first offset at a time or later shows whether a member, which read up to its committed offset,
+read a record of that time. A few such questions bound the time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+
+from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, QUESTIONS_MAX, ReadQuestion
+from rebalance_agent.tracking.observations import ReadsAppended
+
+__all__ = ["PRECISION_MS", "READS_EVERY_S", "ReadTimesPoll", "last_reads"]
+
+PRECISION_MS = 250
+"""How exact (ms) an answer is, where records come at least as often."""
+
+READS_EVERY_S = 5.0
+"""Seconds between two looks at the questions that came without a call of `Schedule.soon`."""
+
+_NONE_LATER = -1
+"""The offset that brokers return where no record is of a time or later."""
+
+_log = logging.getLogger(__name__)
+
+OffsetsAt = Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
+"""Returns the first offset of each partition at its time (epoch ms) or later: see `Cluster.offsets_at`."""
+
+
+class ReadTimesPoll:
+    """Answers the tracker's ``questions``, which it empties, whenever it is called; puts `ReadsAppended`."""
+
+    def __init__(self, context: CollectorContext, questions: deque[ReadQuestion]) -> None:
+        """Nothing is asked yet."""
+        self.questions = questions
+        self._context = context
+
+    def __call__(self) -> None:
+        """Answer all questions. Never raises: without an answer bounds are wider."""
+        while questions := self._next():
+            now_ms = self._context.clock.now_ms()
+            try:
+                answers: Mapping[ReadQuestion, int | None] = last_reads(
+                    questions, self._context.cluster.offsets_at, now_ms
+                )
+            except ClusterError as error:
+                _log.debug("the times of the last reads are unknown: %s", error)
+                answers = dict.fromkeys(questions)
+            self._context.inbox.offer(ReadsAppended(self._context.clock.now_ms(), answers))
+
+    def _next(self) -> list[ReadQuestion]:
+        """Take questions, each of another partition: one request has one time for each."""
+        taken: dict[Partition, ReadQuestion] = {}
+        for _ in range(min(len(self.questions), QUESTIONS_MAX)):
+            question = self.questions.popleft()
+            if question.partition in taken:
+                self.questions.append(question)
+            else:
+                taken[question.partition] = question
+        return list(taken.values())
+
+
+def last_reads(questions: Iterable[ReadQuestion], offsets_at: OffsetsAt, now_ms: int) -> dict[ReadQuestion, int | None]:
+    """Return when the last record before each question's offset was appended (epoch ms), at the earliest.
+
+    None where no record after ``after_ms`` shows it, where the partition cannot be asked, or where its newest records
+    are from after ``now_ms`` by more than `CLOCKS_MS`: then its producers' clocks are ahead. ``questions`` are of
+    different partitions.
+
+    Raises:
+        ClusterError: the cluster does not answer.
+    """
+    asked = {question.partition: question for question in questions}
+    ahead = offsets_at(dict.fromkeys(asked, now_ms + CLOCKS_MS))
+    found: dict[ReadQuestion, int | None] = dict.fromkeys(asked.values())
+    bounds = {
+        partition: (question.after_ms, question.until_ms)
+        for partition, question in asked.items()
+        if ahead.get(partition) == _NONE_LATER and question.until_ms - question.after_ms > PRECISION_MS
+    }
+    first = True
+    while bounds:
+        # Where records come all the time, the first question of each partition is the only one.
+        times = {
+            partition: until_ms - PRECISION_MS if first else (after_ms + until_ms) // 2
+            for partition, (after_ms, until_ms) in bounds.items()
+        }
+        offsets, left = offsets_at(times), {}
+        for partition, at_ms in times.items():
+            question, (after_ms, until_ms) = asked[partition], bounds[partition]
+            offset = offsets.get(partition)
+            if offset is None:
+                continue
+            if _NONE_LATER < offset < question.offset:
+                found[question] = after_ms = at_ms
+            else:
+                until_ms = at_ms
+            if until_ms - after_ms > PRECISION_MS:
+                left[partition] = after_ms, until_ms
+        bounds, first = left, False
+    return found
