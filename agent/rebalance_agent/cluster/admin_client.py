@@ -183,7 +183,7 @@ class Cluster:
         Without partitions that have no leader, are gone, or may not be described.
         """
         futures = self._offsets({partition: OffsetSpec.for_timestamp(at_ms) for partition, at_ms in times.items()})
-        return self._answered(futures, lambda future: int(future.result().offset), "asking for offsets by time")
+        return self._answered(futures, answered_offset, "asking for offsets by time")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""

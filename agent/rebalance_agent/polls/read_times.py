@@ -18,7 +18,7 @@ from rebalance_agent.tracking.observations import ReadsAppended
 
 __all__ = ["PRECISION_MS", "READS_EVERY_S", "ReadTimesPoll", "last_reads"]
 
-PRECISION_MS = 250
+PRECISION_MS = 100
 """How exact (ms) an answer is, where records come at least as often."""
 
 READS_EVERY_S = 5.0

@@ -50,8 +50,8 @@ class PartitionHandover:
     when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
     same rebalance, where a newer epoch replaced the one that assigned it; ``consumed_ms``, of these only: the first
     commit by the owner that it was given to, None if that one gave it up without a commit. ``departed``: its owner
-    left, also for a while, or was removed, even if it joined again under its id; ``active_ms``: until when that one
-    surely worked, None if unknown.
+    left, also for a while, or was removed, even if it joined again under its id; ``expelled``: it was removed since it
+    did not revoke in time, and notices that later; ``active_ms``: until when it surely worked, None if unknown.
     """
 
     asked_ms: int | None = None
@@ -60,6 +60,7 @@ class PartitionHandover:
     consumed_ms: int | None = None
     left_unowned: bool = False
     departed: bool = False
+    expelled: bool = False
     active_ms: int | None = None
     earlier: tuple[PartitionHandover, ...] = ()
 

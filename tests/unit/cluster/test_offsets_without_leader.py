@@ -33,6 +33,8 @@ ASKED = {
     "a time": lambda asked: asked.offsets_since("t", [0, 1], 5),
 }
 
+SEVERAL = [("t", 0), ("t", 1)]
+
 
 @pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
 def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
@@ -42,13 +44,15 @@ def test_an_offset_that_librdkafka_left_open_is_no_offset(ask):
     assert ask(cluster({0: 20, 1: 30})) == {0: 20, 1: 30}
 
 
-def test_of_ends_those_are_left_out_whose_leader_went():
-    asked = [("t", 0), ("t", 1)]
-    reported = cluster({0: 20, 1: OFFSET_INVALID}).ends(asked)
-    assert reported == {("t", 0): 20}
+@pytest.mark.parametrize(
+    "ask", [lambda asked: asked.ends(SEVERAL), lambda asked: asked.offsets_at(dict.fromkeys(SEVERAL, 5))]
+)
+def test_of_several_topics_those_are_left_out_whose_leader_went(ask):
+    assert ask(cluster({0: 20, 1: OFFSET_INVALID})) == {("t", 0): 20}
     with pytest.raises(ClusterError, match="its leader changed"):
-        cluster({0: OFFSET_INVALID, 1: OFFSET_INVALID}).ends(asked)
+        ask(cluster({0: OFFSET_INVALID, 1: OFFSET_INVALID}))
 
 
 def test_a_time_after_the_last_record_is_no_failure():
     assert cluster({0: 20, 1: -1}).offsets_since("t", [0, 1], 5) == {0: 20}
+    assert cluster({0: 20, 1: -1}).offsets_at(dict.fromkeys(SEVERAL, 5)) == {("t", 0): 20, ("t", 1): -1}

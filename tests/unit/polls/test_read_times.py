@@ -43,7 +43,7 @@ times = st.lists(st.integers(0, 40_000), max_size=60)
 
 
 @given(times.map(sorted), st.data())
-def test_the_answer_is_exact_to_a_quarter_of_a_second(records, data):
+def test_the_answer_is_exact_to_a_tenth_of_a_second(records, data):
     offset = data.draw(st.integers(0, len(records)))
     asked = question(offset, *sorted(data.draw(st.tuples(st.integers(0, 30_000), st.integers(0, 30_000)))))
     answer = last_reads([asked], FakeCluster(p0=records).offsets_at, NOW)[asked]

@@ -83,9 +83,9 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             EVERYTHING,
             "topics-hidden",
-            "partition counts and topic ids",
+            "partition counts and topic ids, and the times of the records that departed members read last",
             "counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
-            "topics of consumer, share and streams groups appear as ids",
+            "topics of consumer, share and streams groups appear as ids; upper bounds of leaves are wider",
             some_do=some_do,
         ),
         Right(

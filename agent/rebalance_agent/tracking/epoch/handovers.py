@@ -36,14 +36,15 @@ class Handovers:
         *,
         revocation_recorded: bool = True,
         held: Collection[tuple[str, int]] = (),
+        expelled: bool = False,
         active_ms: int | None = None,
         consumed_ms: Callable[[tuple[str, int]], int | None] = lambda _partition: None,
     ) -> None:
         """Take a member's new assignment: None if it is gone, with a negative epoch if it left for a while.
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
-        that any member owns now. ``active_ms``: until when a member that departs surely worked. ``consumed_ms``: the
-        first commit of a partition since its owner got it.
+        that any member owns now. ``expelled``: it is gone since it did not revoke in time. ``active_ms``: until when a
+        member that departs surely worked. ``consumed_ms``: the first commit of a partition since its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
@@ -68,6 +69,7 @@ class Handovers:
                 released_ms=at_ms,
                 left_unowned=left_unowned,
                 departed=departed,
+                expelled=expelled,
                 active_ms=active_ms if departed else None,
             )
         for partition in pairs(before.revoking) & pairs(after.assigned):

@@ -52,6 +52,8 @@ class MemberEvidence:
         unheard = record.live and self._unheard(name, at_ms if started_ms is None else started_ms)
         had = self._recorded.named(old.held) if (gives_up or unheard) and old else set()
         worked_ms = commits.worked_ms(self._group, had, contact_ms or 0, at_ms) if had else None
+        member, changes = self._records.members.get(name), self._context.coordinators.changes(self._partition)
+        expelled = old is not None and new is None and self.last_seen.expelled(member, name, old, at_ms, changes)
         if record.live:
             self.handovers.update(
                 name,
@@ -60,6 +62,7 @@ class MemberEvidence:
                 at_ms,
                 revocation_recorded=not self._records.uses_classic_protocol(name),
                 held=self._records.backlog.owned,
+                expelled=expelled,
                 active_ms=contact_ms if worked_ms is None else worked_ms,
                 consumed_ms=self._consumed_ms,
             )
@@ -74,8 +77,7 @@ class MemberEvidence:
             commits.release(self._group, released, at_ms)
             if departs:
                 recent = commits.recent(self._group, had, contact_ms or 0, at_ms)
-                member, changes = self._records.members.get(name), self._context.coordinators.changes(self._partition)
-                self.last_seen.depart(member, name, old, at_ms, recent, changes)
+                self.last_seen.depart(member, name, old, at_ms, recent, changes, expelled=expelled)
         if had:
             asks = gives_up and record.live
             read = commits.ask_reads(self._group, had, contact_ms or 0, at_ms) if asks else None

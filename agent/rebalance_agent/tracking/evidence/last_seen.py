@@ -105,6 +105,26 @@ class EpochLastSeen:
         """Drop the contact time of a member that is gone."""
         self._contact_ms.pop(member_id, None)
 
+    def expelled(
+        self,
+        member: EpochMember | None,
+        member_id: str,
+        old: CurrentAssignment,
+        at_ms: int,
+        changes: Collection[CoordinatorChange],
+    ) -> bool:
+        """Whether a member with the assignment ``old`` was removed at ``at_ms`` since it did not revoke in time.
+
+        That is within its rebalance timeout, unless the coordinator changed meanwhile (``changes``).
+        """
+        contact_ms, patience_ms = self.contact_ms(member_id), member.rebalance_timeout_ms if member else -1
+        return (
+            old.state is MemberState.UNREVOKED
+            and contact_ms is not None
+            and 0 <= patience_ms <= at_ms - contact_ms
+            and not changed_since(contact_ms, changes)
+        )
+
     def depart(
         self,
         member: EpochMember | None,
@@ -113,23 +133,18 @@ class EpochLastSeen:
         at_ms: int,
         recent: RecentCommits | None = None,
         changes: Collection[CoordinatorChange] = (),
+        *,
+        expelled: bool = False,
     ) -> None:
         """Take the departure of a member with the assignment ``old``; ``member`` is its member record.
 
         Records do not distinguish a member that left from one that was removed, with two exceptions: a static member
-        leaves with a negative epoch, and a member that did not revoke within its rebalance timeout was removed then,
-        unless the coordinator changed meanwhile (``changes``). Else its ``recent`` commits may show it.
+        leaves with a negative epoch, and one may be ``expelled``. Else its ``recent`` commits may show it.
         """
         contact_ms = self._contact_ms.pop(member_id, None)
-        patience_ms = member.rebalance_timeout_ms if member else -1
         if old.epoch < 0:
             self._departures[member_id] = Departure.LEFT
-        elif (
-            old.state is MemberState.UNREVOKED
-            and contact_ms is not None
-            and 0 <= patience_ms <= at_ms - contact_ms
-            and not changed_since(contact_ms, changes)
-        ):
+        elif expelled:
             self._departures[member_id] = Departure.EXPELLED
         elif member is not None:
             self._departures[member_id] = _by_commits(member, at_ms, recent, changes)

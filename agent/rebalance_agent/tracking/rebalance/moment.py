@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.tracking.completed_generation import PartitionHandover
+from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 
-__all__ = ["Moment", "UnknownMomentError", "interim_resumed", "interim_stopped"]
+__all__ = ["Moment", "UnknownMomentError", "first_shown", "interim_resumed", "interim_stopped"]
 
 
 class UnknownMomentError(Exception):
@@ -53,3 +53,16 @@ def interim_stopped(handover: PartitionHandover, following: PartitionHandover) -
     """Return when that owner stopped; if the coordinator recorded no request, at any time while it owned it."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
     return Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms)
+
+
+def first_shown(generation: Generation, handover: PartitionHandover) -> Moment:
+    """Return when a record first showed a new partition: as a member's target, or as its assignment.
+
+    If newer epochs replaced some before all members reached them, any of their targets may have been the first.
+    """
+    first_ms = last_ms = generation.timestamp_ms
+    if generation.targeted_ms is not None and generation.joined_ms is not None:
+        first_ms, last_ms = generation.targeted_ms, generation.joined_ms
+    if handover.given_ms is not None:
+        first_ms, last_ms = min(first_ms, handover.given_ms), min(last_ms, handover.given_ms)
+    return Moment(first_ms, last_ms, exact=first_ms == last_ms)

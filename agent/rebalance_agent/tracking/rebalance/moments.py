@@ -22,7 +22,7 @@ from rebalance_agent.tracking.evidence.owned_at_join import claimants, claimed_p
 from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms, unrecorded_losses
-from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError
+from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, first_shown
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_may_have_begun
 
@@ -152,7 +152,9 @@ class StepMoments:
         if handover.released_ms is not None:
             if owner.member_id in self._alive and not handover.departed:
                 return Moment(self._start().earliest_ms, handover.released_ms)
-            return self._last_active(owner, handover.released_ms, self._noticed_ms(owner, handover.released_ms))
+            return self._last_active(
+                owner, handover.released_ms, self._noticed_ms(owner, handover, handover.released_ms)
+            )
         if generation.returned:
             # A member away for longer than its session timeout would have been removed.
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
@@ -204,14 +206,17 @@ class StepMoments:
     def _surely_worked_ms(self, worked_ms: int | None) -> int | None:
         return surely_worked_ms(worked_ms, self._generation.coordinator_changes, self._generation.outages)
 
-    def _noticed_ms(self, owner: Member, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: a live one notices within its session timeout.
+    def _noticed_ms(self, owner: Member, handover: PartitionHandover, removed_ms: int) -> int:
+        """Return when a removed member stopped at the latest: when it noticed.
 
-        A live one did not revoke in time, or could not reach the brokers; then it notices when they are back.
+        A live one did not revoke in time, or could not reach the brokers: it notices within its session timeout, after
+        the brokers are back, and before it rejoins under its id.
         """
-        generation, session_ms = self._generation, owner.session_timeout_ms
-        expelled = generation.departures.get(owner.member_id) is Departure.EXPELLED
-        return max(removed_ms + session_ms * expelled, removal_noticed_ms(removed_ms, session_ms, generation.outages))
+        session_ms = owner.session_timeout_ms
+        noticed_ms = removal_noticed_ms(removed_ms, session_ms, self._generation.outages)
+        if not handover.expelled:
+            return noticed_ms
+        return max(noticed_ms, self.joined_ms if owner.member_id in self._alive else removed_ms + session_ms)
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
         """Return when it stopped, perhaps when brokers went away; a stall before it was assigned is one of before."""
@@ -229,23 +234,10 @@ class StepMoments:
                 raise UnknownMomentError
             return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
         if handover.released_ms is None:
-            return self._shown(handover)
+            return first_shown(self._generation, handover)
         # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
         since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
         return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
-
-    def _shown(self, handover: PartitionHandover) -> Moment:
-        """Return when a record first showed a new partition: as a member's target, or as its assignment.
-
-        If newer epochs replaced some before all members reached them, any of their targets may have been the first.
-        """
-        generation = self._generation
-        first_ms = last_ms = generation.timestamp_ms
-        if generation.targeted_ms is not None and generation.joined_ms is not None:
-            first_ms, last_ms = generation.targeted_ms, generation.joined_ms
-        if handover.given_ms is not None:
-            first_ms, last_ms = min(first_ms, handover.given_ms), min(last_ms, handover.given_ms)
-        return Moment(first_ms, last_ms, exact=first_ms == last_ms)
 
     # Resumption
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Basis
-from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
 from support.tracker.tracking import closing, feed, in_time, listed, member, record, tick, topics, watch
@@ -104,3 +104,30 @@ def test_a_rebalance_running_at_the_observers_start_has_an_unknown_start():
     after = record(10_000, 2, member("a", (0, 1)), member("c", (2, 3)), joined=9_990)
     _, events = watch(topics(9_500, t=4), before, listed(9_600, "g"), listed(9_800, "g"), after, tick(99_000))
     assert (closing(events)[-1].stall, closing(events)[-1].phases.started_ms) == (None, None)
+
+
+def test_a_removed_member_that_rejoins_under_its_id_may_have_worked_until_it_rejoined():
+    """Seed 5: librdkafka did not revoke in time, and noticed its removal with its next heartbeat, 43 ms later."""
+    expelled = [
+        *(joins(30_000, "c"), fact(30_000, GroupEpoch(3)), target(30_000, "a", 0), target(30_000, "c", 1)),
+        fact(30_000, TargetEpoch(3)),
+        current(30_100, "c", 3),
+        current(30_200, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+    ]
+    back = [
+        *(*gone(40_000, "a"), fact(40_000, GroupEpoch(4)), target(40_000, "c", 0, 1), fact(40_000, TargetEpoch(4))),
+        *(joins(40_500, "a"), fact(40_500, GroupEpoch(5)), target(40_500, "a", 0), target(40_500, "c", 1)),
+        *(fact(40_500, TargetEpoch(5)), current(40_500, "a", 5, (0,)), current(41_000, "c", 5, (1,))),
+    ]
+    member_b_is_elsewhere = [current(41_000, "b", 5, (2, 3)), target(40_500, "b", 2, 3)]
+    events = feed(
+        Tracker("cluster", settle_ms=1_000),
+        *group_of_two((0, 1), (2, 3), rebalance_timeout_ms=8_000),
+        *expelled,
+        *back,
+        *member_b_is_elsewhere,
+        tick(99_000),
+    )
+    stall = closing(events)[-1].stall
+    # The partition that c got stalled for 0.5 s at least; a got the other one back, perhaps without a stop.
+    assert (stall.lower_seconds, stall.partition_seconds) == (pytest.approx(0.5), pytest.approx(0.5))

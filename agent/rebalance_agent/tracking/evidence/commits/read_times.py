@@ -18,7 +18,7 @@ from rebalance_agent.model.generation_diff import Partition
 
 __all__ = ["CLOCKS_MS", "QUESTIONS_MAX", "ReadQuestion", "ReadTime", "ReadTimes"]
 
-CLOCKS_MS = 500
+CLOCKS_MS = 250
 """By how much (ms) a producer's clock may be ahead of a coordinator's. Answers come only from partitions whose newest
 records are not from the future by more."""
 
