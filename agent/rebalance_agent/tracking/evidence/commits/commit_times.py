@@ -220,10 +220,10 @@ class CommitTimes:
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
             commit = self._last.get(key)
             if commit and after_ms < commit[0] <= until_ms:
-                own.append((partition, commit))
-        worked_ms = max([after_ms, *(self.answers.taken_ms(work_ms) for _, (_, _, _, work_ms) in own)])
+                own.append((commit, partition))
+        worked_ms = max([after_ms, *(self.answers.taken_ms(work_ms) for (_, _, _, work_ms), _ in own)])
         time = ReadTime()
-        for partition, (at_ms, offset, _, _) in heapq.nlargest(READS_ASKED, own, key=lambda each: each[1]):
+        for (at_ms, offset, _, _), partition in heapq.nlargest(READS_ASKED, own):
             if at_ms - worked_ms > READS_WORTH_MS:
                 self.reads.ask(ReadQuestion(partition, offset, worked_ms, at_ms), time)
         return time

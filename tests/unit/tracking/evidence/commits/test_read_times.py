@@ -40,7 +40,7 @@ def stall_with(appended_ms, *work):
 
 def test_only_the_last_commits_of_departed_members_are_asked_about():
     asked, _ = stall_with(None, *WORK)
-    assert [(each.partition, each.offset) for each in asked] == [(("t", 2), 75_000), (("t", 3), 75_000)]
+    assert [(each.partition, each.offset) for each in asked] == [(("t", 3), 75_000), (("t", 2), 75_000)]
     # Its commits show its work until 69.5 s, half a second before the second-last one.
     assert {(each.after_ms, each.until_ms) for each in asked} == {(T0 + 69_500, T0 + 75_000)}
 
