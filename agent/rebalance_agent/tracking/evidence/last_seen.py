@@ -44,6 +44,7 @@ class ClassicLastSeen:
     def __init__(self) -> None:
         """Start without members."""
         self._contact_ms: dict[str, int] = {}
+        self._assigned_ms: dict[str, int] = {}
 
     def members(
         self, before: Generation, commits: CommitTimes, at_ms: int, gone: Collection[Member]
@@ -52,10 +53,10 @@ class ClassicLastSeen:
 
         Of those that are ``gone`` it is asked what they read last.
         """
-        group, after_ms = before.value.group, before.timestamp_ms
-        asked, seen = {member.member_id for member in gone}, {}
+        group, asked, seen = before.value.group, {member.member_id for member in gone}, {}
         for member in before.members:
             name, partitions = member.member_id, pairs(member.assigned)
+            after_ms = self._assigned_ms.get(name, before.timestamp_ms)
             read = commits.ask_reads(group, partitions, after_ms, at_ms) if name in asked else None
             worked_ms = commits.worked_ms(group, partitions, after_ms, at_ms)
             seen[name] = LastSeen(self._contact_ms.get(name), worked_ms, read)
@@ -71,12 +72,14 @@ class ClassicLastSeen:
         if generation.protocol is RebalanceProtocol.EAGER:
             contact_ms = min(generation.value.current_state_timestamp_ms, generation.timestamp_ms)
         ids = (member.member_id for member in generation.members)
-        self._contact_ms = {} if contact_ms is None or contact_ms < 0 else dict.fromkeys(ids, contact_ms)
+        self._assigned_ms = dict.fromkeys(ids, generation.timestamp_ms)
+        self._contact_ms = {} if contact_ms is None or contact_ms < 0 else dict.fromkeys(self._assigned_ms, contact_ms)
 
     def return_members(self, generation: Generation) -> None:
-        """Take a return of static members under new ids; the other members did not join."""
-        ids = (member.member_id for member in generation.members)
-        self._contact_ms = {name: self._contact_ms.get(name, generation.timestamp_ms) for name in ids}
+        """Take a return of static members under new ids; the other members did not join, and keep what they have."""
+        ids, at_ms = [member.member_id for member in generation.members], generation.timestamp_ms
+        self._contact_ms = {name: self._contact_ms.get(name, at_ms) for name in ids}
+        self._assigned_ms = {name: self._assigned_ms.get(name, at_ms) for name in ids}
 
 
 class EpochLastSeen:

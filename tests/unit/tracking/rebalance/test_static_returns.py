@@ -1,4 +1,4 @@
-"""Upper bounds of stalls of static members that return during an outage, each with a record of the same generation."""
+"""Upper bounds of stalls of static members that return, each with a record of the same generation."""
 
 from __future__ import annotations
 
@@ -41,3 +41,16 @@ def test_a_member_that_is_removed_after_the_outage_may_have_stood_still_since_it
     stall = last_stall(listed(61_000, "g"), record(61_500, 2, static("b", 0, 1, 2, 3, life="-3")))
     # All partitions stop. Those of b, which returned, certainly count from then on; those of a count, too.
     assert stall.upper_partition_seconds == pytest.approx(4 * (FIRST_COMMIT - GONE_AWAY) / 1000, abs=0.4)
+
+
+def test_the_work_of_a_member_before_another_one_returned_counts():
+    """Seed 5: two members returned within two seconds, and the stall of the second one got its session timeout."""
+    work = [committed(at, 0, 1) for at in range(2_000, 31_000, 1_000)]
+    returns = [
+        record(30_000, 1, A, static("b", 2, 3, life="-2")),
+        record(31_900, 1, static("a", 0, 1, life="-2"), static("b", 2, 3, life="-2")),
+    ]
+    first = committed(32_000, 0, 1, 2, 3)
+    _, events = watch(*in_time(record(1_000, 1, A, B), *work, *returns, first), tick(90_000), commits=False)
+    # a committed at 30 s, so it worked until the commit before, less half a second.
+    assert closing(events)[-1].stall.seconds == pytest.approx(32.0 - 28.5)
