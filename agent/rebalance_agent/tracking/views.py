@@ -132,6 +132,7 @@ class GroupView:
 
     ``version`` rises with every change, so that a cached text of it can be reused until then. Values that change with
     time alone (age of a rebalance, partition-seconds since ``counted_until_ms``) do not raise it.
+    ``unsettled_ms``: when the last episode completed that has not settled yet, by its record.
     ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
     ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
@@ -175,6 +176,7 @@ class GroupView:
     rebalance_timeout_seconds: float | None = None
     metadata_bytes: int | None = None
     running: RunningRebalance | None = None
+    unsettled_ms: int | None = None
     last_episode: GenerationEvent | None = None
     last_join_seconds: float | None = None
     last_sync_seconds: float | None = None

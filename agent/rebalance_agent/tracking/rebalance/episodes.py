@@ -111,6 +111,12 @@ class Episodes:
         return self.open is not None or bool(self._closed)
 
     @property
+    def unsettled_ms(self) -> int | None:
+        """When the last generation of an unsettled episode completed (epoch ms); None if all have settled."""
+        episode = self.open or (self._closed[-1].episode if self._closed else None)
+        return episode.last.timestamp_ms if episode else None
+
+    @property
     def unnamed(self) -> bool:
         """Whether any episode has topic ids whose names are unknown."""
         return any(episode.unnamed for episode in self._all())
