@@ -62,8 +62,8 @@ class MemberLoad:
 class RunningRebalance:
     """A rebalance that has started and is not closed.
 
-    ``stalled_partitions``: the number of partitions that surely stand still. ``unsure_partitions``: the number of those
-    that may stand still as well: in an eager group, members stop when they learn of the rebalance and poll; in a
+    ``stalled_partitions``: the number of partitions that are certainly stalled. ``unsure_partitions``: the number of
+    those that may be stalled as well: in an eager group, members stop when they learn of the rebalance and poll; in a
     cooperative one, they revoke partitions of the follow-up when they poll.
     """
 

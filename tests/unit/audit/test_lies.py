@@ -227,7 +227,7 @@ def test_an_abortion_under_a_generations_id_is_named():
 def test_aborted_generations_are_counted(kind):
     right = next(event for event in reported(kind) if isinstance(event, AbortedEvent))
     assert said(judged(kind, instead(kind, right, replace(right, generations=2)))) == [
-        (right.generation, "1 aborted generations in a row by the records, 2 by the event")
+        (right.generation, "1 aborted generations in a row in the records, 2 in the event")
     ]
 
 
