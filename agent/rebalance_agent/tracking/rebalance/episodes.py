@@ -20,14 +20,7 @@ from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = [
-    "FOLLOWUP_WAIT_MAX_MS",
-    "NAMES_WAIT_MAX_MS",
-    "PENDING_MAX",
-    "REVISABLE_MAX",
-    "REVISE_MAX_MS",
-    "Episodes",
-]
+__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
 FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
@@ -108,7 +101,7 @@ class Episodes:
     @property
     def unsettled(self) -> bool:
         """Whether there is an episode without published events."""
-        return self.open is not None or bool(self._closed)
+        return self.unsettled_ms is not None
 
     @property
     def unsettled_ms(self) -> int | None:
