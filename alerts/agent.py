@@ -119,7 +119,7 @@ ACTS_WRONG = Alert(
     "Gateways of job {{ $labels.job }} that have a group whose seats they only observe now: {{ $value | humanize }}. "
     "It rebalanced after each of three handovers in a row, or several times for each of three joint admissions, and "
     "rebalances as without seats until the gateway restarts.",
-    "The gateway's log has the group's name (seats_acts_wrong). Find what rebalances it.",
+    "The gateway's log has the group's name (seats_acts_wrong). Find the cause of its rebalances.",
     Board.AGENT,
 )
 

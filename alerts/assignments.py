@@ -124,7 +124,7 @@ DOUBLY_OWNED = Alert(
     """,
     "Partitions of $group had two owners",
     "Members of consumer group $group that the coordinator had removed still held partitions that others owned, for "
-    "{{ $value | humanize }} partition-seconds. They reported the end of it within $window. Both may have processed "
+    "{{ $value | humanize }} partition-seconds. Their reports came in the last $window. Both may have processed "
     "records of these partitions.",
     "Find the member with rebalance-agent explain, and look in its log for what stopped it.",
 )

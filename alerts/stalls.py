@@ -21,7 +21,7 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         """,
         summary,
         "At least half of the partitions of consumer group $group (or another share, by the setting stall_limits) "
-        f"were certainly stalled until the {limit} limit was reached. In the last $window they were stalled for about "
+        f"were certainly stalled for longer than the {limit} limit. In the last $window they were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
     )

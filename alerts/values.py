@@ -55,14 +55,14 @@ def seconds(duration: str) -> float:
         ValuesError: it is not a duration.
     """
     if not (matched := _DURATION.fullmatch(duration)):
-        raise ValuesError(f"{duration!r} is no duration: write 30s, 15m, 6h or 3d")
+        raise ValuesError(f"{duration!r} is not a duration: write 30s, 15m, 6h or 3d")
     return int(matched[1]) * _SECONDS[matched[2]]
 
 
 def _read(path: Path) -> dict[str, Any]:
     found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     if not isinstance(found, dict):
-        raise ValuesError(f"{path}: wants the keys of {DEFAULTS.name}")
+        raise ValuesError(f"{path}: must have the keys of {DEFAULTS.name}")
     return found
 
 
@@ -78,7 +78,7 @@ def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - any
 
 def _words(base: str, above: object, where: str) -> str:
     if not isinstance(above, str):
-        raise ValuesError(f"{where}: {above!r} is no text such as {base}")
+        raise ValuesError(f"{where}: {above!r} is not a text such as {base}")
     for closed in (SEVERITIES, ("sum", "max")):
         if base in closed and above not in closed:
             raise ValuesError(f"{where}: {above!r} is none of {', '.join(closed)}")
@@ -89,5 +89,5 @@ def _words(base: str, above: object, where: str) -> str:
 
 def _number(base: object, above: object, where: str) -> int | float:
     if isinstance(above, bool) or not isinstance(above, int | float):
-        raise ValuesError(f"{where}: {above!r} is no number such as {base}")
+        raise ValuesError(f"{where}: {above!r} is not a number such as {base}")
     return above

@@ -35,7 +35,7 @@ WHICH = Panel(
     "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "
     "about equally frequent ones the most serious, because a member that fails also joins again. Mean stall: of the "
     "longest stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how "
-    "long, also if it was removed for that. "
+    "long, even if it was removed for that. "
     "Running: age of a running rebalance. Also: the most serious of stuck, no members, storm, failed rebalances, "
     "members removed because they were too slow, flapping members, uneven assignment, idle members, needless moves. "
     "A click on a group opens its board.",

@@ -95,7 +95,7 @@ SLOWEST = Panel(
     15,
     "Slowest member",
     "Which members did the others certainly wait for, and how long? Each is exported for an hour after the last "
-    "rebalance whose slowest member it was, if reports or commits show it, also if it was removed for that; at most "
+    "rebalance whose slowest member it was, if reports or commits show it, even if it was removed for that; at most "
     "five. If it is always the same member, check its callbacks on the board Members, or its host.",
     (of("kafka_rebalance_slowest_member_seconds", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.DOTS,

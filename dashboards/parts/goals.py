@@ -32,7 +32,7 @@ _STORM = _VALUES.alerts["KafkaGroupRebalanceStorm"]
 def _number(value: Value) -> float:
     """Return a threshold as a number; an integer stays an integer."""
     if isinstance(value, str):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value
 
 

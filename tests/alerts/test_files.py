@@ -74,9 +74,9 @@ def test_rules_with_other_values_are_written_to_another_folder(tmp_path):
     [
         ("alerts: {KafkaGroupStorm: {}}", "there is no KafkaGroupStorm; there are KafkaGroupRebalanceStuck"),
         ("alerts: {KafkaGroupRebalanceSlow: {second: 1}}", "there is no second; there are severity, for, seconds"),
-        ("alerts: {KafkaGroupRebalanceSlow: {seconds: 2m}}", "'2m' is no number such as 60"),
-        ("alerts: {KafkaGroupRebalanceSlow: {for: 2 minutes}}", "'2 minutes' is no duration"),
-        ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is no text such as 1m"),
+        ("alerts: {KafkaGroupRebalanceSlow: {seconds: 2m}}", "'2m' is not a number such as 60"),
+        ("alerts: {KafkaGroupRebalanceSlow: {for: 2 minutes}}", "'2 minutes' is not a duration"),
+        ("alerts: {KafkaGroupRebalanceSlow: {for: 2}}", "2 is not a text such as 1m"),
         ("alerts: {KafkaGroupRebalanceSlow: {severity: page}}", "'page' is none of critical, warning, info"),
         ("alerts: {KafkaGroupRebalanceSlow: 3}", "wants severity, for, seconds under it"),
         ("shared: {across: mean}", "'mean' is none of sum, max"),
@@ -90,7 +90,7 @@ def test_a_wrong_value_is_refused_with_the_valid_ones(tmp_path, mine, what):
 
 def test_a_file_without_a_mapping_is_refused(tmp_path):
     (tmp_path / "mine.yaml").write_text("[1]")
-    with pytest.raises(ValuesError, match=r"wants the keys of values.yaml"):
+    with pytest.raises(ValuesError, match=r"must have the keys of values.yaml"):
         load(tmp_path / "mine.yaml")
 
 

@@ -22,7 +22,7 @@ STICKY = [name for name in STRATEGIES if family(name) == "sticky"]
 """Its decisions need not be repeated, because other clients' assignors have its name."""
 
 REPEATED = [name for name, each in STRATEGIES.items() if each.replay_limits.unrecorded is None and name not in STICKY]
-"""Strategies whose decisions follow from an event, also if another process ran them."""
+"""Strategies whose decisions follow from an event, even if another process ran them."""
 
 EVEN = [name for name, each in STRATEGIES.items() if each.spread_rank is not None]
 """Strategies that promise even partition counts and nothing else."""

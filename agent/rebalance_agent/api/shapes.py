@@ -125,6 +125,7 @@ class GroupSummary:
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
     running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
+    unsettled_ms: Annotated[int | None, "when its last rebalance completed, as long as that one has not settled"]
     stalled: Annotated[GroupStall | None, "its stall as a whole in the rebalance that runs now, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]

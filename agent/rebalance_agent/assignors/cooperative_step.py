@@ -12,7 +12,7 @@ __all__ = ["withhold"]
 def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
     """Split ``target`` into what members get in this round, and what they must revoke first, by present holder.
 
-    A partition is withheld if a member other than its new owner claims it in the newest generation, also where two
+    A partition is withheld if a member other than its new owner claims it in the newest generation, even where two
     members claim it and so neither owns it.
     """
     now: Plan = [dict(given) for given in target]

@@ -18,8 +18,8 @@ class ReplayLimits:
       ``unrecorded_with_user_data``, that holds only where members send user data.
     - ``refusal``: why recorded groups cannot be replayed through it. With ``setting``, that holds only until this
       setting is configured.
-    - ``on_request``: why it is no alternative for groups that do not use it and configure none of its settings.
-      ``equal_counts``: it is no alternative for them without topics of equal partition counts.
+    - ``on_request``: why it is not an alternative for groups that do not use it and configure none of its settings.
+      ``equal_counts``: it is not an alternative for them without topics of equal partition counts.
     """
 
     unrecorded: str | None = None

@@ -50,7 +50,7 @@ def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iter
     if published.kind != entry.kind or (numbered and published.number != entry.number):
         yield f"the event is {published}"
     if published.at_ms != entry.at_ms:
-        yield f"its time is {entry.at_ms} by the record, {published.at_ms} by the event"
+        yield f"its time is {entry.at_ms} in the record, {published.at_ms} in the event"
 
 
 class GroupAccount:
@@ -80,14 +80,14 @@ class GroupAccount:
         now = entry.now
         if published.kind != GenerationEvent.KIND or now is None:
             if published.count != entry.count:
-                yield f"{entry.count} aborted generations in a row by the records, {published.count} by the event"
+                yield f"{entry.count} aborted generations in a row in the records, {published.count} in the event"
             return
         yield from _members(now, published, names)
         if now.group_type is GroupType.CLASSIC and published.assignor != now.assignor:
-            yield f"its assignor is {now.assignor} by the record, {published.assignor} by the event"
+            yield f"its assignor is {now.assignor} in the record, {published.assignor} in the event"
         # Events of earlier releases have none.
         if published.leader is not None and published.leader != now.leader:
-            yield f"its leader is {now.leader} by the record, {published.leader} by the event"
+            yield f"its leader is {now.leader} in the record, {published.leader} in the event"
         yield from phase_differences(entry, now, published)
         if not entry.certain:
             self.drop_episode(closed=published.closes)
@@ -97,7 +97,7 @@ class GroupAccount:
             self.unjudged[NO_PREDECESSOR] += 1  # an observer had only just begun
             self.drop_episode()
         elif before is not None and published.previous != before.number:
-            yield f"the previous one is {before.number} by the records, {published.previous} by the event"
+            yield f"the previous one is {before.number} in the records, {published.previous} in the event"
         if before is not None and before.group_type is not now.group_type:
             # One of them has topic names, the other topic ids.
             if not (_has_names(before, names) and _has_names(now, names)):
@@ -134,7 +134,7 @@ class GroupAccount:
         sums.unseen = sums.unseen or (not published.seen_start and _stops_at_start(entry, before, now, published))
         self._update_unowned(entry, before, now, published)
         if published.episode != sums.first:
-            yield f"its episode began with {sums.first} by the records, {published.episode} by the event"
+            yield f"its episode began with {sums.first} in the records, {published.episode} in the event"
         if not published.closes:
             if not (now.has_pending_revocations or now.has_unresolved_topics):
                 yield "its episode stays open, but no member has a partition to give up or to wait for"
@@ -145,7 +145,7 @@ class GroupAccount:
     def _closing(self, entry: ExpectedFact, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
         if published.followups != len(sums.numbers) - 1:
             followups = len(sums.numbers) - 1
-            yield f"its episode has {followups} follow-ups by the records, {published.followups} by the event"
+            yield f"its episode has {followups} follow-ups in the records, {published.followups} in the event"
         if sums.has_unresolved_topics:
             self.unjudged[SEVERAL_TOPICS] += 1
         else:
@@ -154,7 +154,7 @@ class GroupAccount:
             actual = (published.moved, published.taken, published.assigned, published.noop)
             for what, by_records, by_event in zip(("moved", "taken", "given", "noop"), expected, actual, strict=True):
                 if by_event is not None and by_records != by_event:
-                    yield f"{what} is {by_records} by the records, {by_event} by the event"
+                    yield f"{what} is {by_records} in the records, {by_event} in the event"
         yield from self._stall(now, published, sums)
 
     def _stall(self, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
@@ -219,14 +219,14 @@ def _members(now: AuditedGroup, published: PublishedEvent, names: Mapping[str, s
         return
     recorded = totals(now.members, names)
     if (recorded.members, recorded.ids) != (published.totals.members, published.totals.ids):
-        by_both = f"{recorded.members} by the record, {published.totals.members} by the event"
+        by_both = f"{recorded.members} in the record, {published.totals.members} in the event"
         yield f"members are {by_both}, or have other ids"
         return
     if recorded.details != published.totals.details:
         yield "its members' subscriptions, owned or awaited partitions differ from the record"
     if not _same_held(now, recorded, published.totals, names):
         partitions = published.totals.partitions
-        by_both = f"{recorded.partitions} by the record, {partitions} by the event"
+        by_both = f"{recorded.partitions} in the record, {partitions} in the event"
         yield f"assigned partitions are {by_both}, or have other owners"
 
 

@@ -23,16 +23,16 @@ def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: Publish
     if now.group_type is GroupType.CLASSIC:
         joined_ms = _join_end(now, before)
         if published.joined_ms != joined_ms and (entry.certain or published.joined_ms is not None):
-            yield f"its join phase ended at {joined_ms} by the record, {published.joined_ms} by the event"
+            yield f"its join phase ended at {joined_ms} in the record, {published.joined_ms} in the event"
         first_ms = None if before is None else min(before.at_ms, now.at_ms)
         if first_ms is not None and published.started_ms is not None and published.started_ms < first_ms:
-            yield f"it cannot have begun before {first_ms}, but began at {published.started_ms} by the event"
+            yield f"it cannot have begun before {first_ms}, but began at {published.started_ms} in the event"
     elif before is not None:
         # An observer that saw only a part of the rebalance leaves times out.
         if published.started_ms not in (None, now.started_ms):
-            yield f"its epoch began at {now.started_ms} by the record, {published.started_ms} by the event"
+            yield f"its epoch began at {now.started_ms} in the record, {published.started_ms} in the event"
         if published.joined_ms not in (None, now.joined_ms):
-            yield f"it was assigned at {now.joined_ms} by the record, {published.joined_ms} by the event"
+            yield f"it was assigned at {now.joined_ms} in the record, {published.joined_ms} in the event"
 
 
 def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:

@@ -147,9 +147,9 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     phases = event.phases
     times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:
-        yield f"its timestamp is {event.timestamp_ms}, but it was complete at {phases.completed_ms} by the event"
+        yield f"its timestamp is {event.timestamp_ms}, but it was complete at {phases.completed_ms} in the event"
     if event.lost is not None and event.lost != _surely_lost(event):
-        yield f"{event.lost} partitions were lost by the event, but {event.lost_min} at least"
+        yield f"{event.lost} partitions were lost according to the event, but at least {event.lost_min} must have been"
     if times != sorted(times):
         yield f"its phases are backwards: started, joined, completed at {times}"
     if event.causes[:1] != (event.trigger,):

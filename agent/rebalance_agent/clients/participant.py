@@ -205,7 +205,7 @@ def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, obj
     """A consumer's ``assignor_config`` with its values as text.
 
     Raises:
-        AssignmentError: ``configured`` is no mapping, or a key is no setting of any of ``strategies``.
+        AssignmentError: ``configured`` is not a mapping, or a key is not a setting of any of ``strategies``.
     """
     if not isinstance(configured, Mapping):
         raise AssignmentError(f"assignor_config: must map settings to values, not be {configured!r:.80}")

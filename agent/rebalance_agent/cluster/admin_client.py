@@ -238,7 +238,7 @@ class Cluster:
             code = error.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
-            # Brokers deny creation also where the topic exists, which is all that is needed.
+            # Brokers deny creation even where the topic exists, which is all that is needed.
             if code in DENIED and self.access.topics([name])[name].existence is Existence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
@@ -258,7 +258,7 @@ class Cluster:
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
     ) -> dict[_Key, _Value]:
-        """The results of ``read`` for the answers that are no errors; fails if all are errors."""
+        """The results of ``read`` for the answers that are not errors; fails if all are errors."""
         values: dict[_Key, _Value] = {}
         failure = None
         for key, future in futures.items():

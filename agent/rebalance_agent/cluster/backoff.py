@@ -14,7 +14,7 @@ class Backoff:
         """Begin with no failure."""
         self._first_s = first_s
         self._max_s = max_s
-        self._rng = rng or random.Random()  # noqa: S311 - jitter is no secret
+        self._rng = rng or random.Random()  # noqa: S311 - jitter is not a secret
         self._failures = 0
 
     def next(self) -> float:

@@ -30,11 +30,11 @@ class Meters(Protocol):
         ...
 
     def event_malformed(self) -> None:
-        """Count a record of the events topic that is no event."""
+        """Count a record of the events topic that is not an event."""
         ...
 
     def baseline_malformed(self) -> None:
-        """Count a record of the baselines topic that is no baseline."""
+        """Count a record of the baselines topic that is not a baseline."""
         ...
 
     def read(self, records: int, size_bytes: int) -> None:

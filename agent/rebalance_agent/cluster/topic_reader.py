@@ -41,7 +41,7 @@ _START_OVER = (
 
 
 class TopicRecord(Protocol):
-    """The methods of a confluent-kafka message that is no error; copying messages would cost more than reading them."""
+    """The methods of a confluent-kafka message without an error; copying messages would cost more than reading them."""
 
     def __len__(self) -> int:
         """The length of the value in bytes."""

@@ -1,7 +1,7 @@
 """The gateway: a proxy that speaks Kafka's protocol between one pod's consumers and the brokers.
 
 It rewrites broker addresses, puts our strategies into JoinGroup and SyncGroup of the groups that its rules name, and
-forwards everything else unchanged. It stores no records and is no client library.
+forwards everything else unchanged. It stores no records and is not a client library.
 Of ``kafka`` (kafka-python) it uses the message classes alone.
 
 - ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.

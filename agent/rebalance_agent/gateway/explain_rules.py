@@ -97,7 +97,7 @@ def _merged_text(past: PastAdmissions) -> str:
     merged = "none"
     if past.merged:
         stalled = f"{past.stalled_partition_seconds:.1f} partition-seconds or more"
-        merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions stood still for {stalled}"
+        merged = f"{plural(past.merged, 'more rebalance')} into others, in which partitions were stalled for {stalled}"
     waited = f"newcomers would have waited for {past.waited_seconds:.0f} s at most, all together"
     return f" gateway_admission_seconds would have merged {merged}; {waited}."
 

@@ -45,7 +45,7 @@ class Rules(RuleList[Rule]):
 
 
 def parse_rules(text: str) -> Rules:
-    r"""Parse ``PATTERN=STRATEGY[,assignment.KEY=VALUE...]``; rules are separated by ``;`` and a space, or by lines.
+    r"""Parse ``PATTERN=STRATEGY[,assignment.KEY=VALUE...]``; rules are separated by ``; `` or by newlines.
 
     A pattern is a regular expression (write an equals sign in it as ``\x3d``). A setting's value ends at the next
     ``,assignment.`` or at the end of the rule, since values may have commas and semicolons.

@@ -44,7 +44,7 @@ class RuleList(Generic[_RuleT]):
 
 
 def parse_rule_texts(field: str, text: str, parse: Callable[[str], _RuleT]) -> list[_RuleT]:
-    """The rules of the setting ``field``, each by ``parse``; they are separated by ``;`` and a space, or by lines.
+    """The rules of the setting ``field``, each by ``parse``; they are separated by ``; `` or by newlines.
 
     Raises:
         InvalidInputError: there are too many, the text is too long, or a rule never applies, since an earlier one has

@@ -42,7 +42,7 @@ KEEP = "seats.keep.seconds"
 """Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
 
 KEEP_STOPPED = "seats.keep.stopped"
-"""Setting: whether vacant seats are kept, for the rest of their time, also when the gateway itself stops, true or
+"""Setting: whether vacant seats are kept, for the rest of their time, even when the gateway itself stops, true or
 false: for pods that come back with the same volume, such as a StatefulSet's."""
 
 BETWEEN = "seats.between.gateways"
@@ -126,7 +126,7 @@ class SeatRules(RuleList[SeatRule]):
     """The rules of seats; without a rule, a group has none."""
 
     def of(self, group: str) -> SeatRule | None:
-        """See `RuleList`; None also where the rule's mode is off."""
+        """See `RuleList`; None even where the rule's mode is off."""
         rule = super().of(group)
         return None if rule is None or rule.mode is SeatMode.OFF else rule
 

@@ -94,7 +94,7 @@ class HttpApplication:
         """Return the exchange that begins with ``sent``: a complete head and the bytes after it.
 
         Raises:
-            RequestRefusedError: the head is no HTTP or too long, or announces a body that is not accepted.
+            RequestRefusedError: the head is not HTTP or too long, or announces a body that is not accepted.
         """
         try:
             head, behind = _read_head(sent)
@@ -149,7 +149,7 @@ def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
     end without CR, requests to a proxy, and other versions of HTTP.
 
     Raises:
-        h11.RemoteProtocolError: they are no HTTP, too long, or refused.
+        h11.RemoteProtocolError: they are not HTTP, too long, or refused.
     """
     sent = sent.removeprefix(b"\r\n")  # some clients end a body with a line of its own
     head, end, behind = sent.partition(END_OF_HEAD)

@@ -51,7 +51,7 @@ class TlsFiles:
         """
         for name in ("cert_file", "key_file"):
             if not getattr(self, name):
-                raise InvalidInputError(f"{self.prefix}{name}", "is missing: TLS takes a certificate and its key")
+                raise InvalidInputError(f"{self.prefix}{name}", "is missing: TLS needs a certificate and its key")
 
     def context(self) -> ssl.SSLContext:
         """A server's context, for TLS 1.2 and newer.

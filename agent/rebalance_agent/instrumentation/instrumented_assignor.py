@@ -47,7 +47,7 @@ class InstrumentedAssignor:
         return result
 
     def on_assignment(self, assignment: Any, generation: Any) -> Any:  # noqa: ANN401
-        """Pass the assignment on. Clients call this in every generation, also if nothing changed for the member."""
+        """Pass the assignment on. Clients call this in every generation, even if nothing changed for the member."""
         self._builder.membership()
         return self._inner.on_assignment(assignment, generation)
 

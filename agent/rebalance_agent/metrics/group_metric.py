@@ -142,7 +142,7 @@ class GroupMetric(Metric):
 
     One of three reads them. ``value``: one series, which changes only with the view; None where it is absent.
     ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
-    now, epoch milliseconds; ``at_rest``: time changes it also while the group is at rest. ``series`` is the most series
+    now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the most series
     that a group of this type has of it, as far as they count for `group_rows.GROUP_SERIES_MAX`.
     """
 
@@ -208,7 +208,7 @@ def labelled(
     series: Callable[[GroupType], int],
     buckets: tuple[float, ...] = (),
 ) -> GroupMetric:
-    """A metric with labels beside ``consumergroup``: with the closed set of values of each, or names alone."""
+    """A metric with labels besides ``consumergroup``: with the closed set of values of each, or names alone."""
     values = labels if isinstance(labels, dict) else {}
     return GroupMetric(
         name,

@@ -34,7 +34,7 @@ GROUP_LAG_OFFSETS = _row(
 GROUP_LAG_SECONDS = _row(
     "group_lag_seconds",
     "Age of the oldest record that the group has yet to read, from the rate at which end offsets grew; 0 without a "
-    "lag. Absent where there is a lag and nothing was produced since the observer began to look.",
+    "lag. Absent where there is a lag and nothing was produced since the observer's first measurement.",
     "seconds",
 )
 STUCK_SECONDS = _row(

@@ -251,7 +251,7 @@ def _decode_partitions(
 
 def _decode_enum(kind: type[Enum], path: str, data: object, _budget: _Budget) -> Enum:
     try:
-        # A list or object is no value, and `Enum` would write it into its error: deep ones exceed Python's recursion.
+        # `Enum` would write a list or object into its error: deep ones exceed Python's recursion.
         return kind(data if isinstance(data, str) else "")
     except ValueError:
         choices = ", ".join(str(choice.value) for choice in kind)

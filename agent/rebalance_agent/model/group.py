@@ -29,7 +29,7 @@ __all__ = [
 
 
 SEAT_LOCKS_PREFIX = "rebalance-agent.seats."
-"""Begins the ids of groups that are no groups of consumers: gateways keep the locks of a group's seats in them."""
+"""Begins the ids of groups that are not groups of consumers: gateways keep the locks of a group's seats in them."""
 
 
 class GroupType(StrEnum):

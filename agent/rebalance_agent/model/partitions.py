@@ -54,7 +54,7 @@ def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
 def existing(numbers: Sequence[int]) -> tuple[int, ...]:
     """Return those of the ascending ``numbers`` that a partition can have, 0 to `PARTITION_MAX` - 1.
 
-    Members write these numbers, and a claim to an impossible partition is no ownership. Such a number could be written
+    Members write these numbers, and a claim to an impossible partition is not ownership. Such a number could be written
     as a range, but not read back.
     """
     if numbers and (numbers[0] < 0 or numbers[-1] >= PARTITION_MAX):

@@ -72,7 +72,7 @@ class ObservationEmitter:
         """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
 
         So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets. Commits
-        are emitted before the next record of a group, or every `COMMITS_EVERY_S`, also if there are no ``records``.
+        are emitted before the next record of a group, or every `COMMITS_EVERY_S`, even if there are no ``records``.
         """
         self.gaps.see(records)
         emitted = 0

@@ -188,7 +188,7 @@ class Tracker:
             if offsets_partition(name, owned.of) not in owned.partitions:
                 self._drop_polled(name)
         self._groups.backfilled &= owned.partitions
-        # Earlier polls did not ask for the groups of new partitions: a group's absence from them is no evidence.
+        # Earlier polls did not ask for the groups of new partitions: a group's absence from them is not evidence.
         self._context.polls.forget()
 
     # Polls, topics, loads, reports and the clock

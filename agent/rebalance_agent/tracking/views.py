@@ -62,8 +62,8 @@ class MemberLoad:
 class RunningRebalance:
     """A rebalance that has started and is not closed.
 
-    ``stalled_partitions``: the number of partitions that surely stand still. ``unsure_partitions``: the number of those
-    that may stand still as well: in an eager group, members stop when they learn of the rebalance and poll; in a
+    ``stalled_partitions``: the number of partitions that are certainly stalled. ``unsure_partitions``: the number of
+    those that may be stalled as well: in an eager group, members stop when they learn of the rebalance and poll; in a
     cooperative one, they revoke partitions of the follow-up when they poll.
     """
 
@@ -132,6 +132,7 @@ class GroupView:
 
     ``version`` rises with every change, so that a cached text of it can be reused until then. Values that change with
     time alone (age of a rebalance, partition-seconds since ``counted_until_ms``) do not raise it.
+    ``unsettled_ms``: when the last episode completed that has not settled yet, by its record.
     ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
     ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
@@ -175,6 +176,7 @@ class GroupView:
     rebalance_timeout_seconds: float | None = None
     metadata_bytes: int | None = None
     running: RunningRebalance | None = None
+    unsettled_ms: int | None = None
     last_episode: GenerationEvent | None = None
     last_join_seconds: float | None = None
     last_sync_seconds: float | None = None

@@ -1,4 +1,4 @@
-"""Links from pages to files of the repository that are no pages: source code, folders, configuration."""
+"""Links from pages to files of the repository that are not pages: source code, folders, configuration."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def tables(summary: Mapping[str, Any]) -> str:
         [
             *_table(_RUNS, rows),
             "",
-            f"Played: {faults}.",
+            f"Changes and faults, with their numbers: {faults}.",
             "",
             "By kind of change and by how often the group commits, of both observers:",
             "",

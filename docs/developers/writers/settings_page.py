@@ -24,10 +24,11 @@ TOML), and the file overrides the defaults. `/config` of a running process shows
 
 _PARTS = {
     "All roles": "Settings of `rebalance-agent observe`, `sidecar` and `gateway`.",
-    "Observer": "Settings of [`rebalance-agent observe`](../observe.md), beside those of all roles.",
-    "Sidecar": "Settings of [`rebalance-agent sidecar`](../sidecar.md), beside those of all roles. A gateway has them.",
-    "Gateway": "Settings of [`rebalance-agent gateway`](../gateway.md), beside those of a sidecar. A sidecar with one "
-    "of them is a gateway.",
+    "Observer": "Settings of [`rebalance-agent observe`](../observe.md), in addition to those of all roles.",
+    "Sidecar": "Settings of [`rebalance-agent sidecar`](../sidecar.md), in addition to those of all roles. A gateway "
+    "has them, too.",
+    "Gateway": "Settings of [`rebalance-agent gateway`](../gateway.md), in addition to those of a sidecar. A sidecar "
+    "with one of them is a gateway.",
 }
 """Title of a part -> its text."""
 

@@ -69,7 +69,7 @@ class Episode:
 
     @property
     def ever_s(self):
-        """The longest stall that touches the episode, also if it ends later."""
+        """The longest stall that touches the episode, even if it ends later."""
         return max([self.real_most_s, *((self._end(span) - span.earliest) / 1000 for span in self.open)])
 
     @property
@@ -98,7 +98,7 @@ def episodes(events, spans, acts, group, unreported=()):
         if span.outside:
             continue
         given = span.given or span.until
-        # A record is an event's also if it is a millisecond later, unless it is another event's.
+        # A record is an event's even if it is a millisecond later, unless it is another event's.
         index = bisect_left(times, given if given in times else given - 1) if span.until is not FOREVER else len(found)
         if index < len(found) and not _of_another(span, found[index], unreported):
             found[index].spans.append(span)

@@ -89,7 +89,7 @@ LIES = {
     "INSERT INTO generations SELECT * FROM generations WHERE {where}": "was published twice",
     "UPDATE generations SET moved = moved + 1 WHERE {where}": "moved is",
     "UPDATE generations SET body = '{{}}' WHERE {where}": "its body is not an event",
-    "UPDATE generations SET moved = 1, body = {body} WHERE {where}": "by the records, 1 by the event",
+    "UPDATE generations SET moved = 1, body = {body} WHERE {where}": "in the records, 1 in the event",
     "DELETE FROM members WHERE {where} AND {member}": "rows of members",
     "UPDATE members SET partitions = partitions + 1 WHERE {where}": "rows of members",
 }

@@ -53,7 +53,7 @@ def test_assignments_by_the_broker_are_not_replayed():
 
 def test_an_unknown_assignor_is_not_comparable():
     line = only([event(1, (A, (0, 1, 2, 3)), assignor="mine")])
-    assert (line.not_comparable, line.reason) == (1, "its assignor is no strategy of this library")
+    assert (line.not_comparable, line.reason) == (1, "its assignor is not a strategy of this library")
 
 
 def test_a_result_with_the_longest_allowed_name_is_readable():

@@ -72,7 +72,7 @@ def test_a_refusal_fits_into_the_bound_of_stored_texts(monkeypatch):
 def test_decisions_of_a_plugin_strategy_are_replayed(monkeypatch):
     events = [replace(each, assignor="own") for each in walked(Walk(1, newest=True), STRATEGIES["range"], 6)]
     (line,) = fidelity(history_of(events)).lines
-    assert (line.checked, line.reason) == (0, "its assignor is no strategy of this library")
+    assert (line.checked, line.reason) == (0, "its assignor is not a strategy of this library")
     declared(monkeypatch, Entry("own", own()))
     (line,) = fidelity(history_of(events)).lines
     assert line.checked == line.same_assignment > 0

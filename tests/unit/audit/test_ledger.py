@@ -50,7 +50,7 @@ def test_a_difference_names_group_generation_record_and_event():
     events = reported(*EAGER)
     events[1] = replace(events[1], moved=1)
     (difference,) = report(events, EAGER).differences
-    expected = "'g' 2: generation 2: moved is 2 by the records, 1 by the event (__consumer_offsets-0@2, events:2)"
+    expected = "'g' 2: generation 2: moved is 2 in the records, 1 in the event (__consumer_offsets-0@2, events:2)"
     assert str(difference) == expected
 
 

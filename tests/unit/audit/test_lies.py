@@ -197,7 +197,7 @@ def test_an_event_with_another_group_type_is_an_invention(kind):
 def _names(event):
     """Other values for the ingredients of its id."""
     yield {"group": "other"}, "of 'other'"
-    yield _later(event), f"{event.timestamp_ms + 1} by the event"
+    yield _later(event), f"{event.timestamp_ms + 1} in the event"
     if not isinstance(event, GroupGoneEvent):
         yield {"generation": 77}, f"the event is {_word(event)} 77"
 
@@ -227,7 +227,7 @@ def test_an_abortion_under_a_generations_id_is_named():
 def test_aborted_generations_are_counted(kind):
     right = next(event for event in reported(kind) if isinstance(event, AbortedEvent))
     assert said(judged(kind, instead(kind, right, replace(right, generations=2)))) == [
-        (right.generation, "1 aborted generations in a row by the records, 2 by the event")
+        (right.generation, "1 aborted generations in a row in the records, 2 in the event")
     ]
 
 
@@ -261,10 +261,10 @@ def _members(event):
     """Wrong values of one member."""
     (one,) = event.members
     partitions = one.assigned["t"]
-    yield (), "0 by the event, or have other ids"
-    yield (one, replace(one, member_id="somebody")), "2 by the event, or have other ids"
+    yield (), "0 in the event, or have other ids"
+    yield (one, replace(one, member_id="somebody")), "2 in the event, or have other ids"
     for change in ({"member_id": "x"}, {"client_id": "x"}, {"host": "/10.9.9.9"}, {"instance_id": "x"}):
-        yield (replace(one, **change),), "1 by the event, or have other ids"
+        yield (replace(one, **change),), "1 in the event, or have other ids"
     for numbers in (partitions[1:], (*partitions[1:], 9), (*partitions, 9)):
         yield (replace(one, assigned={"t": numbers}),), "or have other owners"
     yield (replace(one, assigned={"u": partitions}),), "or have other owners"
@@ -307,25 +307,25 @@ def test_a_wrong_subscription_of_a_member_is_named(kind, change):
 def test_a_wrong_assignor_leader_or_join_phase_is_named(kind):
     right = closing(kind)
     wrong = replace(right, assignor="mine")
-    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("mine by the event")
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("mine in the event")
     assert right.leader_member_id in {member.member_id for member in right.members}
     wrong = replace(right, leader_member_id="another")
-    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("another by the event")
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("another in the event")
     joined_ms = right.phases.joined_ms - 1
     wrong = replace(right, phases=replace(right.phases, joined_ms=joined_ms))
-    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith(f"{joined_ms} by the event")
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith(f"{joined_ms} in the event")
 
 
 def _moments(event):
     """Wrong times, and the text of each difference."""
     phases, completed_ms = event.phases, event.phases.completed_ms
-    yield {"completed_ms": completed_ms + 1}, f"{completed_ms + 1} by the event"
-    yield {"started_ms": 1}, "1 by the event"
-    yield {"joined_ms": phases.joined_ms - 1}, f"{phases.joined_ms - 1} by the event"
+    yield {"completed_ms": completed_ms + 1}, f"{completed_ms + 1} in the event"
+    yield {"started_ms": 1}, "1 in the event"
+    yield {"joined_ms": phases.joined_ms - 1}, f"{phases.joined_ms - 1} in the event"
     if event.group_type is GroupType.CLASSIC:
-        yield {"joined_ms": None, "joined_evidence": None}, "None by the event"
+        yield {"joined_ms": None, "joined_evidence": None}, "None in the event"
     else:
-        yield {"started_ms": phases.started_ms + 1}, f"{phases.started_ms + 1} by the event"
+        yield {"started_ms": phases.started_ms + 1}, f"{phases.started_ms + 1} in the event"
 
 
 @pytest.mark.parametrize("kind", HISTORIES)

@@ -79,7 +79,7 @@ def test_an_unreported_rebalance_is_missing(left_out):
 def test_moves_across_a_migration_are_compared():
     first, right, last = reported()
     (found,) = said(report([first, replace(right, moved=right.moved + 1), last]))
-    assert found == (2, f"epoch 2: moved is {right.moved} by the records, {right.moved + 1} by the event")
+    assert found == (2, f"epoch 2: moved is {right.moved} in the records, {right.moved + 1} in the event")
 
 
 @pytest.mark.parametrize(

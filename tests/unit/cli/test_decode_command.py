@@ -50,7 +50,7 @@ def test_the_parser_knows_what_to_run():
         (("--group", "g"), "--bootstrap-servers: is missing"),
         (("--follow",), "--bootstrap-servers: is missing"),
         (("--since", "yesterday", "--bootstrap-servers", "b:1"), "must look like 2026-05-04T09:00:00Z"),
-        (("records.ndjson", "--bootstrap-servers", "b:1"), "FILE: cannot be read beside a cluster"),
+        (("records.ndjson", "--bootstrap-servers", "b:1"), "FILE: cannot be combined with a cluster"),
     ],
 )
 def test_inconsistent_flags_are_refused(capsys, arguments, problem):

@@ -137,7 +137,7 @@ def test_explain_can_begin_at_a_time(agent, capsys):
     later = run(capsys, "explain", "orders", "--since", "2100-01-01", "--json")[1]
     assert json.loads(later)["rebalances"] == []
     assert run(capsys, "explain", "orders", "--since", "2100-01-01")[1].startswith(
-        "orders: no rebalance since 2100-01-01 00:00:00 UTC, from "
+        "orders: no settled rebalance since 2100-01-01 00:00:00 UTC, from "
     )
 
 
@@ -184,6 +184,22 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
             "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
         ],
     )
+
+
+def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, monkeypatch, agent):
+    view = full_view("new", former_owner=None, unsettled_ms=1_800_000_000_000)
+    api, *_ = api_of(view, events=[])
+    monkeypatch.setattr(explain, "agent_api", lambda _options: api)
+    first, *_, unsettled, running = run(capsys, "explain", "new")[1].replace("\n  ", " ").split("\n\n")
+    assert first.startswith("new: no settled rebalance, from the agent's ")
+    assert unsettled.startswith(
+        "A rebalance completed at 2027-01-15 08:00:00.000 UTC. It is explained once it has settled"
+    )
+    assert running.startswith("A rebalance has been running for ")
+    assert running.endswith(": 6 partitions are stalled.\n")
+    calm, *_ = api_of(full_view("new", former_owner=None, running=None), events=[])
+    monkeypatch.setattr(explain, "agent_api", lambda _options: calm)
+    assert run(capsys, "explain", "new")[1].startswith("new: no rebalance, ")
 
 
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):

@@ -1,4 +1,4 @@
-"""The copies that a member reports, also if its application returns invalid data."""
+"""The copies that a member reports, even if its application returns invalid data."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def test_replaced_files_are_served_to_new_connections(authority, tmp_path, caplo
         ({"key_file": "/no/such"}, "tls_key_file", "cannot read /no/such: No such file"),
         ({"client_ca_file": "/no/such"}, "tls_client_ca_file", "cannot read /no/such: No such file"),
         ({"client_ca_file": __file__}, "tls_client_ca_file", "contains no PEM certificate"),
-        ({"cert_file": os.devnull}, "tls_cert_file", "cannot read /dev/null: it is no regular file"),
+        ({"cert_file": os.devnull}, "tls_cert_file", "cannot read /dev/null: it is not a regular file"),
         ({"cert_file": __file__}, "tls_cert_file", "must contain a certificate and its unencrypted key"),
     ],
 )

@@ -9,7 +9,11 @@ from support.kafka.certificates import Authority, locked, needs_openssl
 
 @pytest.mark.parametrize(
     ("path", "problem"),
-    [("/no/such", "cannot read /no/such: No such"), (__file__, "expected PEM"), ("/dev/null", "it is no regular file")],
+    [
+        ("/no/such", "cannot read /no/such: No such"),
+        (__file__, "expected PEM"),
+        ("/dev/null", "it is not a regular file"),
+    ],
 )
 @pytest.mark.parametrize("files", [("ca",), ("ca", "certificate")])
 def test_an_unusable_file_is_named_by_its_setting(files, path, problem):

@@ -115,8 +115,8 @@ async def coroutine(_event):
         (None, "builtins:absent", "cannot be imported: 'builtins:absent': AttributeError"),
         (None, "no name", "cannot be imported: 'no name': ValueError"),
         (None, "math:pi", "must be a function"),
-        (5, "", "on_event: must be a function that is no coroutine, not 5"),
-        (coroutine, "", "must be a function that is no coroutine"),
+        (5, "", "on_event: must be a function that is not a coroutine, not 5"),
+        (coroutine, "", "must be a function that is not a coroutine"),
     ],
 )
 def test_what_cannot_be_called_is_named(on_event, name, expected):

@@ -78,7 +78,7 @@ def test_broken_copartitioning_is_reported():
 def test_the_page_of_a_group_without_a_history_shows_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
     assert "earlier owners are unknown" in page
-    assert "No rebalance has completed since the agent started" in page
+    assert "No rebalance has settled since the agent started" in page
 
 
 def test_a_group_shows_that_its_topics_are_on_one_host():

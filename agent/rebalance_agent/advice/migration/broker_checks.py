@@ -72,7 +72,7 @@ def _size(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFind
     elif all(member.instance_id is not None for member in group.members):
         if not limits.counts_successors:
             return
-        text += ". A static member stays one until its session ends, so its successor is one too many"
+        text += ". A static member stays one until its session ends, so its successor is an additional member"
         yield MigrationFinding(
             Subject.SIZE, Verdict.BLOCKS, text, f"Start the brokers with {setting}, {RESTART_ALL}.", setting
         )

@@ -23,7 +23,7 @@ _OTHER_TYPES = {
     "share_group_metadata": GroupType.SHARE,
     "streams_group_metadata": GroupType.STREAMS,
 }
-"""Kind of record -> the type of group that it describes, for groups that are no consumers' groups."""
+"""Kind of record -> the type of group that it describes, for groups that are not consumers' groups."""
 
 
 @dataclass(frozen=True, slots=True)

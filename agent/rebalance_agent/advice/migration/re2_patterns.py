@@ -49,7 +49,7 @@ _ESCAPES = {
     "Z": r"\Z (RE2: \z)",
 }
 _OTHER_ESCAPES = frozenset("CEGHKLMNORTUVXYceihjloqy")
-"""Letters that have no meaning after a backslash in RE2, beside those of ``_ESCAPES``."""
+"""Letters that have no meaning after a backslash in RE2, besides those of ``_ESCAPES``."""
 
 _OCTAL = re.compile(r"\\[1-7][0-7]")
 _NOT_PROPERTIES = re.compile("java|Is|In|Alpha$|Digit$|Alnum$|Upper$|Lower$|Punct$|Space$|ASCII$")

@@ -76,6 +76,6 @@ def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.PROTOCOL_TYPE,
             Verdict.BLOCKS,
-            f"Its members are no consumers: the type of their protocol is {group.protocol_type or 'empty'}",
+            f"Its members are not consumers: the type of their protocol is {group.protocol_type or 'empty'}",
             "Such groups stay classic.",
         )

@@ -54,7 +54,8 @@ def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettin
         return "no recorded rebalance assigned a partition to a member"
     if (size := history.size) > SIZE_MAX:
         return (
-            f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; take a shorter time"
+            f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; choose a shorter "
+            "period"
         )
     if (members_max := max(len(rebalance.closing.members) for rebalance in history.decided)) > MEMBERS_MAX:
         return f"too large: {members_max} members, more than {MEMBERS_MAX}"

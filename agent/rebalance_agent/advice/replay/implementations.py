@@ -62,7 +62,7 @@ def verdict(
     strategy = library_strategy(name)
     if strategy is None:
         # Without the name: it may be as long as a text of an event may be, and this one must be readable, too.
-        return ImplementationVerdict("another client's own", "its assignor is no strategy of this library")
+        return ImplementationVerdict("another client's own", "its assignor is not a strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):
             return ImplementationVerdict(ANY, "members have racks, and the racks of the partitions are not recorded")
@@ -96,7 +96,7 @@ def _sticky(event: GenerationEvent, claiming: Collection[str], *, instrumented: 
         if instrumented:
             return ImplementationVerdict(LIBRARY, None)
         return ImplementationVerdict(
-            "Kafka's own, or this library", f"no leader reported that it was this library; {others}"
+            "Kafka's own, or this library", f"no leader reported that it uses this library; {others}"
         )
     return ImplementationVerdict(
         "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others

@@ -60,7 +60,7 @@ def _kinds(roster: Roster) -> list[UnitKind]:
         count = roster.metadata[topics[0]].partitions
         copied = sorted(names)
         if changelogs:
-            # A topic that other members are active for is no copy.
+            # A topic that other members are active for is not a copy.
             elsewhere = subscribed - names
             copied = [name for name, source in changelogs.items() if source in names and name not in elsewhere]
         kinds.append(UnitKind(topics, roster.subscribers[topics[0]], count, dict.fromkeys(copied, count)))

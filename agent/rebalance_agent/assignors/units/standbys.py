@@ -72,5 +72,5 @@ def topic_name(text: str) -> str:
     """
     name = text.strip()
     if _TOPIC.fullmatch(name) is None or name in {".", ".."}:
-        raise ValueError(f"{name[:40]!r} is no name of a topic")
+        raise ValueError(f"{name[:40]!r} is not a topic name")
     return name

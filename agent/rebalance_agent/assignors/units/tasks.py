@@ -62,7 +62,7 @@ def _kinds_of(roster: Roster, subtopology: SubTopology, sources: list[int]) -> l
         units = max(partitions[topic] for topic in topics)
         copied = {roster.topics[topic]: partitions[topic] for topic in topics}
         if subtopology.changelogs is not None:
-            # The part with all task numbers has the state. A topic that other members are active for is no copy.
+            # The part with all task numbers has the state. A topic that other members are active for is not a copy.
             own = set(copied)
             names = subtopology.changelogs if index == 0 else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     if args.file is not None:
-        raise InvalidInputError("FILE", "cannot be read beside a cluster")
+        raise InvalidInputError("FILE", "cannot be combined with a cluster")
     if args.raw and args.output != "json":
         raise InvalidInputError("--output", "must be json with --raw")
     # Files are decoded with no package but this one.

@@ -10,7 +10,7 @@ from typing import Any
 from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.api.shapes import GroupSummary, RebalanceDetail, RebalanceKind
+from rebalance_agent.api.shapes import GroupDetail, RebalanceDetail, RebalanceKind
 from rebalance_agent.cli.command_parser import add_command, moment_ms, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -29,6 +29,7 @@ from rebalance_agent.model.events import Event
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
+from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text
 from rebalance_agent.ui.words import moment_to_second, plural, printable, wrapped
 
 __all__ = ["add_parser", "run"]
@@ -81,7 +82,7 @@ class _GroupPast:
     details: Sequence[RebalanceDetail]
     rollouts: Sequence[Event]
     history: RecordedHistory
-    now: GroupSummary | None = None
+    now: GroupDetail | None = None
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -119,7 +120,8 @@ def run(options: argparse.Namespace) -> int:
         print(as_csv(COLUMNS, rebalances) if options.output == "csv" else as_text(explained, options.output))
         return 0
     since = f" since {moment_to_second(options.since)}" if options.since is not None else ""
-    print(f"{printable(options.group)}: {_how_many(past.details, last)}{since}, from {past.source}.")
+    number = _how_many(past.details, last) or f"no {'settled ' if _unsettled(past.now) else ''}rebalance"
+    print(f"{printable(options.group)}: {number}{since}, from {past.source}.")
     if not past.details and past.now:
         print("With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.")
     for text in texts:
@@ -131,7 +133,7 @@ def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
     remembered = remembered_rebalances(groups, options.group)
     details = last_rebalances(groups, remembered, LAST_MAX)
     history = history_of(event for detail in details for event in detail.events)
-    now = groups.group(options.group).summary
+    now = groups.group(options.group)
     return _GroupPast("the agent's observations since its start", details, remembered.rollouts, history, now)
 
 
@@ -141,9 +143,15 @@ def _from_cluster(options: argparse.Namespace) -> _GroupPast:
     return _GroupPast(past.source, details, rollouts, history_of(past.events))
 
 
-def _present(group: GroupSummary) -> list[str]:
-    """Sentences on partitions of the group: those with two owners, and those that moved and catch up."""
-    texts = []
+def _unsettled(now: GroupDetail | None) -> list[str]:
+    """Sentences on the rebalances that cannot be explained yet; none without an agent."""
+    texts = (unsettled_text(now.summary), running_text(now.summary, now.now_ms)) if now else ()
+    return [wrapped(text) for text in texts if text]
+
+
+def _present(now: GroupDetail) -> list[str]:
+    """Sentences on the group now: unsettled rebalances, partitions with two owners, and those that catch up."""
+    group, texts = now.summary, _unsettled(now)
     if group.former_owner:
         texts.append(wrapped(f"Two owners: {former_owner_text(group.former_owner)}."))
     if group.lag and (text := catch_up_text(group.lag.catch_up)):
@@ -166,10 +174,10 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
-    """The number of explained rebalances in words; ``details`` has one more than ``last`` if there are more."""
+    """The number of explained rebalances in words, empty for 0; ``details`` has one more than ``last`` if there are."""
     number = len(_completed(details))
     if not (number and last):
-        return "no rebalance"
+        return ""
     if number <= last:
         return plural(number, "rebalance")
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"

@@ -26,7 +26,7 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
     """Events of a file (one per line) with their positions.
 
     Raises:
-        InvalidInputError: the file cannot be read (names ``flag``), or a line is no event (names the line).
+        InvalidInputError: the file cannot be read (names ``flag``), or a line is not an event (names the line).
     """
     with open_lines(flag, name) as stream:
         for number, event in values_of(name, stream, LINE_BYTES_MAX, lambda line: event_from_json(json_object(line))):
@@ -37,7 +37,7 @@ def records_in(name: str) -> Iterator[LogRecord]:
     """Records of a file, in order by partition; records without an offset are numbered consecutively.
 
     Raises:
-        InvalidInputError: a line is no record, or its offset is not after the one before.
+        InvalidInputError: a line is not a record, or its offset is not after the one before.
     """
     next_offsets: dict[int, int] = {}
     with open_lines("--records", name) as stream:
@@ -57,7 +57,7 @@ def scrape_in(name: str) -> Scrape:
     """The parsed text of an observer's last scrape.
 
     Raises:
-        InvalidInputError: the file cannot be read, or is no scrape of an observer.
+        InvalidInputError: the file cannot be read, or is not a scrape of an observer.
     """
     with open_lines("--lifetime", name) as stream:
         text = stream.read(METRICS_BYTES_MAX + 1)

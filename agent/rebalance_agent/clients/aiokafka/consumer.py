@@ -64,7 +64,7 @@ class AIOKafkaConsumer(AiokafkaHooks):
 
         Raises:
             AssignmentError: an unknown strategy or setting, a value out of bounds, or a cooperative strategy.
-            InvalidInputError: a listener without topics, or an object that is no rebalance listener.
+            InvalidInputError: a listener without topics, or an object that is not a rebalance listener.
 
         """
         if listener is not None and not topics:

@@ -85,7 +85,7 @@ class Consumer(GroupMethods, DataMethods):
         """
         self._clock = clock or SystemClock()
         self._settings = settings = ClientSettings.of(config, assignor_config or {}, self._clock)
-        # The library's own class, also where a program has this package's in its place.
+        # The library's own class, even where a program has this package's in its place.
         self._data = confluent_kafka.cimpl.Consumer(dict(settings.data), **options)
         self._poll_lock = threading.RLock()  # one thread polls at a time; reentrant for callbacks
         self._closing = self._closed = False

@@ -41,7 +41,7 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """The protocols that the strategy supports; a cooperative one supports both (KIP-429).
 
-        A consumer uses the protocol that all strategies of its list support, so beside an eager one the eager protocol.
+        A consumer uses the protocol that all strategies of its list support: with an eager one in it, the eager one.
         """
         eager = [RebalanceProtocol.EAGER]
         return eager if self._strategy.protocol is Protocol.EAGER else [RebalanceProtocol.COOPERATIVE, *eager]

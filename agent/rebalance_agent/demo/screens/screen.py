@@ -25,7 +25,7 @@ __all__ = ["Board", "Screen", "draw"]
 FRAMES_PER_SECOND = 4
 
 PLAIN_CHARACTERS = 200
-"""Width of tables where standard output is no terminal."""
+"""Width of tables where standard output is not a terminal."""
 
 _MARKS = {
     StepStatus.WAITING: ("  ", "dim"),

@@ -21,7 +21,7 @@ FETCH_SECONDS_MAX = 60.0
 """Longest wait for a first Fetch: the next heartbeat ends it within seconds, unless the consumer vanished."""
 
 Alive = Callable[[str], None]
-"""Called with the ``process`` of a consumer's events to report that it is alive, also without events."""
+"""Called with the ``process`` of a consumer's events to report that it is alive, even without events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class ClientMembership:
         self._leaving = None
 
     def record_leave(self) -> None:
-        """Report that the consumer left, also if its request was never answered; no effect if it did not ask to."""
+        """Report that the consumer left, even if its request was never answered; no effect if it did not ask to."""
         if self._leaving is None:
             return
         (asked, reason), self._leaving = self._leaving, None

@@ -26,7 +26,7 @@ class MemberEntry:
     ``election``: set if it leads the generation by our strategy, and ``led`` if it leads one that is to be published.
     Timeouts are in seconds. For groups whose coordinator assigns:
     ``pending_target`` is an assignment by topic id, of topics whose names are not known yet; ``unseen_before``: it
-    joined before the gateway saw it. ``foreign``: it is no consumer, and is remembered so as not to ask for it again.
+    joined before the gateway saw it. ``foreign``: it is not a consumer (remembered, so that it is not asked for again).
     """
 
     membership: ClientMembership

@@ -37,7 +37,7 @@ def past_admissions(
 ) -> PastAdmissions:
     """Return what admission would have merged of the rebalances that handovers would not have ``spared`` (indexes).
 
-    Nothing in groups of KIP-848: a newcomer adds a group epoch there, also if it comes with others.
+    Nothing in groups of KIP-848: a newcomer adds a group epoch there, even if it comes with others.
     """
     settings = replace(rule.settings, admission_seconds=admission_seconds)
     left = [(change, _admission(change, settings)) for index, change in enumerate(changes) if index not in spared]

@@ -160,7 +160,7 @@ class SeatFrames:
             frame = opened.frame()
         finally:
             opened.message.group_instance_id = None
-        answer = await self._connection.exchange(frame)  # also if the client disconnects: it has the seat then
+        answer = await self._connection.exchange(frame)  # even if the client disconnects: it has the seat then
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401

@@ -42,7 +42,7 @@ IDLE_SECONDS = 60.0
 """Longest time between two steps, in which groups without seats and members are forgotten."""
 
 PAUSE_SECONDS_MIN = 0.01
-"""Shortest pause between two steps, also if something due fails again and again."""
+"""Shortest pause between two steps, even if something due fails again and again."""
 
 SWITCH_OFF_SECONDS = 3.0
 """Longest wait at the end for the coordinator's answers, each of which takes a millisecond."""
@@ -156,7 +156,7 @@ class SeatingGroups:
     def restore(self, saved: Mapping[str, tuple[SavedSeat, ...]], elapsed_seconds: float) -> None:
         """Restore seats that were saved ``elapsed_seconds`` ago, before any client connects.
 
-        Only where a rule still has mode ``on``; also while the file switches seats off: members keep theirs.
+        Only where a rule still has mode ``on``; even while the file switches seats off: members keep theirs.
         """
         for name, seats in saved.items():
             rule = self._rules.of(name)

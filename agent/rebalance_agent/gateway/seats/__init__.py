@@ -51,7 +51,7 @@ A returning member joins in a stable or preparing group only: in a completing on
 A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).
 
 *Give up* is a LeaveGroup with member id and instance id: the coordinator refuses it once a successor has the seat, so
-it can be sent at any time. The lock only keeps two newcomers from taking one seat in turn; it is no guard for commits.
+it can be sent at any time. The lock only keeps two newcomers from taking one seat in turn; it does not guard commits.
 That is the coordinator alone: it refuses the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.

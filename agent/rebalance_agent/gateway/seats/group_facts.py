@@ -52,7 +52,7 @@ class SeatsRoster:
     """A description of the group and its locks.
 
     ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
-    protocols, or migrates. ``exists``: False also where it has another protocol. ``epoch``: the group's (KIP-848), -1
+    protocols, or migrates. ``exists``: False even where it has another protocol. ``epoch``: the group's (KIP-848), -1
     in classic groups.
     """
 

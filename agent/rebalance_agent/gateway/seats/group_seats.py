@@ -43,7 +43,7 @@ class GroupSeats:
     """One group's seats, vacant seats and held newcomers.
 
     ``new_names`` gives instance ids that were never used (see `HeldJoins`). Requests of members with an instance id of
-    their own, and their answers, are not passed to it, but for JoinGroups. Those of other members are, also if their
+    their own, and their answers, are not passed to it, but for JoinGroups. Those of other members are, even if their
     seat is not known here: a gateway that lost its list does not know the seats that it gave.
     """
 

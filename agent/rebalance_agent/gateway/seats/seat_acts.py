@@ -62,7 +62,7 @@ class HoldJoin:
 
 @dataclass(frozen=True, slots=True)
 class ForwardLeave:
-    """Send the client's own LeaveGroup, also if its connection was closed meanwhile."""
+    """Send the client's own LeaveGroup, even if its connection was closed meanwhile."""
 
     member_id: str
     reason: GiveUpReason | None

@@ -49,7 +49,7 @@ def metric_prefixes(text: str) -> tuple[str, ...]:
     """Prefixes of metrics' names, separated by commas.
 
     Raises:
-        InvalidInputError: there are too many, or one is no beginning of a name.
+        InvalidInputError: there are too many, or one is not a beginning of a name.
     """
     prefixes = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(prefixes) > PREFIXES_MAX:

@@ -55,7 +55,7 @@ class PushedMetrics:
 
 
 def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[str]) -> PushedMetrics:
-    """The wanted ``metrics`` and ``attributes`` of a ``MetricsData``. Values that are no finite number are left out.
+    """The wanted ``metrics`` and ``attributes`` of a ``MetricsData``. Values that are not finite numbers are left out.
 
     Raises:
         PushError: the bytes are not one, or have too many fields.

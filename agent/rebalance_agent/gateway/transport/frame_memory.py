@@ -93,7 +93,7 @@ class FrameMemoryBudget:
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):
-                text = f"there was no memory for a frame of {size} bytes beside those of other connections"
+                text = f"there was no memory for a frame of {size} bytes in addition to those of other connections"
                 raise RefusedError(CloseReason.ROOM, text) from None
             raise
 

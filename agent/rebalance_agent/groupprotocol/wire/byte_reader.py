@@ -113,7 +113,7 @@ class Reader:
             raise WireError(f"a length of {size} bytes, {self.left} left", at)
         if nullable:
             return None
-        raise WireError("null where a value must be", start)
+        raise WireError("null where a value is required", start)
 
     def count(self, prefix: struct.Struct | None, item_size: int, nullable: bool) -> int | None:
         """Read the number of items that follow, each of at least ``item_size`` bytes; ``prefix`` as in `sized`.
@@ -126,7 +126,7 @@ class Reader:
         if count < 0:
             if nullable:
                 return None
-            raise WireError("null where a value must be", start)
+            raise WireError("null where a value is required", start)
         if count * item_size > self.left:
             raise WireError(f"a count of {count}, {self.left} bytes left", self.at)
         return count

@@ -74,6 +74,6 @@ def find_callback(on_event: OnEvent | None, environ: Mapping[str, str] | None = 
                 source, f"cannot be imported: {name!r:.200}: {type(error).__name__}: {error}"
             ) from None
     if not callable(found) or inspect.iscoroutinefunction(found):
-        raise InvalidInputError(source, f"must be a function that is no coroutine, not {found!r:.200}")
+        raise InvalidInputError(source, f"must be a function that is not a coroutine, not {found!r:.200}")
     callback: OnEvent = found
     return callback

@@ -64,11 +64,11 @@ class AgentMetrics:
         self._instruments.counter(rows.EVENTS_RECEIVED).labels(kind).inc(number)
 
     def event_malformed(self) -> None:
-        """Count a record of the events topic that is no event."""
+        """Count a record of the events topic that is not an event."""
         self._instruments.counter(rows.EVENTS_MALFORMED).inc()
 
     def baseline_malformed(self) -> None:
-        """Count a record of the baselines topic that is no baseline."""
+        """Count a record of the baselines topic that is not a baseline."""
         self._instruments.counter(rows.BASELINES_MALFORMED).inc()
 
     def events_published(self, kind: str, sink: str, number: int = 1) -> None:

@@ -42,7 +42,7 @@ class MemberCollector(Collector):
         """Count an event, as ``on_event`` gets it.
 
         Raises:
-            InvalidInputError: it is no event.
+            InvalidInputError: it is not an event.
         """
         self._metrics.observe([event_from_json(event)])
 
@@ -64,7 +64,7 @@ def on_event(event: Mapping[str, Any]) -> None:
     """Count an event in ``prometheus_client.REGISTRY``, which exports the metrics from the first one on.
 
     Raises:
-        InvalidInputError: it is no event.
+        InvalidInputError: it is not an event.
         ValueError: the registry has metrics with these names already.
     """
     _registered()(event)

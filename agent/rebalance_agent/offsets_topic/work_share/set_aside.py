@@ -21,7 +21,7 @@ GROUP_BYTES_MAX = 4 * 2**20
 """Bytes of the waiting records of one group: four or more, since brokers take records of 1 MiB by default."""
 
 RECORD_BYTES = 400
-"""Bytes of memory that a waiting record takes beside its own: some 7,000 small records of one group wait."""
+"""Bytes of memory that a waiting record takes in addition to its own: some 7,000 small records of one group wait."""
 
 ALL_BYTES_MAX = 16 * 2**20
 """Bytes of all waiting records."""

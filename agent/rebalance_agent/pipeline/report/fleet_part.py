@@ -125,7 +125,7 @@ def _triggers(report: ReportData) -> str:
     return figure(
         words,
         bars(rows, (words, "partition stall by trigger")),
-        says="Standstill and number of rebalances by trigger.",
+        says="Stalls and number of rebalances by trigger.",
         data=(("trigger", "stall", "rebalances"), data),
     )
 
@@ -147,7 +147,7 @@ def _hours(report: ReportData) -> str:
     return figure(
         words,
         week(values, (words, "partition stall by day and hour of the week, UTC")),
-        says="Standstill by hour of the week (UTC), all weeks together; stronger colours are more stall.",
+        says="Stalls by hour of the week (UTC), summed over all weeks; the stronger the colour, the longer.",
         data=(("hour", "stall", "rebalances"), data),
     )
 

@@ -158,7 +158,7 @@ def _owners(detail: ReportGroup) -> str:
     picture = heat_map(
         [(_short(member), [_cell(member, generation) for generation in generations]) for member in members],
         _dates(generations),
-        (words, "members by generation; stronger colours are more partitions"),
+        (words, "members by generation; the stronger the colour, the more partitions"),
         size=(WIDE, 54 + 17.0 * len(members)),
         left=LABELS_WIDTH,
         numbers=lambda value: f"{value:.0f}",
@@ -282,6 +282,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95 % of the stalls at this hour of the week are not longer (UTC); stronger colours are longer stalls.",
+        says="95 % of the stalls at this hour of the week are not longer (UTC); the stronger the colour, the longer.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )

@@ -74,7 +74,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             EVERYTHING,
             "groups-hidden",
             "detects the start of classic rebalances (ListGroups), describes groups until the log is read",
-            "a classic rebalance is detected only at its end, so its stall is a wider bound; no group is described; "
+            "a classic rebalance is detected only at its end, so its stall has wider bounds; no group is described; "
             "no skew by lag",
             some_do=some_do,
         ),

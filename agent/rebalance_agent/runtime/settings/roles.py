@@ -185,7 +185,7 @@ class ObserverSettings(ListeningSettings):
     groups_allow: Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression of groups to hide, beside `rebalance-agent.seats.*`; empty hides no others",
+        description="regular expression of groups to hide, besides `rebalance-agent.seats.*`; empty hides no others",
     )
     empty_groups_allow: Pattern = Field(
         "",

@@ -128,7 +128,7 @@ def _replicas_group(text: str) -> None:
 
 def _event_kinds(text: str) -> None:
     if unknown := [kind for kind in text.split() if kind not in EVENT_KINDS]:
-        raise ValueError(f"{unknown[0]!r} is no kind of event; the kinds are {', '.join(EVENT_KINDS)}")
+        raise ValueError(f"{unknown[0]!r} is not a kind of event; the kinds are {', '.join(EVENT_KINDS)}")
 
 
 Text = Annotated[str, Field(max_length=TEXT_MAX)]

@@ -31,7 +31,7 @@ ANSWER_BYTES_MAX = 64 * 1024
 """Maximum number of bytes that are read of an answer's body; only the line that a 400 names is needed."""
 
 WAIT_MAX_S = 30.0
-"""Longest pause between attempts, in seconds, also where the answer asks for a longer one (``Retry-After``)."""
+"""Longest pause between attempts, in seconds, even where the answer asks for a longer one (``Retry-After``)."""
 
 _CHECK_S = 0.1
 _SUCCESS = range(200, 300)

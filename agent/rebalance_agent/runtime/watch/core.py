@@ -49,7 +49,7 @@ JUDGE_PAUSE_S = 0.01
 
 VIEW_SHARE = 0.1
 """Part of a processor that the views of one group and their text may take, where each takes more than `FREE_S`: a
-text goes through all members of a group, also if one record of one member changed."""
+text goes through all members of a group, even if one record of one member changed."""
 
 JUDGE_SHARE = 0.05
 """The same for judging a group's assignment. Until it is judged again, its views have the quality of the last time."""

@@ -101,7 +101,7 @@ def check_listeners(listeners: Mapping[str, Listener]) -> None:
     """Check the names of ``listeners``, before any broker is started.
 
     Raises:
-        BrokerError: too many listeners, or a name that is no word in capitals or is reserved.
+        BrokerError: too many listeners, or a name that is not a word in capitals or is reserved.
     """
     if len(listeners) > LISTENERS_MAX:
         raise BrokerError(f"at most {LISTENERS_MAX} listeners, not {len(listeners)}")

@@ -80,7 +80,7 @@ class InProgress:
 
     @property
     def stalled(self) -> int:
-        """The number of partitions that surely stand still.
+        """The number of partitions that are certainly stalled.
 
         Those whose owners report it; under an eager protocol all others, too, once all members have rejoined. Before,
         a member consumes until it learns of the rebalance and polls again.
@@ -90,7 +90,7 @@ class InProgress:
 
     @property
     def unsure(self) -> int:
-        """The number of other partitions that may stand still: their owners must revoke them before they rejoin."""
+        """The number of other partitions that may be stalled: their owners must revoke them before they rejoin."""
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
         return sum(member.silent * (not rejoined) for member in self._stalled.values())
 

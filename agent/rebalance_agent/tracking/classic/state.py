@@ -266,7 +266,7 @@ class ClassicState(TrackedGroup):
 
     @property
     def _unsure(self) -> int:
-        """The number of partitions that may stand still; the owner of a withheld one revokes it when it polls."""
+        """The number of partitions that may be stalled; the owner of a withheld one revokes it when it polls."""
         withheld = self._episodes.open.withheld if self._episodes.open else 0
         return self._in_progress.unsure + max(0, withheld - self._in_progress.withheld)
 

@@ -1,6 +1,6 @@
 """Partitions with two owners: a removed member still held them after a record gave them to another member.
 
-Such a member does not know that the coordinator removed it: it stood still, or did not poll, for too long. It may
+Such a member does not know that the coordinator removed it: it was stalled, or did not poll, for too long. It may
 process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
 calls the lost or revoked callback when it learns of its removal, and held the partitions until then. A process that
 ended reports nothing, so nothing is counted for it.

@@ -141,9 +141,9 @@ def is_late(written_ms: int, read_ms: int) -> bool:
 
 
 def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:
-    """Return since when a member that stopped by ``latest_ms`` may have stood still; None: no earlier than known.
+    """Return since when a member that stopped by ``latest_ms`` may have been stalled; None: no earlier than known.
 
-    It worked until ``worked_ms``, and may stand still for ``silent_ms`` after brokers are back. If they go away again
+    It worked until ``worked_ms``, and may be stalled for ``silent_ms`` after brokers are back. If they go away again
     before that, it may not have worked in between: brokers that start answer before they can do anything else.
     """
     since_ms = None

@@ -16,7 +16,7 @@ __all__ = ["silent_ms", "unrecorded_losses"]
 
 
 def silent_ms(member: Member) -> int:
-    """Return how long (ms) a member may have stood still when it is removed."""
+    """Return how long (ms) a member may have been stalled when it is removed."""
     return member.session_timeout_ms + max(0, member.rebalance_timeout_ms)
 
 
@@ -26,7 +26,7 @@ def unrecorded_losses(
     worked_ms: Callable[[Member], int | None],
     measures: Callable[[str], bool],
 ) -> dict[str, int]:
-    """Return since when members of both generations may have stood still (epoch ms), by member id: not all of them.
+    """Return since when members of both generations may have been stalled (epoch ms), by member id: not all of them.
 
     ``worked_ms``: until when a member surely worked, None if unknown. ``measures``: whether a member (by id) reports.
     """
@@ -39,13 +39,13 @@ def unrecorded_losses(
         if member.member_id in alive and not measures(member.member_id):
             since_ms = _lost_ms(member, generation, started_ms, worked_ms(member))
             if since_ms is not None:
-                # What stood still before the generation before is a stall of that one.
+                # What was stalled before the generation before is a stall of that one.
                 lost[member.member_id] = max(since_ms, before.timestamp_ms)
     return lost
 
 
 def _lost_ms(member: Member, generation: Generation, started_ms: int, worked_ms: int | None) -> int | None:
-    """Return since when a member may have stood still that is in contact with its coordinator since ``started_ms``.
+    """Return since when a member may have been stalled that is in contact with its coordinator since ``started_ms``.
 
     It had been silent for its session timeout at most, and had not been removed before the coordinator was away.
     """

@@ -8,6 +8,6 @@
 - ``replacements``: which member replaced which; ``unpaired_members``: those that wait for their counterpart.
 - ``loads``: skew of a group by lag and by rate; ``produce_rates``: growth of partitions.
 - ``empty_groups``: groups that lost all their members, and partitions without an owner.
-- ``group_stalls``: the times in which a group as a whole stood still, by their length.
+- ``group_stalls``: the times in which a group as a whole was stalled, by their length.
 - ``copartition``: topics that are declared co-partitioned, and where the assignment breaks that.
 """

@@ -1,4 +1,4 @@
-"""Stalls of whole groups: the times in which a share of a group's partitions surely stood still, by their length. Pure.
+"""Stalls of whole groups: the times in which a share of the partitions was certainly stalled, by their length. Pure.
 
 A stall of a group counts with its whole length as soon as it has reached a limit. So a rise of the counter of a limit
 shows that there was such a stall, whether or not it was over before the next scrape, and short stalls never add up.
@@ -37,14 +37,14 @@ _ZERO: Mapping[Limit, float] = MappingProxyType(dict.fromkeys(Limit, 0.0))
 
 @dataclass(frozen=True, slots=True)
 class StallLimits:
-    """A group is stalled while ``share`` of its partitions surely stand still; the limits are lengths of that time."""
+    """A group is stalled while ``share`` of its partitions are certainly stalled; the limits are lengths of time."""
 
     share: float = 0.5
     warning_seconds: float = 30.0
     critical_seconds: float = 90.0
 
     def needed(self, partitions: int) -> int:
-        """Return how many of ``partitions`` must stand still; at least one."""
+        """Return how many of ``partitions`` must be stalled; at least one."""
         return max(1, math.ceil(self.share * partitions))
 
     def reached(self, seconds: float) -> Mapping[Limit, float]:
@@ -119,9 +119,9 @@ class StalledTime:
 
 
 def stalled_spans(changes: Mapping[int, int], needed: int) -> Iterator[float]:
-    """Yield the lengths (seconds) of the times in which at least ``needed`` partitions stood still.
+    """Yield the lengths (seconds) of the times in which at least ``needed`` partitions were stalled.
 
-    ``changes``: time (ms) -> how many more partitions stand still from then on.
+    ``changes``: time (ms) -> how many more partitions are stalled from then on.
     """
     standing, since_ms = 0, None
     for at_ms in sorted(changes):

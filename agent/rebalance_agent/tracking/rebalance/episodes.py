@@ -20,14 +20,7 @@ from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = [
-    "FOLLOWUP_WAIT_MAX_MS",
-    "NAMES_WAIT_MAX_MS",
-    "PENDING_MAX",
-    "REVISABLE_MAX",
-    "REVISE_MAX_MS",
-    "Episodes",
-]
+__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
 FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
@@ -108,7 +101,13 @@ class Episodes:
     @property
     def unsettled(self) -> bool:
         """Whether there is an episode without published events."""
-        return self.open is not None or bool(self._closed)
+        return self.unsettled_ms is not None
+
+    @property
+    def unsettled_ms(self) -> int | None:
+        """When the last generation of an unsettled episode completed (epoch ms); None if all have settled."""
+        episode = self.open or (self._closed[-1].episode if self._closed else None)
+        return episode.last.timestamp_ms if episode else None
 
     @property
     def unnamed(self) -> bool:

@@ -111,7 +111,7 @@ def _unmeasured(
 ) -> Mapping[Partition, OpenStall]:
     """Return the open stalls after an episode that cannot be measured.
 
-    A partition that it assigned, or took without assigning it, has stood still since the carried stall began, or since
+    A partition that it assigned, or took without assigning it, has been stalled since the carried stall began, or since
     any time after the generation before, unless its new owner is known to consume it.
     """
     still_open, last = dict(carried), owners(episode.last.value)
@@ -142,7 +142,7 @@ def _unmeasured(
 
 
 def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
-    """Return how many more partitions surely stood still, by the time (ms) from which they did."""
+    """Return how many more partitions were certainly stalled, by the time (ms) from which they did."""
     changes = Counter[int]()
     for stall, count in stalls.items():
         changes[stall.since_ms] += count

@@ -24,6 +24,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     rebalance_rows,
 )
 from rebalance_agent.ui.sentences.group_stall import stall_limit
+from rebalance_agent.ui.sentences.unsettled import unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, stalled_partitions_text
 
@@ -129,6 +130,8 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
+    if unsettled := unsettled_text(detail.summary):
+        yield note(unsettled)
     # Coordinators do not report which member they wait for; the slowest one of before is the first suspect.
     if awaited := awaited_text(close_up):
         yield note(escaped(awaited))
@@ -147,7 +150,7 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
 
 def _explanation(explanation: Explanation) -> str:
     if not explanation.rebalances:
-        return note("No rebalance has completed since the agent started; earlier ones are unknown.")
+        return note("No rebalance has settled since the agent started; earlier ones are unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
         f"<article><h3>{escaped(rebalance.heading)}</h3>{_sentences(rebalance)}</article>"

@@ -22,7 +22,7 @@ _TITLE = "Owners over time"
 def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
     """HTML of the figure. ``columns``: oldest first; ``unread``: older rebalances that are not read yet."""
     if not any(column.held for column in columns):
-        why = "No rebalance has completed since the agent started; earlier owners are unknown."
+        why = "No rebalance has settled since the agent started; earlier owners are unknown."
         if columns:
             why = "The group had no members after any of the stored rebalances."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)

@@ -176,7 +176,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
     last = closing_event(close_up.last)
     if last is None:
-        return "moves: no rebalance has completed since the agent started"
+        return "moves: no rebalance has settled since the agent started"
     if _event_before(close_up) is None:
         return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)

@@ -80,7 +80,7 @@ def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front).
 
     On top are groups that lost all their members lately, then rebalancing ones that have been stalled as a whole up to
-    the critical limit, then those up to the warning limit, then storms, then the other rebalancing ones.
+    the critical limit, then those past the warning limit, then storms, then the other rebalancing ones.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
 

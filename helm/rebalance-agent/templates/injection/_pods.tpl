@@ -29,17 +29,17 @@ ports:
 {{- end -}}
 
 {{/* The newest version (v1 or v1beta1) of admissionregistration.k8s.io in which the cluster has
-MutatingAdmissionPolicy. */}}
+MutatingAdmissionPolicy. Kubernetes 1.36 and newer have v1: `helm template --kube-version` has no list of APIs. */}}
 {{- define "rebalance-agent.injection.apiVersion" -}}
 {{- $group := "admissionregistration.k8s.io" -}}
 {{- if .Values.injection.apiVersion -}}
 {{- .Values.injection.apiVersion -}}
-{{- else if .Capabilities.APIVersions.Has (printf "%s/v1/MutatingAdmissionPolicy" $group) -}}
+{{- else if or (.Capabilities.APIVersions.Has (printf "%s/v1/MutatingAdmissionPolicy" $group)) (semverCompare ">=1.36-0" .Capabilities.KubeVersion.Version) -}}
 {{- $group }}/v1
 {{- else if .Capabilities.APIVersions.Has (printf "%s/v1beta1/MutatingAdmissionPolicy" $group) -}}
 {{- $group }}/v1beta1
 {{- else -}}
-{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. Kubernetes 1.36 and newer have it, and 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
+{{- fail (printf "\n\ninjection.enabled: this cluster (Kubernetes %s) has no MutatingAdmissionPolicy, which injects sidecars. Kubernetes 1.36 and newer have it, and 1.34 and 1.35 if the API server runs with --feature-gates=MutatingAdmissionPolicy=true and --runtime-config=admissionregistration.k8s.io/v1beta1=true. Without it set injection.enabled=false, and put the sidecar into charts of your own (docs/inject-a-sidecar.md). helm template does not query a cluster: pass the version of yours to it (--kube-version 1.36), or set injection.apiVersion to %s/v1beta1 or %s/v1.\n" .Capabilities.KubeVersion.Version $group $group) -}}
 {{- end -}}
 {{- end -}}
 

@@ -244,8 +244,8 @@ class TestUserData:
     ("text", "problem"),
     [
         ("orders", "'orders' is not NAME:TOPIC,..."),
-        ("0:", "'' is no name of a topic"),
-        (":t", "'' is no name of a topic"),
+        ("0:", "'' is not a topic name"),
+        (":t", "'' is not a topic name"),
         ("0:t;", "'' is not NAME:TOPIC,..."),
         ("0:t;0:u", "sub-topology 0 appears twice"),
         ("0:t;1:t", "source topic t appears twice"),
@@ -255,8 +255,8 @@ class TestUserData:
         ("0:t|repartition=r*0", "'r*0' must have from 1 to 1000000 partitions"),
         ("0:t|repartition=r*x", "'r*x' is not TOPIC*PARTITIONS"),
         ("0:t|repartition=r*99999999999999999999", "is not TOPIC*PARTITIONS"),
-        ("0:t|repartition=", "'' is no name of a topic"),
-        ("0:..", "'..' is no name of a topic"),
+        ("0:t|repartition=", "'' is not a topic name"),
+        ("0:..", "'..' is not a topic name"),
         ("0:" + "t," * 20_000, "must be NAME:TOPIC,... separated by semicolons"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_missing_file_does_not_switch_off_and_an_unreadable_one_does(tmp_path)
     assert read_switch(f"{tmp_path}/switch") == Switch("")
     assert read_switch(f"{tmp_path}/none/switch") == Switch("")
     os.mkfifo(tmp_path / "pipe")
-    assert "cannot be read: it is no regular file" in read_switch(f"{tmp_path}/pipe").reason
+    assert "cannot be read: it is not a regular file" in read_switch(f"{tmp_path}/pipe").reason
     (tmp_path / "file").touch()
     for path in (f"{tmp_path}", f"{tmp_path}/file/switch", f"{tmp_path}/{'x' * 300}"):
         assert f"{path} cannot be read: " in read_switch(path).reason

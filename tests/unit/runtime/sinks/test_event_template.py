@@ -122,6 +122,6 @@ def test_only_events_of_the_chosen_kinds_and_groups_are_passed_on(kinds, groups,
 
 def test_an_unknown_kind_is_refused_with_the_list():
     with pytest.raises(
-        InvalidInputError, match="events_webhook_kinds: 'gen' is no kind of event; the kinds are generation"
+        InvalidInputError, match="events_webhook_kinds: 'gen' is not a kind of event; the kinds are generation"
     ):
         load(SidecarSettings, None, {"events_webhook_kinds": "generation gen"})

@@ -15,6 +15,14 @@ def test_a_view_has_the_times_of_its_last_rebalances():
     assert tracker.view("g").recent_ms == (T0 + 910_001, T0 + 905_000, T0 + 300_000)
 
 
+def test_a_view_has_the_time_of_a_rebalance_until_it_has_settled():
+    joined = topics(0, t=4), record(1_000, 0), record(10_000, 1, member("a", (0, 1, 2, 3)))
+    tracker, _ = watch(*joined, tick(10_500))
+    assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (T0 + 10_000, ())
+    tracker, _ = watch(*joined, tick(10_500), tick(100_000))
+    assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (None, (T0 + 10_000,))
+
+
 @given(st.lists(st.integers(0, 3 * RECENT_MS), min_size=1, max_size=200))
 def test_the_newest_in_the_window_are_kept(times):
     kept = ()

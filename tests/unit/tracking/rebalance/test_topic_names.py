@@ -1,4 +1,4 @@
-"""Topic ids in records become names in events, also if the names are learned later."""
+"""Topic ids in records become names in events, even if the names are learned later."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def flag(config: Mapping[str, Any], name: str, default: bool) -> bool:
     """The setting as a boolean, by librdkafka's spellings.
 
     Raises:
-        InvalidInputError: it is no boolean.
+        InvalidInputError: it is not a boolean.
     """
     value = text(config, name, str(default)).lower()
     if value not in _TRUE | _FALSE:
@@ -44,7 +44,7 @@ def whole(config: Mapping[str, Any], name: str, default: int, minimum: int, maxi
     """The setting as an integer from ``minimum`` to ``maximum``.
 
     Raises:
-        InvalidInputError: it is no integer, or out of bounds.
+        InvalidInputError: it is not an integer, or out of bounds.
     """
     value = text(config, name, str(default))
     digits = value.removeprefix("-")

@@ -1,6 +1,6 @@
 """Uses clients' connections to send requests to coordinators, and to notice that clients are gone.
 
-- ``client_connection``: what may be done with a client's connection, beside changing its frames.
+- ``client_connection``: what may be done with a client's connection, besides changing its frames.
 - ``group_connections``: the connections by which a group's coordinator can be asked.
 - ``lock_requests``: requests for locks; ``broker_apis``: whether a broker knows a request.
 - ``coordinator_requests``, ``epoch_requests``: the gateway's own requests, to classic groups and to those of KIP-848;

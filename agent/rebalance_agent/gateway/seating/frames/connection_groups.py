@@ -52,7 +52,7 @@ class ConnectionGroups:
         return self._member_of.get(short_hash(name)) == short_hash(member_id)
 
     def note_waited(self, name: str) -> None:
-        """The client has waited to join: it waits once, also where the coordinator moved meanwhile."""
+        """The client has waited to join: it waits once, even where the coordinator moved meanwhile."""
         self._member_of[short_hash(name)] = NO_MEMBER
 
     def note_answer(self, name: str, member_id: str, error: int) -> None:

@@ -73,7 +73,7 @@ class ApiServer:
         """
         host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port.isdigit():
-            raise InvalidInputError("gateway_seats", "this process is no pod of Kubernetes")
+            raise InvalidInputError("gateway_seats", "this process is not a pod of Kubernetes")
         return cls(host, int(port))
 
     async def run(self, work: Callable[[], _Result]) -> _Result:
@@ -107,7 +107,7 @@ class ApiServer:
             raise ValueError("the answer is too long")
         found = json.loads(content) if content else {}
         if not isinstance(found, dict):
-            raise ValueError("the answer is no object")  # noqa: TRY004 - as for every answer that cannot be read
+            raise ValueError("the answer is not an object")  # noqa: TRY004 - as for every answer that cannot be read
         return answer.status, found
 
     def close(self) -> None:

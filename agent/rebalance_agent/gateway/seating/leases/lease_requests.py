@@ -43,7 +43,7 @@ _LATER = (408, 429)
 _SERVER_ERRORS = 500
 
 _PROBLEMS = {
-    LockLoss.UNSUPPORTED: "this gateway is no pod with a service account, or the cluster has no Lease objects",
+    LockLoss.UNSUPPORTED: "this gateway is not a pod with a service account, or the cluster has no Lease objects",
     LockLoss.FORBIDDEN: "the pod's service account needs get, list, create, update and delete on leases of "
     "coordination.k8s.io in its namespace",
 }

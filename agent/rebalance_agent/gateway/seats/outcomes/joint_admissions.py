@@ -2,7 +2,7 @@
 
 In a classic group that is one generation: the coordinator answers all JoinGroups of a rebalance with the same one. The
 second generation, in which members of a cooperative group revoke partitions, has no newcomers. In a group of KIP-848
-each newcomer adds a group epoch, also if all come at once: other members learn the sum at their next heartbeat.
+each newcomer adds a group epoch, even if all come at once: other members learn the sum at their next heartbeat.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class SeatRefusal(StrEnum):
     OWN_INSTANCE_ID = "own_instance_id"
     """It is a static member by its own configuration: its successor finds its place without a gateway."""
     MEMBER_ID = "member_id"
-    """It joins with a member id: an instance id beside a new one is an error, and a known one cannot be renamed."""
+    """It joins with a member id: an instance id with a new one is an error, and a known one cannot be renamed."""
     PROTOCOL_TYPE = "protocol_type"
     """It is not a consumer, but Connect, a schema registry, ..."""
     STREAMS = "streams"
@@ -57,7 +57,7 @@ class Newcomer:
 
     ``join``: identifies the request within the gateway; ``version``: of the request. ``patience_seconds``: how long
     its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
-    connection, None where a connection is no evidence of a process. ``former``: processes of this client that closed
+    connection, None where a connection is not evidence of a process. ``former``: processes of this client that closed
     all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below
     v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no predecessor
     will leave for it. ``profile`` is None where its subscription cannot be read. ``client_id``: the client's own name.

@@ -37,6 +37,6 @@ def join_answer(error: int) -> JoinAnswer:
 def shown_error(error: int) -> int:
     """Return the error code that a client without an instance id is shown in a response to its own frame.
 
-    It may have a seat, also if this gateway does not know it.
+    It may have a seat, even if this gateway does not know it.
     """
     return UNKNOWN_MEMBER_ID if error == FENCED_INSTANCE_ID else error

@@ -82,7 +82,7 @@ def held_seconds_max(settings: SeatSettings, patience_seconds: float) -> float:
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
     """Return how long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: the longest wait of its client.
 
-    Never longer than `held_seconds_max`: also without a hold a newcomer waits for the description of the group, and
+    Never longer than `held_seconds_max`: even without a hold a newcomer waits for the description of the group, and
     takes a seat that is free. A new seat's lock is claimed before the deadline, but in a short wait not before
     its half. A client that does not wait until the next multiple of the admission period joins after the hold.
     """
