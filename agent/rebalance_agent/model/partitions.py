@@ -19,7 +19,9 @@ __all__ = [
     "existing",
     "from_ranges",
     "pairs",
+    "pairs_of",
     "range_spans",
+    "shared_set",
     "to_ranges",
     "topic_partitions",
 ]
@@ -37,6 +39,15 @@ _SHORT_TEXT_MAX = 32
 _SHORT_TEXTS_MAX = 4_096
 """Parsed texts in the cache. Each has at most `_SHORT_TEXT_MAX` characters; events of a group repeat the same few."""
 
+_TOPICS_MAX = 128
+_PAIRS_MAX = 1_024
+"""Topics, and partitions of each, whose pairs are shared (`pairs_of`): some 8 MB."""
+
+_SHARED_SET_MAX = 128
+"""Partitions of a set that is shared (`shared_set`): 4 MB for all of them."""
+
+_pairs_of_topics: dict[str, tuple[tuple[str, int], ...]] = {}
+
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
     """Group (topic, partition) pairs by topic; topics and partitions are sorted, duplicates removed."""
@@ -48,7 +59,35 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
 
 def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
     """Return the partitions as a set of (topic, partition)."""
-    return {(topic, number) for topic, numbers in partitions.items() for number in numbers}
+    return {pair for topic, numbers in partitions.items() for pair in pairs_of(topic, numbers)}
+
+
+def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
+    """Return (topic, partition) of each of the ``numbers``, in their order: for most topics the same objects each time.
+
+    Thousands of groups keep such pairs for minutes, each of its last generations; a pair takes 56 bytes.
+    """
+    largest = max(numbers, default=_PAIRS_MAX)
+    if largest >= _PAIRS_MAX or min(numbers) < 0:
+        return ((topic, number) for number in numbers)
+    known = _pairs_of_topics.get(topic, ())
+    if largest >= len(known):
+        if len(_pairs_of_topics) >= _TOPICS_MAX:
+            _pairs_of_topics.clear()
+        more = range(len(known), min(_PAIRS_MAX, max(largest + 1, 2 * len(known))))
+        # A new tuple, since other threads may read the old one.
+        known = _pairs_of_topics[topic] = (*known, *((topic, number) for number in more))
+    return map(known.__getitem__, numbers)
+
+
+def shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    """Return an equal set, for small ones the same object each time: a group often gets the same partitions again."""
+    return _shared_set(partitions) if len(partitions) <= _SHARED_SET_MAX else partitions
+
+
+@lru_cache(500)
+def _shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    return partitions
 
 
 def existing(numbers: Sequence[int]) -> tuple[int, ...]:

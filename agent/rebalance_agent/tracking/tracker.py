@@ -39,6 +39,7 @@ from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
+from rebalance_agent.tracking.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.tracker_context import TrackerContext, no_group
 from rebalance_agent.tracking.views import GroupView
 
@@ -64,13 +65,14 @@ class Tracker:
         may_be_empty: Callable[[str], bool] = no_group,
         stall_limits: GroupStallLimits | None = None,
         host_names: HostNames | None = None,
+        state_bytes_max: int = STATE_BYTES_MAX,
     ) -> None:
         """Start without groups.
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
         ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a whole is
-        stalled. ``host_names``: what counts as a member's host.
+        stalled. ``host_names``: what counts as a member's host. ``state_bytes_max``: the `StateBudget`.
         """
         self._context = TrackerContext(
             cluster_id,
@@ -82,6 +84,7 @@ class Tracker:
             may_be_empty,
             stall_limits or GroupStallLimits(),
             host_names or HostNames(),
+            state_bytes_max,
         )
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
@@ -100,6 +103,11 @@ class Tracker:
     def behind(self) -> bool:
         """Whether work that was due at the last `Tick` is left: the caller should send another `Tick` soon."""
         return self._groups.is_due(self._latest_ms)
+
+    @property
+    def state_budget(self) -> StateBudget:
+        """The bytes of all groups' states, and the records that it did not let pass."""
+        return self._context.state_budget
 
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.

@@ -216,6 +216,13 @@ class ObserverSettings(ListeningSettings):
         le=10_000_000_000,
         description="maximum bytes of the groups' part of /metrics; the largest groups beyond it have no series",
     )
+    max_state_bytes: int = Field(
+        100_000_000,
+        ge=10_000_000,
+        le=10_000_000_000,
+        description="bytes of all groups' states from which on no rebalances are reported of new groups that do not "
+        "commit; beyond twice as many, new groups are not shown",
+    )
     max_lag_topics: int = Field(
         5,
         ge=0,

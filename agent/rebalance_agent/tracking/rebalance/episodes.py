@@ -123,6 +123,11 @@ class Episodes:
         return self.shown, *patterns, self._totals.group_stalls
 
     @property
+    def generations(self) -> int:
+        """The number of generations that all episodes keep."""
+        return sum(len(episode.generations) for episode in self._all())
+
+    @property
     def due_ms(self) -> int | None:
         """The next deadline of `pass_time`; None if there is none."""
         times = (
