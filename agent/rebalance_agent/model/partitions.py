@@ -40,13 +40,11 @@ _SHORT_TEXTS_MAX = 4_096
 """Parsed texts in the cache. Each has at most `_SHORT_TEXT_MAX` characters; events of a group repeat the same few."""
 
 _TOPICS_MAX = 128
-_PAIRS_MAX = 1_024
-"""Topics, and partitions of each, whose pairs are shared (`pairs_of`): some 8 MB."""
+_PAIRS_MAX = 1_000
+"""Topics, and partitions of each, whose pairs are shared (`pairs_of`): some 20 MB."""
 
 _SHARED_SET_MAX = 128
 """Partitions of a set that is shared (`shared_set`): 4 MB for all of them."""
-
-_pairs_of_topics: dict[str, tuple[tuple[str, int], ...]] = {}
 
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
@@ -67,17 +65,29 @@ def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
 
     Thousands of groups keep such pairs for minutes, each of its last generations; a pair takes 56 bytes.
     """
-    largest = max(numbers, default=_PAIRS_MAX)
-    if largest >= _PAIRS_MAX or min(numbers) < 0:
-        return ((topic, number) for number in numbers)
-    known = _pairs_of_topics.get(topic, ())
-    if largest >= len(known):
+    if len(numbers) == 1:  # thousands of topics with one partition would replace all others
+        return ((topic, numbers[0]),)
+    known = _pairs_of_topics.get(topic)
+    if known is None:
         if len(_pairs_of_topics) >= _TOPICS_MAX:
             _pairs_of_topics.clear()
-        more = range(len(known), min(_PAIRS_MAX, max(largest + 1, 2 * len(known))))
-        # A new tuple, since other threads may read the old one.
-        known = _pairs_of_topics[topic] = (*known, *((topic, number) for number in more))
+        known = _pairs_of_topics[topic] = _Pairs(topic)
     return map(known.__getitem__, numbers)
+
+
+class _Pairs(dict[int, tuple[str, int]]):
+    """The pairs of one topic by partition number; they are made when they are first needed. Thread-safe."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__()
+        self._topic = topic
+
+    def __missing__(self, number: int) -> tuple[str, int]:
+        pair = (self._topic, number)
+        return self.setdefault(number, pair) if len(self) < _PAIRS_MAX else pair
+
+
+_pairs_of_topics: dict[str, _Pairs] = {}
 
 
 def shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
