@@ -14,12 +14,12 @@ from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality
 from rebalance_agent.tracking.members.shown_members import ShownMembers
+from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.group_history import GroupHistory
 from rebalance_agent.tracking.rebalance.topic_names import with_topic_names
-from rebalance_agent.tracking.state_budget import GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
@@ -88,7 +88,7 @@ class TrackedGroup:
             return GROUP_BYTES
         if self._sized[0] is not self.last.value:
             self._sized = self.last.value, state_bytes(self.last.value)
-        return GROUP_BYTES + self._sized[1] * (1 + self._episodes.generations)
+        return GROUP_BYTES + self._sized[1] * (1 + sum(len(episode.generations) for episode in self._episodes.all()))
 
     def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether records of the group between its last one and this ``record`` may have been removed unread.

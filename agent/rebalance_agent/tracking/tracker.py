@@ -18,6 +18,7 @@ from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
+from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
@@ -39,7 +40,6 @@ from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.polled_group import PolledGroup
 from rebalance_agent.tracking.record_router import RecordRouter
-from rebalance_agent.tracking.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.tracker_context import TrackerContext, no_group
 from rebalance_agent.tracking.views import GroupView
 

@@ -12,9 +12,9 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
+from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
-from rebalance_agent.tracking.state_budget import STATE_BYTES_MAX, StateBudget
 
 __all__ = ["TrackerContext", "no_group"]
 

@@ -17,7 +17,7 @@ from rebalance_agent.polls import member_events
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks import pending_events, publisher
 from rebalance_agent.tracking.evidence import kept_reports
-from rebalance_agent.tracking.state_budget import NEW_GROUPS_UP_TO
+from rebalance_agent.tracking.memory.state_budget import NEW_GROUPS_UP_TO
 
 ROOT = Path(__file__).parents[3]
 

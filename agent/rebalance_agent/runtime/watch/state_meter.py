@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rebalance_agent.cluster.collector_context import Meters
+from rebalance_agent.tracking.memory.state_budget import StateBudget
 from rebalance_agent.tracking.observations import Observation, Tick
-from rebalance_agent.tracking.state_budget import StateBudget
 
 __all__ = ["StateMeter"]
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from rebalance_agent.runtime.watch.state_meter import StateMeter
+from rebalance_agent.tracking.memory.state_budget import StateBudget
 from rebalance_agent.tracking.observations import Tick
-from rebalance_agent.tracking.state_budget import StateBudget
 from support.observer.fakes import Calls
 
 
