@@ -103,9 +103,9 @@ TENANT = Alert(
     max by (cluster, job, consumergroup) (rebalance_agent_group_over_budget) == 1
     """,
     "Group {{ $labels.consumergroup }} causes more work than its share",
-    "The records of group {{ $labels.consumergroup }} have had to wait for $for: it rebalances too often, or its "
-    "assignments are too large. Its own figures are late, and rebalances are missing in them; those of other groups "
-    "are not affected.",
+    "The records of group {{ $labels.consumergroup }} have had to wait for $for: it rebalances too often, its "
+    "assignments are too large, or it is one of thousands of new groups that do not commit. Its own figures are late, "
+    "and rebalances are missing in them; those of other groups are not affected.",
     "Find who runs it and why it rebalances, or hide it with groups_deny.",
     Board.AGENT,
 )

@@ -53,12 +53,12 @@ class Meters(Protocol):
         """Count tagged fields that were skipped because they are unknown."""
         ...
 
-    def over_budget(self, outcome: Literal["waited", "skipped"], number: int = 1) -> None:
-        """Count records of groups that caused too much work."""
+    def over_budget(self, outcome: Literal["waited", "skipped", "unreported"], number: int = 1) -> None:
+        """Count records of groups that caused too much work, or take too much memory."""
         ...
 
-    def groups_over_budget(self, groups: Sequence[str]) -> None:
-        """Set the names of the groups that recently caused too much work."""
+    def groups_over_budget(self, budget: Literal["work", "memory"], groups: Sequence[str]) -> None:
+        """Set the names of the groups that were recently over this budget."""
         ...
 
     def observation_age(self, seconds: float) -> None:

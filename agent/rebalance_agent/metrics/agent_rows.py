@@ -241,15 +241,17 @@ OVER_BUDGET = agent_row(
     "over_budget_records_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Records of groups that cause more work than their share: read later, or skipped since too many waited.",
+    "Records of groups over their share of work, or of new groups over max_state_bytes: read later, skipped, or shown "
+    "without reporting their rebalance.",
     "records",
-    {"outcome": ("waited", "skipped")},
+    {"outcome": ("waited", "skipped", "unreported")},
 )
 GROUP_OVER_BUDGET = Metric(
     "rebalance_agent_group_over_budget",
     MetricType.GAUGE,
     ExporterRole.OBSERVER,
-    "1 for each group, at most 20, that caused more work than its share: its records waited in the last 5 minutes.",
+    "1 for each group, at most 40, that was over its share in the last 5 minutes: its records waited, or its "
+    "rebalances were not reported.",
     ("consumergroup",),
 )
 OBSERVATION_AGE = agent_row(

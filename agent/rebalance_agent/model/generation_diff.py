@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.member_changes import identity, member_changes
-from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, pairs_of
 
 __all__ = ["GenerationDiff", "Identified", "Owners", "Partition", "diff_generations", "owners"]
 
@@ -91,10 +91,10 @@ def _remembered_owners(identified: Identified) -> Owners:
 
 def _owners_of(members: Iterable[Member]) -> dict[Partition, Member]:
     return {
-        (topic, number): member
+        partition: member
         for member in members
         for topic, numbers in member.assigned.items()
-        for number in numbers
+        for partition in pairs_of(topic, numbers)
     }
 
 

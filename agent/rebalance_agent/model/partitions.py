@@ -19,7 +19,9 @@ __all__ = [
     "existing",
     "from_ranges",
     "pairs",
+    "pairs_of",
     "range_spans",
+    "shared_set",
     "to_ranges",
     "topic_partitions",
 ]
@@ -37,6 +39,13 @@ _SHORT_TEXT_MAX = 32
 _SHORT_TEXTS_MAX = 4_096
 """Parsed texts in the cache. Each has at most `_SHORT_TEXT_MAX` characters; events of a group repeat the same few."""
 
+_TOPICS_MAX = 128
+_PAIRS_MAX = 1_000
+"""Topics, and partitions of each, whose pairs are shared (`pairs_of`): some 20 MB."""
+
+_SHARED_SET_MAX = 128
+"""Partitions of a set that is shared (`shared_set`): 4 MB for all of them."""
+
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
     """Group (topic, partition) pairs by topic; topics and partitions are sorted, duplicates removed."""
@@ -48,7 +57,47 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
 
 def pairs(partitions: Mapping[str, Sequence[int]]) -> set[tuple[str, int]]:
     """Return the partitions as a set of (topic, partition)."""
-    return {(topic, number) for topic, numbers in partitions.items() for number in numbers}
+    return {pair for topic, numbers in partitions.items() for pair in pairs_of(topic, numbers)}
+
+
+def pairs_of(topic: str, numbers: Sequence[int]) -> Iterable[tuple[str, int]]:
+    """Return (topic, partition) of each of the ``numbers``, in their order: for most topics the same objects each time.
+
+    Thousands of groups keep such pairs for minutes, each of its last generations; a pair takes 56 bytes.
+    """
+    if len(numbers) == 1:  # thousands of topics with one partition would replace all others
+        return ((topic, numbers[0]),)
+    known = _pairs_of_topics.get(topic)
+    if known is None:
+        if len(_pairs_of_topics) >= _TOPICS_MAX:
+            _pairs_of_topics.clear()
+        known = _pairs_of_topics[topic] = _Pairs(topic)
+    return map(known.__getitem__, numbers)
+
+
+class _Pairs(dict[int, tuple[str, int]]):
+    """The pairs of one topic by partition number; they are made when they are first needed. Thread-safe."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__()
+        self._topic = topic
+
+    def __missing__(self, number: int) -> tuple[str, int]:
+        pair = (self._topic, number)
+        return self.setdefault(number, pair) if len(self) < _PAIRS_MAX else pair
+
+
+_pairs_of_topics: dict[str, _Pairs] = {}
+
+
+def shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    """Return an equal set, for small ones the same object each time: a group often gets the same partitions again."""
+    return _shared_set(partitions) if len(partitions) <= _SHARED_SET_MAX else partitions
+
+
+@lru_cache(500)
+def _shared_set(partitions: frozenset[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    return partitions
 
 
 def existing(numbers: Sequence[int]) -> tuple[int, ...]:

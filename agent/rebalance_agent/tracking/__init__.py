@@ -1,6 +1,6 @@
 """The tracker: a pure state machine per group. Observations go in; events and group views come out.
 
-No I/O, no threads, no clock: time is an argument. Seven packages and the files that tie them together:
+No I/O, no threads, no clock: time is an argument. Eight packages and the files that tie them together:
 
 - ``classic``: groups whose members assign (``GroupMetadata`` records).
 - ``epoch``: consumer, share and streams groups, whose coordinator assigns (KIP-848, KIP-932, KIP-1071).
@@ -8,6 +8,7 @@ No I/O, no threads, no clock: time is an argument. Seven packages and the files 
 - ``rebalance``: one rebalance of either type: episodes, stall, triggers, phases, counters, settling.
 - ``evidence``: reports, polls, commits and changes of coordinator, which show when members worked and stopped.
 - ``patterns``: what shows only over several rebalances: flapping, rollouts, replacements, skew by load.
+- ``memory``: how many bytes the states of all groups take.
 - ``lag``: lag of groups, and moved partitions that catch up; the polls use it, and no group's state.
 - ``tracker`` is the entry point. ``observations`` lists its inputs, ``views`` its output.
 - ``groups`` holds every group, ``deadlines`` when each is due, ``record_router`` passes records to a group's state.

@@ -83,6 +83,7 @@ class GroupStates:
                 self.changed.add(name)
         (self.rebalancing.add if state.rebalancing else self.rebalancing.discard)(name)
         self._deadlines.set(name, state.due_ms)
+        self._context.state_budget.set(name, state.size_bytes)
 
     def mark_changed(self, name: str) -> None:
         """Note that the group's view changed."""
@@ -92,6 +93,7 @@ class GroupStates:
         """Remove a group that is gone or owned by another observer."""
         self._states.pop(name).close()
         self._deadlines.drop(name)
+        self._context.state_budget.drop(name)
         self.rebalancing.discard(name)
         self._unknown.discard(name)
         if self._versions.pop(name, None) is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
+from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.epoch.state import EpochState
@@ -27,11 +29,10 @@ class RecordRouter:
         """Take one record; yield the resulting events."""
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
-            outage = self._context.outages.running
-            self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
-            if self._context.offset.ms is not None:
-                self._context.outages.take_record(record.timestamp_ms + self._context.offset.ms, record.seen_ms)
+            self._learn_offset(record)
         state = self._groups.get(record.group)
+        if record.value is None and _is_deletion(record):
+            self._context.state_budget.forgive(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before
         if state and state.deletion and record.value is not None and not _migrates(state.deletion, state, record):
@@ -41,15 +42,43 @@ class RecordRouter:
             state = None
         if state is None or state.group_type is not record.group_type:
             # The last records of the old type may be read after those of the new type: the newer type counts.
-            if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
+            if state and record.timestamp_ms < state.timestamp_ms:
+                return
+            if record.value is None or (state is None and not self._admits(record)):
                 return
             state = self._begin(record, state)
-        yield from _events(state, record)
+        yield from _events(state, self._within_budget(state, record))
         state.history.offset, state.history.read_ms = max(state.history.offset, record.offset), record.seen_ms
         if state.gone:
             self._groups.forget(record.group)
         else:
             self._refresh(state)
+
+    def _learn_offset(self, record: GroupRecord | EpochRecord) -> None:
+        """Learn from a live record how far the coordinators' clock is from the observer's."""
+        outage = self._context.outages.running
+        self._context.offset.learn(record.timestamp_ms, record.seen_ms, outage=outage)
+        if self._context.offset.ms is not None:
+            self._context.outages.take_record(record.timestamp_ms + self._context.offset.ms, record.seen_ms)
+
+    def _admits(self, record: GroupRecord | EpochRecord) -> bool:
+        """Whether a group without a state gets one (`StateBudget`)."""
+        whole = isinstance(record, GroupRecord)
+        return self._context.state_budget.admits(record.group, record.seen_ms, live=record.live, whole=whole)
+
+    def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
+        """Return the record of a classic group as an older one if its rebalance is not to be reported.
+
+        After such records the next one may follow on others than the last.
+        """
+        if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
+            return record
+        history = state.history
+        if not self._context.state_budget.reports(record.group, record.seen_ms):
+            history.unreported += 1
+            return replace(record, live=False)
+        missing, history.unreported = history.unreported, 0
+        return replace(record, skipped=record.skipped + missing) if missing else record
 
     def _refresh(self, state: State) -> None:
         """Note that a state changed. Once a group is known from records, its polled view is dropped."""
@@ -98,6 +127,11 @@ class RecordRouter:
 def _migrates(deletion: PendingDeletion, state: State, record: GroupRecord | EpochRecord) -> bool:
     """Whether the record is of the batch that deleted the group, and writes it as another type: a migration."""
     return record.timestamp_ms == deletion.timestamp_ms and record.group_type is not state.group_type
+
+
+def _is_deletion(record: GroupRecord | EpochRecord) -> bool:
+    """Whether a tombstone is that of the whole group."""
+    return isinstance(record, GroupRecord) or record.kind is GroupEpoch
 
 
 def _events(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:

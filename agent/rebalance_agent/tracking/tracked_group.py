@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Event, GroupGoneEvent, MemberEvent
-from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.group_event import event_id
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality
 from rebalance_agent.tracking.members.shown_members import ShownMembers
+from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -59,6 +60,7 @@ class TrackedGroup:
         self.gone = False
         self._context = context
         self._cleaned_ms = now_ms
+        self._sized: tuple[GroupSnapshot | None, int] = None, 0
         self._base_view: GroupView | None = None
         self._quality: MeasuredQuality | None = None
         self._measured = False
@@ -78,6 +80,15 @@ class TrackedGroup:
         deletion_ms = self.deletion.due_ms if self.deletion else None
         times = (deletion_ms, self._episodes.due_ms, self._cleaned_ms + REVISE_MAX_MS)
         return min(due_ms for due_ms in times if due_ms is not None)
+
+    @property
+    def size_bytes(self) -> int:
+        """About how many bytes of memory the state takes: its generations are taken to be as large as the last one."""
+        if self.last is None:
+            return GROUP_BYTES
+        if self._sized[0] is not self.last.value:
+            self._sized = self.last.value, state_bytes(self.last.value)
+        return GROUP_BYTES + self._sized[1] * (1 + sum(len(episode.generations) for episode in self._episodes.all()))
 
     def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether records of the group between its last one and this ``record`` may have been removed unread.

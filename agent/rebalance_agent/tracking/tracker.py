@@ -20,6 +20,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
+from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
@@ -55,7 +56,11 @@ DUE_MAX = 25
 
 
 class Tracker:
-    """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads."""
+    """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads.
+
+    ``read_questions`` are answered by `ReadsAppended`; another thread may take them (`popleft`). ``state_budget``: the
+    bytes of all groups' states, and the records that it did not let pass.
+    """
 
     def __init__(
         self,
@@ -67,13 +72,14 @@ class Tracker:
         may_be_empty: Callable[[str], bool] = no_group,
         stall_limits: GroupStallLimits | None = None,
         host_names: HostNames | None = None,
+        state_bytes_max: int = STATE_BYTES_MAX,
     ) -> None:
         """Start without groups.
 
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
         ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when a group as a whole is
-        stalled. ``host_names``: what counts as a member's host.
+        stalled. ``host_names``: what counts as a member's host. ``state_bytes_max``: the `StateBudget`.
         """
         self._context = TrackerContext(
             cluster_id,
@@ -85,7 +91,10 @@ class Tracker:
             may_be_empty,
             stall_limits or GroupStallLimits(),
             host_names or HostNames(),
+            state_bytes_max,
         )
+        self.read_questions: deque[ReadQuestion] = self._context.commits.reads.unasked
+        self.state_budget: StateBudget = self._context.state_budget
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
         self._router = RecordRouter(self._groups, self._polled, self._context)
@@ -103,11 +112,6 @@ class Tracker:
     def behind(self) -> bool:
         """Whether work that was due at the last `Tick` is left: the caller should send another `Tick` soon."""
         return self._groups.is_due(self._latest_ms)
-
-    @property
-    def read_questions(self) -> deque[ReadQuestion]:
-        """The questions to answer by `ReadsAppended`; another thread may take them (`popleft`)."""
-        return self._context.commits.reads.unasked
 
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.

@@ -12,6 +12,7 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
+from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
@@ -31,7 +32,8 @@ class TrackerContext:
     of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when
     a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
-    ``report_budget``: how many bytes of reports all groups together may still keep.
+    ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of
+    their states, about ``state_bytes_max``.
     """
 
     cluster_id: str
@@ -43,10 +45,16 @@ class TrackerContext:
     may_be_empty: Callable[[str], bool] = no_group
     stall_limits: GroupStallLimits = field(default_factory=GroupStallLimits)
     host_names: HostNames = field(default_factory=HostNames)
+    state_bytes_max: int = STATE_BYTES_MAX
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)
     report_budget: ReportBudget = field(default_factory=ReportBudget)
+    state_budget: StateBudget = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The groups' states have the budget ``state_bytes_max``."""
+        object.__setattr__(self, "state_budget", StateBudget(self.commits.has, self.state_bytes_max))
 
     def unanswered_since(self, partition: int, at_ms: int) -> bool:
         """Return whether the coordinator of a partition of the offsets topic may not have answered after ``at_ms``.

@@ -17,6 +17,7 @@ from rebalance_agent.polls import member_events
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.sinks import pending_events, publisher
 from rebalance_agent.tracking.evidence import kept_reports
+from rebalance_agent.tracking.memory.state_budget import NEW_GROUPS_UP_TO
 
 ROOT = Path(__file__).parents[3]
 
@@ -51,7 +52,18 @@ BOUNDS = {
 
 
 def test_all_that_may_wait_fits_into_the_memory_limit_of_the_chart():
+    assert sum(BOUNDS.values()) / MIB + WITHOUT_GROUPS_MIB <= _limit_mib(), BOUNDS
+
+
+def test_as_many_groups_as_are_tracked_fit_into_the_memory_limit_of_the_chart():
+    """All that stays while groups do: their states, until new ones are refused, series, rebalances and reports."""
+    states = NEW_GROUPS_UP_TO * ObserverSettings.model_fields["max_state_bytes"].default
+    staying = ("series of groups", "rebalances of the API", "members' reports", "records and polls to be processed")
+    assert (states + sum(BOUNDS[each] for each in staying)) / MIB + WITHOUT_GROUPS_MIB <= _limit_mib()
+
+
+def _limit_mib() -> int:
     values = yaml.safe_load((ROOT / "helm/rebalance-agent/values.yaml").read_text(encoding="utf-8"))
     limit = re.fullmatch(r"(\d+)Mi", values["observer"]["resources"]["limits"]["memory"])
     assert limit
-    assert sum(BOUNDS.values()) / MIB + WITHOUT_GROUPS_MIB <= int(limit[1]), BOUNDS
+    return int(limit[1])

@@ -85,7 +85,7 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     metrics = AgentMetrics(ExporterRole.OBSERVER, readiness, configured=True)
     metrics.tail_lag(3)
     metrics.observation_age(0.1)
-    metrics.groups_over_budget(["noisy"])
+    metrics.groups_over_budget("work", ["noisy"])
     metrics.loads_left_out(0)
     metrics.owned(4)
     metrics.snapshot_written(NOW, 5_000)

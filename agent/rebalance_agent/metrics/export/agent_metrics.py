@@ -45,7 +45,7 @@ class AgentMetrics:
         self._readiness = readiness
         self._folded = folded
         self._lock = threading.Lock()
-        self._over_budget: list[str] = []
+        self._over_budget: dict[str, list[str]] = {}
         self._shortened = shortened
         self._left_out = left_out if role is ExporterRole.OBSERVER else None
         self._instruments.gauge(rows.BUILD_INFO).labels(__version__, platform.python_version(), role).set(1)
@@ -110,19 +110,19 @@ class AgentMetrics:
         """Count unknown tagged fields that were skipped."""
         self._instruments.counter(rows.UNKNOWN_TAGS).inc(number)
 
-    def over_budget(self, outcome: Literal["waited", "skipped"], number: int = 1) -> None:
-        """Count records of groups that caused more work than their share."""
+    def over_budget(self, outcome: Literal["waited", "skipped", "unreported"], number: int = 1) -> None:
+        """Count records of groups that caused more work than their share, or take too much memory."""
         self._instruments.counter(rows.OVER_BUDGET).labels(outcome).inc(number)
 
-    def groups_over_budget(self, groups: Sequence[str]) -> None:
-        """Set the names of the groups that recently caused more work than their share."""
+    def groups_over_budget(self, budget: Literal["work", "memory"], groups: Sequence[str]) -> None:
+        """Set the names of the groups that were recently over this budget."""
         with self._lock:
-            if list(groups) != self._over_budget:
+            if list(groups) != self._over_budget.get(budget, []):
+                self._over_budget[budget] = list(groups)
                 gauge = self._instruments.gauge(rows.GROUP_OVER_BUDGET)
                 gauge.clear()
-                for group in groups:
+                for group in {name for names in self._over_budget.values() for name in names}:
                     gauge.labels(group).set(1)
-                self._over_budget = list(groups)
 
     def observation_age(self, seconds: float) -> None:
         """Set how long the oldest observation waits to be processed."""

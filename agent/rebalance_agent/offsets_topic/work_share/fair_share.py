@@ -7,6 +7,7 @@ share is of a processor; where there is less time for all, the records of groups
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ NAMED_S = 300.0
 """Seconds for which a group is named after its last record that waited: alerts are evaluated meanwhile."""
 
 NAMED_MAX = 20
-"""Groups that are named at once."""
+"""Groups that are named at once. The first ones stay named while they wait: an alert is about one group for minutes."""
 
 
 class FairShare:
@@ -120,9 +121,12 @@ class FairShare:
 
     def named(self) -> list[str]:
         """Return the groups that recently had to wait, sorted."""
+        self._forget_names()
+        return sorted(name for name, _ in self._named.values())
+
+    def _forget_names(self) -> None:
         since = self._context.clock.monotonic() - NAMED_S
         self._named = {group: named for group, named in self._named.items() if named[1] >= since}
-        return sorted(name for name, _ in self._named.values())
 
     def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
         size, record = len(waiting.message), self._decode(waiting)
@@ -137,12 +141,11 @@ class FairShare:
             self._waiting.lose(group, waiting.skipped)
 
     def _name(self, group: bytes, key: bytes, now: float) -> None:
-        if entry := self._named.pop(group, None):
+        if entry := self._named.get(group):
             self._named[group] = entry[0], now
             return
-        try:
-            self._named[group] = decode_record(key, None).group, now
-        except DecodeError:
-            return
-        if len(self._named) > NAMED_MAX:
-            del self._named[next(iter(self._named))]
+        if len(self._named) >= NAMED_MAX:
+            self._forget_names()
+        if len(self._named) < NAMED_MAX:
+            with contextlib.suppress(DecodeError):
+                self._named[group] = decode_record(key, None).group, now

@@ -37,6 +37,7 @@ from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
 from rebalance_agent.runtime.watch.inbox_age import TRACKER_PART, InboxAge
 from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_parts
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
+from rebalance_agent.runtime.watch.state_meter import StateMeter
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -132,6 +133,7 @@ class ClusterWatch:
             else lambda _group: False,
             stall_limits=GroupStallLimits.parse(settings.stall_limits),
             host_names=HostNames.parse(settings.host_names),
+            state_bytes_max=settings.max_state_bytes,
         )
         reads = ReadTimesPoll(context, tracker.read_questions)
         snapshots = share.snapshot_schedule(tracker.unsettled)
@@ -140,7 +142,12 @@ class ClusterWatch:
             context.inbox,
             context.clock,
             sinks=[*sinks, *snapshots],
-            listeners=[*snapshots, ReportedEvents(reports), PollTriggers(self._schedule, topics, reads, context.clock)],
+            listeners=[
+                *snapshots,
+                ReportedEvents(reports),
+                PollTriggers(self._schedule, topics, reads, context.clock),
+                StateMeter(tracker.state_budget, context.meters),
+            ],
             refresh=refresh,
         )
 

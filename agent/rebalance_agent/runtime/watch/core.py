@@ -29,6 +29,10 @@ BATCH_S = 0.05
 """Seconds of work between two updates of the changed views, while there are that many observations: a record of a
 classic group is a millisecond of work, one of another group a tenth."""
 
+RENEW_S = 0.05
+"""Seconds of work for changed views between two turns of the tracker: while thousands of groups change, it gets half
+of the time, and the views that are left come next."""
+
 JUDGED_AT_ONCE = 20
 """Maximum number of new groups of one batch whose first view is judged at once, at some 0.3 ms each. If thousands
 appear at once, as at a start, they are shown unjudged first."""
@@ -76,7 +80,7 @@ class Core:
         self._views: dict[str, GroupView] = {}
         self._shown: tuple[GroupView, ...] | None = None
         self._unjudged: dict[str, None] = {}
-        self._changed: set[str] = set()
+        self._changed: dict[str, None] = {}
         self._unwritten: dict[str, int] = {}
         self._views_after = Pauses(self.clock, VIEW_SHARE)
         self._judged_late: dict[str, None] = {}
@@ -118,9 +122,11 @@ class Core:
             self._renew()
             self._judge()
             self._refresh()
+        while self._due():
+            self._renew()
 
     def _patience_s(self) -> float:
-        if self.tracker.behind or self._writing:
+        if self.tracker.behind or self._writing or self._due():
             return 0
         return JUDGE_PAUSE_S if self._unjudged and self.clock.monotonic() >= self._judge_at else TICK_S
 
@@ -135,24 +141,29 @@ class Core:
             self._log.exception("observation_failed", observation=type(observation).__name__)
 
     def _renew(self) -> None:
-        self._changed |= self.tracker.changed()
+        """Build the changed views that were not built for longest, for `RENEW_S`."""
+        self._changed |= dict.fromkeys(sorted(self.tracker.changed()))
         changed = self._due()
         new = [group for group in changed if group not in self._views]
         if len(new) > JUDGED_AT_ONCE:
             self._unjudged |= dict.fromkeys(new)
             self._judge_at = self.clock.monotonic() + JUDGE_AFTER_S
         late = self._judged_after.pausing()
-        self._judged_late |= dict.fromkeys(group for group in changed if group in late)
-        self._show(
-            {group: self._view(group, judged=group not in self._unjudged and group not in late) for group in changed}
-        )
+        views: dict[str, GroupView | None] = {}
+        begun = self.clock.monotonic()
+        for group in changed:
+            del self._changed[group]
+            if group in late:
+                self._judged_late[group] = None
+            views[group] = self._view(group, judged=group not in self._unjudged and group not in late)
+            if self.clock.monotonic() - begun >= RENEW_S:
+                break
+        self._show(views)
 
     def _due(self) -> list[str]:
-        """Remove and return the changed groups whose views may be built now, sorted."""
+        """Return the changed groups whose views may be built now; those that have waited for longest come first."""
         pausing = self._views_after.pausing()
-        due = sorted(self._changed - pausing)
-        self._changed &= pausing
-        return due
+        return [group for group in self._changed if group not in pausing]
 
     def _judge(self) -> None:
         """Judge the next of the groups that are shown unjudged, or with the quality of an earlier assignment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import Member
-from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.partitions import pairs, shared_set
 from rebalance_agent.tracking.completed_generation import Generation
 
 __all__ = ["GivenTogether"]
@@ -28,11 +28,12 @@ class GivenTogether:
         key = (owner.member_id, given_ms, kept)
         if key not in self._together:
             awaited, given_at = self._generation.first_commits.awaited, self._generation.given_ms
-            self._together[key] = frozenset(
+            together = {
                 given
                 for given in pairs(owner.assigned)
                 if given in awaited and given_at(given) >= given_ms and (kept or not self._kept(given, owner))
-            )
+            }
+            self._together[key] = shared_set(frozenset(together.copy()))  # a set that grew takes twice the memory
         return self._together[key]
 
     def _kept(self, partition: Partition, owner: Member) -> bool:

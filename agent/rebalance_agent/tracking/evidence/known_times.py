@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.partitions import shared_set
 from rebalance_agent.tracking.evidence.commits.read_times import ReadTime
 
 __all__ = [
@@ -71,7 +72,7 @@ class FirstCommits:
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
-    awaited: set[Partition] = field(default_factory=set)
+    awaited: frozenset[Partition] | set[Partition] = frozenset()
     later_ms: dict[Partition, int] = field(default_factory=dict)
     released_ms: dict[Partition, int] = field(default_factory=dict)
     _earliest: dict[frozenset[Partition], int] = field(default_factory=dict, init=False, repr=False)
@@ -83,7 +84,12 @@ class FirstCommits:
 
     def await_anew(self, partitions: Collection[Partition]) -> None:
         """Await the first commits of the partitions, and forget earlier commits and releases of the same ones."""
-        self.awaited.update(partitions)  # at once: a set that grows takes twice the memory
+        if not self.awaited:
+            self.awaited = shared_set(frozenset(set(partitions)))
+        elif isinstance(self.awaited, set):
+            self.awaited.update(partitions)
+        else:
+            self.awaited = {*self.awaited, *partitions}
         for partition in partitions if self.at_ms else ():
             if self.at_ms.pop(partition, None) is not None:
                 self._earliest.clear()
@@ -122,7 +128,7 @@ class FirstCommits:
             {(topic_name(topic), number): at_ms for (topic, number), at_ms in times.items()}
             for times in (self.at_ms, self.later_ms, self.released_ms)
         )
-        self.awaited = {(topic_name(topic), number) for topic, number in self.awaited}
+        self.awaited = frozenset((topic_name(topic), number) for topic, number in self.awaited)
         self._earliest.clear()
 
 

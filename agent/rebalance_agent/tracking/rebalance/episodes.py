@@ -112,7 +112,7 @@ class Episodes:
     @property
     def unnamed(self) -> bool:
         """Whether any episode has topic ids whose names are unknown."""
-        return any(episode.unnamed for episode in self._all())
+        return any(episode.unnamed for episode in self.all())
 
     @property
     def showing(self) -> tuple[object, ...]:
@@ -152,7 +152,7 @@ class Episodes:
 
     def name_topics(self, rename: Callable[[Generation], Generation], now_ms: int) -> None:
         """Apply ``rename`` to all generations after topic names became known; published episodes will be revised."""
-        for episode in self._all():
+        for episode in self.all():
             episode.name_topics(rename)
         topic_name = self._context.topics.name
         self._open_stalls = with_names(self._open_stalls, topic_name)
@@ -208,7 +208,8 @@ class Episodes:
         if rollout := self.rollouts.end():
             yield rollout
 
-    def _all(self) -> Iterator[Episode]:
+    def all(self) -> Iterator[Episode]:
+        """Yield the open episode, those that wait to settle and those that may be revised."""
         if self.open:
             yield self.open
         yield from (closed.episode for closed in self._closed)
@@ -275,8 +276,7 @@ class Episodes:
     def _revise(self, settled: _Settled) -> Iterator[Event]:
         later = self._settlement(settled.episode, settled.carried)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
-        unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
-        before = settled.settlement
+        before, unnamed_before, settled.unnamed = settled.settlement, settled.unnamed, settled.episode.unnamed
         if revised := revise(before, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
             self.shown = settled.settlement if self.shown is before else self.shown

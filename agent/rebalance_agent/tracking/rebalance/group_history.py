@@ -33,14 +33,15 @@ class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
     ``version``: rises with every change of the view. ``offset``: of the last record that was read, at
-    ``read_ms``. ``view``: the last view that was built; ``view_measured``: its quality is that of its own assignment.
+    ``read_ms``. ``unreported``: records since then whose rebalances were not reported (`StateBudget`).
+    ``view``: the last view that was built; ``view_measured``: its quality is that of its own assignment.
     """
 
     def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:
         """Start the history of a group that was first seen at ``now_ms``."""
         self.first_seen_ms = now_ms
         self.offset = self.read_ms = -1
-        self.version = 0
+        self.version = self.unreported = 0
         self.view: GroupView | None = None
         self.view_measured = False
         self.reports = MemberReports(context.report_budget, context.topics)

@@ -10,7 +10,7 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, TICK_S, Core
+from rebalance_agent.runtime.watch.core import BATCH_S, JUDGE_AFTER_S, JUDGED_AT_ONCE, RENEW_S, TICK_S, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 from support.observer.fakes import Calls
@@ -147,7 +147,7 @@ class CostlyTracker(FakeTracker):
 
     def view(self, group, *, judged):
         self.built.append((group, judged))
-        if group == "large":
+        if group.startswith("large"):
             self._clock.advance(self._judge_ms if judged else self._view_ms)
         return super().view(group, judged=judged)
 
@@ -191,13 +191,30 @@ def test_an_expensive_quality_is_computed_again_only_after_twenty_times_its_dura
     core.join(PATIENCE_S)
 
 
+def test_the_views_of_a_crowd_are_built_in_turns_with_the_tracker():
+    clock, cost_ms = FakeClock(), round(RENEW_S * 1_000) // 2
+    tracker = CostlyTracker(clock, view_ms=cost_ms, judge_ms=cost_ms)
+    core = Core(tracker, Inbox(), clock, [Calls()])
+    for number in range(6):
+        tracker.observe(_record(f"large-{number}"))
+    core._renew()
+    assert [group for group, _ in tracker.built] == ["large-0", "large-1"]
+    tracker.observe(_record("large-5"))
+    tracker.observe(_record("a"))
+    for _ in range(3):
+        core._renew()
+    assert [group for group, _ in tracker.built] == [*(f"large-{number}" for number in range(6)), "a"]
+    assert core._due() == []
+
+
 def test_the_rendering_time_of_a_view_counts_for_its_group():
     clock, members = FakeClock(), (MemberLoad("m", None, "c", "h", {}),) * 98
     core = Core(FakeTracker(), Inbox(), clock, [Calls()], refresh=lambda: clock.advance(100))
     core._show({"large": GroupView("large", *_VIEW, members=members), "small": GroupView("small", *_VIEW)})
     core._refresh()
-    core._changed = {"large", "small"}
+    core._changed = dict.fromkeys(("large", "small"))
     assert core._due() == ["small"]
+    del core._changed["small"]
     clock.advance(899)
     assert core._due() == ["large"]
 

@@ -201,6 +201,10 @@ class CommitTimes:
         for key in self._keys.pop(name.encode(), ()):
             self._awaited.pop(key, None)
 
+    def has(self, name: str) -> bool:
+        """Whether the group has committed."""
+        return self._last.has(name.encode())
+
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
         """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
 

@@ -62,6 +62,10 @@ class LastCommits:
         """Yield the last commits of those of the group's ``keys`` that have one."""
         return filter(None, map(self.get, keys)) if group in self._of_group else iter(())
 
+    def has(self, group: bytes) -> bool:
+        """Whether any commit of the group is kept."""
+        return group in self._of_group
+
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
         """Take commits by their records' keys, unless the partition's last one is as late; None: it was deleted.
 

@@ -1,0 +1,118 @@
+"""Bounds the bytes of the states of all groups together, so that groups nobody knows cannot fill the observer's memory.
+
+Over the budget, records of new groups are taken as those from before the observer started: their members and
+partitions are shown, and no rebalance is reported. Groups that were known before, or that commit, are not affected.
+Beyond twice the budget only groups that commit are tracked as usual, and new ones are not shown at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rebalance_agent.model.group import GroupSnapshot
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = ["GROUP_BYTES", "NAMED_MAX", "NAMED_MS", "NEW_GROUPS_UP_TO", "STATE_BYTES_MAX", "StateBudget", "state_bytes"]
+
+STATE_BYTES_MAX = 100_000_000
+"""Bytes of the states of all groups: of 7,000 groups of one member that have not rebalanced for ten minutes, or of
+3,000 that rebalance each minute."""
+
+NEW_GROUPS_UP_TO = 2
+"""How many times the budget the states take when only groups that commit are tracked as usual."""
+
+GROUP_BYTES = 4_000
+"""Bytes of a group's state without its generations."""
+
+GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 5_500, 1_500, 150
+"""Bytes of a generation with what follows from it: awaited commits, stalls, moments, events."""
+
+NAMED_MAX = 20
+"""Groups that are named at once."""
+
+NAMED_MS = 300_000
+"""How long (ms) a group is named after its last record that was not reported: alerts are evaluated meanwhile."""
+
+REFUSED_MAX = 20_000
+"""Refused groups that are remembered: of a consumer, share or streams group later records alone say too little."""
+
+
+def state_bytes(value: GroupSnapshot) -> int:
+    """Return about how many bytes of memory one generation takes in its group's state."""
+    partitions = sum(count_partitions(member.assigned) for member in value.members)
+    return GENERATION_BYTES + MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
+
+
+class StateBudget:
+    """The bytes of each group's state. ``unreported``, ``refused``: records that were not taken as usual.
+
+    ``names`` are of groups with such records: the first ones stay named as long as they have more.
+    """
+
+    def __init__(self, commits: Callable[[str], bool], bytes_max: int = STATE_BYTES_MAX) -> None:
+        """``commits``: whether a group has committed lately, by its name. ``bytes_max``: the budget."""
+        self.size_bytes = 0
+        self.unreported = self.refused = 0
+        self._commits = commits
+        self._bytes_max = bytes_max
+        self._sizes: dict[str, int] = {}
+        self._unknown: set[str] = set()
+        self._refused: dict[str, None] = {}
+        self._named: dict[str, int] = {}
+
+    def set(self, name: str, size_bytes: int) -> None:
+        """Set the bytes of a group's state."""
+        self.size_bytes += size_bytes - self._sizes.get(name, 0)
+        self._sizes[name] = size_bytes
+
+    def drop(self, name: str) -> None:
+        """Remove a group that is gone."""
+        self.size_bytes -= self._sizes.pop(name, 0)
+        self._unknown.discard(name)
+
+    def admits(self, name: str, now_ms: int, *, live: bool, whole: bool) -> bool:
+        """Whether a group without a state gets one; ``live`` False: its record is older than the observer.
+
+        ``whole``: the record has the whole state of the group. Where it has not, a group that is refused once stays
+        refused until it is deleted (`forgive`): its later records alone would show a part of it.
+        """
+        room = self.size_bytes < NEW_GROUPS_UP_TO * self._bytes_max or self._commits(name)
+        if room and (whole or name not in self._refused):
+            if live and self.size_bytes >= self._bytes_max:
+                self._unknown.add(name)
+            return True
+        if not whole:
+            self._refused[name] = None
+            if len(self._refused) > REFUSED_MAX:
+                del self._refused[next(iter(self._refused))]
+        self.refused += 1
+        self._name(name, now_ms)
+        return False
+
+    def forgive(self, name: str) -> None:
+        """Note that a group was deleted: its next records begin anew."""
+        self._refused.pop(name, None)
+
+    def reports(self, name: str, now_ms: int) -> bool:
+        """Whether the group's rebalances are reported; if not, this one is counted, and the group is named."""
+        suspect = name in self._unknown or self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
+        if not suspect or self.size_bytes < self._bytes_max or self._commits(name):
+            self._unknown.discard(name)
+            return True
+        self.unreported += 1
+        self._name(name, now_ms)
+        return False
+
+    def named(self, now_ms: int) -> list[str]:
+        """Return the groups that are named now, sorted."""
+        self._forget_names(now_ms)
+        return sorted(self._named)
+
+    def _name(self, name: str, now_ms: int) -> None:
+        if name not in self._named and len(self._named) >= NAMED_MAX:
+            self._forget_names(now_ms)
+        if name in self._named or len(self._named) < NAMED_MAX:
+            self._named[name] = now_ms
+
+    def _forget_names(self, now_ms: int) -> None:
+        self._named = {name: at_ms for name, at_ms in self._named.items() if at_ms >= now_ms - NAMED_MS}

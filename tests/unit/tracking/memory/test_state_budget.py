@@ -1,0 +1,131 @@
+"""Over the budget, new groups that do not commit are shown, and their rebalances are not reported."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.epoch_groups import GroupEpoch
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, NAMED_MAX, NAMED_MS, StateBudget, state_bytes
+from rebalance_agent.tracking.observations import EpochRecord
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.tracking import T0, WHOLE, committed, feed, member, record, tick, tombstone, topics
+
+ONE = state_bytes(record(0, 1, member("a", (0, 1))).value)
+SIZE = GROUP_BYTES + 2 * ONE
+"""The bytes of a group after its first rebalance."""
+
+
+def _records(group, generations, since=0, **options):
+    """Records of a group whose members alternate."""
+    names = {number: "ab"[number % 2] for number in generations}
+    return [
+        record(since + 100 * number, number, member(name, (0, 1)), group=group, **options)
+        for number, name in names.items()
+    ]
+
+
+def _reported(events, group):
+    return [event.generation for event in events if isinstance(event, GenerationEvent) and event.group == group]
+
+
+def _full(bytes_max=SIZE):
+    """A tracker whose budget the group "known" uses up, and less than twice."""
+    tracker = Tracker("c", state_bytes_max=bytes_max)
+    feed(tracker, topics(0, t=2), *_records("known", [1]), commits=False)
+    return tracker
+
+
+def test_a_new_group_is_shown_exactly_and_its_rebalances_are_not_reported():
+    tracker = _full()
+    events = feed(tracker, *_records("new", [1, 2]), tick(60_000), commits=False)
+    assert _reported(events, "new") == []
+    view = tracker.view("new")
+    assert (view.generation, view.partitions, [load.member_id for load in view.members]) == (2, 2, ["a"])
+    assert tracker.state_budget.unreported == 2
+    assert tracker.state_budget.named(T0 + 60_000) == ["new"]
+
+
+def test_a_group_that_was_known_before_stays_reported():
+    tracker = _full()
+    events = feed(tracker, *_records("known", [2, 3], since=1_000), tick(60_000), commits=False)
+    assert _reported(events, "known") == [1, 2, 3]
+    assert tracker.state_budget.unreported == 0
+
+
+def test_a_group_that_commits_is_reported():
+    tracker = _full()
+    feed(tracker, committed(50, 0, group="new"))
+    events = feed(tracker, *_records("new", [1, 2]), tick(60_000))
+    assert _reported(events, "new") == [1, 2]
+
+
+def test_a_group_that_begins_to_commit_is_reported_from_then_on():
+    tracker = _full()
+    feed(tracker, *_records("new", [1, 2]), commits=False)
+    feed(tracker, committed(500, 0, group="new"))
+    events = feed(tracker, *_records("new", [3, 4], since=1_000), tick(60_000), commits=False)
+    assert _reported(events, "new") == [3, 4]
+    assert tracker.view("new").counters.aborted == 0
+
+
+def test_beyond_twice_the_budget_new_groups_are_refused():
+    tracker = _full(1)
+    feed(tracker, *_records("new", [1, 2]), tick(60_000), commits=False)
+    assert tracker.view("new") is None
+    assert tracker.state_budget.refused == 2
+    assert tracker.state_budget.named(T0) == ["new"]
+
+
+def test_a_group_of_older_records_counts_as_known():
+    tracker = _full()
+    feed(tracker, *_records("old", [1], live=False), commits=False)
+    events = feed(tracker, *_records("old", [2], since=1_000), tick(60_000), commits=False)
+    assert _reported(events, "old") == [2]
+
+
+def test_a_group_that_is_gone_leaves_its_bytes_to_others():
+    tracker = _full()
+    feed(tracker, tombstone(1_000, "known"), tick(60_000), commits=False)
+    assert tracker.state_budget.size_bytes == 0
+    events = feed(tracker, *_records("new", [1], since=61_000), tick(120_000), commits=False)
+    assert _reported(events, "new") == [1]
+
+
+def _epoch(at, value, group="streams"):
+    return EpochRecord(group, T0 + at, T0 + at, GroupType.CONSUMER, GroupEpoch, value)
+
+
+def test_a_refused_group_of_many_records_stays_refused_until_it_is_deleted():
+    tracker = _full(1)
+    feed(tracker, WHOLE, _epoch(100, GroupEpoch(1)), tombstone(200, "known"), tick(60_000))
+    feed(tracker, _epoch(61_000, GroupEpoch(2)))
+    assert tracker.view("streams") is None
+    feed(tracker, _epoch(62_000, None), _epoch(63_000, GroupEpoch(1)))
+    assert tracker.view("streams") is not None
+
+
+def test_a_group_with_several_generations_takes_more_bytes():
+    tracker = _full()
+    before = tracker.state_budget.size_bytes
+    feed(tracker, *_records("known", [2]), commits=False)
+    assert tracker.state_budget.size_bytes == before + ONE
+
+
+def test_the_first_groups_stay_named_as_long_as_they_go_on():
+    budget = StateBudget(lambda _: False, 0)
+    for at_ms in range(0, NAMED_MS, NAMED_MS // 10):
+        for number in range(2 * NAMED_MAX):
+            budget.reports(f"g{number:02}", at_ms)
+    assert budget.named(NAMED_MS) == [f"g{number:02}" for number in range(NAMED_MAX)]
+    assert budget.named(3 * NAMED_MS) == []
+
+
+def test_equal_partitions_of_thousands_of_groups_are_the_same_objects():
+    tracker = Tracker("c")
+    firsts = []
+    for group in ("one", "other"):
+        feed(tracker, *[replace(each, partition=1) for each in _records(group, [1])], tick(60_000), commits=False)
+        firsts.append(tracker._groups.get(group).last.first_commits)
+    assert firsts[0].awaited is firsts[1].awaited
