@@ -51,6 +51,10 @@ class Account:
         self._members.append(member)
         return member
 
+    def lives(self, name):
+        """Return how many members of this name were started."""
+        return self._counts[name]
+
     def note(self, do, **more):
         """Record an action just before it is done."""
         self.acts.append({"at": self._clock.now_ms(), "do": do, **more})

@@ -20,6 +20,21 @@ GRACE_MS = 20_000
 SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60
 """Seconds after all members left: sessions of killed members have expired, and all facts are old enough."""
 UNJUDGED_SHARE = 0.05
+BALANCED_S = 240
+LOOKS_S = 2.0
+
+
+def settled(context, topic, since_ms, groups):
+    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts."""
+    began = context.clock.monotonic()
+    while True:
+        waited_s = context.clock.monotonic() - began
+        report = balance(context.kafka.bootstrap_servers, topic, since_ms, groups)
+        if report.clean and not report.pending:
+            return report
+        if waited_s > (SETTLED_S if report.clean else BALANCED_S):
+            return report
+        context.wait(LOOKS_S)
 
 
 def balance(bootstrap, topic, since_ms, groups):
@@ -65,12 +80,15 @@ def rebalances(published, groups, wanted):
     return Verdict(f"{many} rebalances", (wrong,) if many < wanted else ())
 
 
-def read_at_least_once(all_groups, written):
-    """Check that each group whose members report their reads has read every acknowledged record."""
+def read_at_least_once(all_groups, written, kinds=None):
+    """Check that each group whose members report their reads has read every acknowledged record.
+
+    ``kinds``: only groups of these kinds.
+    """
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []
-    for kind in all_groups.kinds:
+    for kind in all_groups.kinds if kinds is None else kinds:
         members = [each for each in all_groups.members[kind.name] if isinstance(each, Lines)]
         if not members:
             continue
