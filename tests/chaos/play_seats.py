@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 from contextlib import ExitStack
+from itertools import chain
 
 from chaos.faults.all_faults import inject_all
 from chaos.faults.schedule import BROKERS, GATEWAYS, happened
@@ -39,11 +40,8 @@ def play_seats(kafka, topics, options, folder, faults):
         lost = _reads(context, groups, source)
         groups.end_members()
         wrong = [*groups.errors, *source.errors]
-        for verdict in (
-            happened(done, options),
-            *lost,
-            *_verdicts(context, groups, source, events, since_ms, options, folder),
-        ):
+        last = _verdicts(context, groups, source, events, since_ms, options, folder)
+        for verdict in chain([happened(done, options), *lost], last):
             print(verdict.what, flush=True)
             wrong += verdict.wrong
         return wrong

@@ -17,7 +17,8 @@ SEATED = {**SESSION, **UNCOMMITTED, "session.timeout.ms": 15_000}
 NO_CLASSIC = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
 """Settings of classic groups, which are the brokers' in others."""
 
-JAVA = {"session.timeout.ms": "15000", "heartbeat.interval.ms": "500"}
+JAVA = {"enable.auto.commit": "false"}
+CLASSIC_JAVA = {**JAVA, "session.timeout.ms": "15000", "heartbeat.interval.ms": "500"}
 SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
 """Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
 
@@ -67,8 +68,8 @@ SEATS_KINDS = (
     Kind("transactions", "transactions", SEATED, process=True),
     Kind("kafka-python", "kafka-python", {**PYTHON, "enable_auto_commit": False}, (3.0, 10.0), process=True),
     Kind("aiokafka", "aiokafka", PYTHON, (3.0, 10.0), process=True),
-    Kind("java", "java", {**JAVA, "assignor": "CooperativeStickyAssignor"}, (6.0, 15.0)),
-    Kind("java-848", "java", {**CONSUMER, **dict.fromkeys(NO_CLASSIC, "")}, (6.0, 15.0)),
+    Kind("java", "java", {**CLASSIC_JAVA, "assignor": "CooperativeStickyAssignor"}, (6.0, 15.0)),
+    Kind("java-848", "java", {**CONSUMER, **JAVA, **dict.fromkeys(NO_CLASSIC, "")}, (6.0, 15.0)),
     Kind("go", "go", {"assignor": "cooperative-sticky"}, (3.0, 10.0)),
 )
 """The groups behind gateways of a run with ``--seats``."""

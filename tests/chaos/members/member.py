@@ -59,10 +59,10 @@ def librdkafka(config, polls, stop):
 
 
 def _commit(consumer, config, offsets):
-    """Commit, with the process's name as metadata."""
+    """Commit, with the client id as metadata."""
     from confluent_kafka import KafkaException, TopicPartition  # noqa: PLC0415
 
-    given = [TopicPartition(config["topic"], *each, metadata=config["process"]) for each in offsets.items()]
+    given = [TopicPartition(config["topic"], *each, metadata=config["name"]) for each in offsets.items()]
     with contextlib.suppress(KafkaException):  # refused, or no coordinator: the next owner reads them again
         consumer.commit(offsets=given, asynchronous=False)
 
@@ -104,7 +104,7 @@ def _commit_python(consumer, config, offsets):
     from kafka.errors import KafkaError  # noqa: PLC0415
 
     given = {
-        TopicPartition(config["topic"], partition): OffsetAndMetadata(offset, config["process"], -1)
+        TopicPartition(config["topic"], partition): OffsetAndMetadata(offset, config["name"], -1)
         for partition, offset in offsets.items()
     }
     with contextlib.suppress(KafkaError):  # as above

@@ -90,7 +90,7 @@ class Copier:
             self._producer.produce(COPIES, f"{each.partition()} {each.offset()}", partition=each.partition())
             following[each.partition()] = each.offset() + 1
         offsets = [
-            TopicPartition(self._config["topic"], *each, metadata=self._config["process"]) for each in following.items()
+            TopicPartition(self._config["topic"], *each, metadata=self._config["name"]) for each in following.items()
         ]
         member = self.consumer.consumer_group_metadata()
         self._again(self._producer.send_offsets_to_transaction, offsets, member, ANSWER_S)

@@ -138,7 +138,6 @@ class Groups:
             "name": name,
             "settings": kind.settings,
             "events_url": self._events_url if kind.instrumented else "",
-            "process": f"{name}.{self.account.lives(name) + 1}",
             "directory": str(self._kafka.directory),
         }
         if kind.process:

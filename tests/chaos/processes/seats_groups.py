@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from concurrent.futures import ThreadPoolExecutor
 
 from chaos.members.kinds import SEATS_KINDS, group_name
 from chaos.processes.groups import Groups
@@ -49,7 +48,7 @@ class SeatsGroups(Groups):
                 self._changes[name][1](batch, there, chance)
         if there:
             with self._noted(kind):
-                self._leave([each for (each,) in there])
+                self._leave([member for (member,) in there])
 
     @staticmethod
     def _allowed(name, members):
@@ -98,5 +97,4 @@ class SeatsGroups(Groups):
     def _scale_down(self, _batch, there, chance):
         """Make members leave at the same time."""
         gone = [there.pop(chance.randrange(len(there))) for _ in range(len(there) - FEWEST)]
-        with ThreadPoolExecutor(len(gone)) as pool:
-            list(pool.map(self._leave, gone))
+        self._leave([member for (member,) in gone])

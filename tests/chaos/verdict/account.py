@@ -51,10 +51,6 @@ class Account:
         self._members.append(member)
         return member
 
-    def lives(self, name):
-        """Return how many members of this name were started."""
-        return self._counts[name]
-
     def note(self, do, **more):
         """Record an action just before it is done."""
         self.acts.append({"at": self._clock.now_ms(), "do": do, **more})

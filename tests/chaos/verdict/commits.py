@@ -1,8 +1,8 @@
 """Checks the records of groups' commits: none passes a record that nobody read, and none is by an old owner.
 
-A member names its process in the metadata of its commits, where its client can. The records of a partition have the
-order in which the coordinator accepted them. So a member that commits after another one did, and was not assigned the
-partition again since its own last commit, is a second owner that could commit.
+A member writes its client id, which no other has, into the metadata of its commits, where its client can. The records
+of a partition have the order in which the coordinator accepted them. A member that commits after another one, and was not
+assigned the partition again since its own last commit, is a second owner that could commit.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class Commit:
-    """A record of a commit. ``process``: the member in its metadata, or empty."""
+    """A record of a commit. ``member``: the client id in its metadata, or empty."""
 
     at_ms: int
     offset: int
-    process: str
+    member: str
 
 
 def commits(bootstrap, topic):
@@ -37,7 +37,7 @@ def commits(bootstrap, topic):
         key = record.key()
         if key is None or record.value() is None or int.from_bytes(key[:2], "big") not in OFFSET_COMMIT.key.versions:
             continue
-        name, value = OFFSET_COMMIT.key.decode(key), OFFSET_COMMIT.value.decode(record.value())
+        name, value = OFFSET_COMMIT.key.decode(key).fields, OFFSET_COMMIT.value.decode(record.value()).fields
         if name["topic"] == topic:
             commit = Commit(record.timestamp()[1], value["offset"], value["metadata"])
             found[name["group"], name["partition"]].append(commit)
@@ -54,13 +54,13 @@ def judged(all_groups, kinds, written, found):
             if group != group_name(kind):
                 continue
             done["commits"] += len(rows)
-            done["named"] += sum(bool(each.process) for each in rows)
+            done["named"] += sum(bool(each.member) for each in rows)
             offsets = sorted(offset for number, offset in written if number == partition)
             wrong += [f"{group} {partition}: {each}" for each in past_unread(rows, offsets, read[partition])]
             wrong += [f"{group} {partition}: {each}" for each in second_owners(rows, assigned[partition])]
             done["back"] += sum(after.offset < before.offset for before, after in pairwise(rows))
     what = (
-        f"commits: {done['commits']}, {done['named']} of them name their process; {len(wrong)} are past an unread "
+        f"commits: {done['commits']}, {done['named']} of them name their member; {len(wrong)} are past an unread "
         f"record or by an old owner; {done['back']} went back"
     )
     if not done["commits"]:
@@ -78,7 +78,7 @@ def past_unread(rows, offsets, read):
     for each in rows:
         passed = bisect_left(offsets, each.offset)
         if passed and until[passed - 1] > each.at_ms:
-            by = each.process or "a member"
+            by = each.member or "a member"
             found.append(f"{by} committed {each.offset} at {each.at_ms}, before all up to it was read")
     return found
 
@@ -86,17 +86,22 @@ def past_unread(rows, offsets, read):
 def second_owners(rows, assigned):
     """Return texts on commits of a partition by members that were no longer its owner.
 
-    ``assigned``: process -> times (ms) of its assignments that have the partition.
+    ``assigned``: member -> times (ms) of its assignments that have the partition.
     """
     found, last, before = [], {}, ""
     for each in rows:
-        if each.process and before and each.process != before and each.process in last:
-            since = last[each.process]
-            if not any(since <= at_ms <= each.at_ms for at_ms in assigned.get(each.process, ())):
-                found.append(f"{each.process} committed {each.offset} at {each.at_ms}, after {before} had")
-        if each.process:
-            last[each.process], before = each.at_ms, each.process
+        if each.member and before and each.member != before and each.member in last:
+            since = last[each.member]
+            if not any(since <= at_ms <= each.at_ms for at_ms in assigned.get(each.member, ())):
+                found.append(f"{each.member} committed {each.offset} at {each.at_ms}, after {before} had")
+        if each.member:
+            last[each.member], before = each.at_ms, each.member
     return found
+
+
+def client_id(member):
+    """Return a member's client id; its process has a number, too."""
+    return member.who["process"].rpartition(".")[0]
 
 
 def _first_read(members):
@@ -115,5 +120,5 @@ def _assigned(members):
         for word, at_ms, numbers in list(member.lines):
             if word == "assigned":
                 for partition in numbers:
-                    found[partition][member.who["process"]].append(at_ms)
+                    found[partition][client_id(member)].append(at_ms)
     return found

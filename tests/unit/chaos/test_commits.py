@@ -10,7 +10,7 @@ from chaos.members.commits import COMMIT_S, Commits
 from chaos.members.kinds import SEATS_KINDS, group_name
 from chaos.verdict.commits import Commit, judged, past_unread, second_owners
 
-A, B = "a.1", "b.1"
+A, B = "a", "b"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_member_may_not_commit_after_the_next_owner_did(names, assigned, wrong
 def test_commits_are_judged_with_the_lines_of_their_groups_members():
     kind = SEATS_KINDS[0]
     lines = [("assigned", 1, (0,)), ("read", 10, (0, 0))]
-    groups = SimpleNamespace(members={kind.name: [SimpleNamespace(lines=lines, who={"process": A})]})
+    groups = SimpleNamespace(members={kind.name: [SimpleNamespace(lines=lines, who={"process": f"{A}.1"})]})
     key = group_name(kind), 0
     assert judged(groups, [kind], {(0, 0)}, {key: [Commit(11, 1, A)]}).wrong == ()
     late = judged(groups, [kind], {(0, 0), (0, 1)}, {key: [Commit(11, 2, A)]})

@@ -52,7 +52,11 @@ def lived(monkeypatch, seed, waits=60):
         return member
 
     monkeypatch.setattr(groups, "_begin", begin)
-    monkeypatch.setattr(groups, "_end", lambda member, *, kill: done.append((member.number, "kill" if kill else "end")))
+
+    def leave(members, *, kill=False):
+        done.extend((member.number, "kill" if kill else "end") for member in members)
+
+    monkeypatch.setattr(groups, "_leave", leave)
     groups._live((KIND,), random.Random(seed))
     assert groups.errors == []
     return stop.seconds, done, groups.account.acts
