@@ -61,16 +61,19 @@ KINDS = (
 )
 
 
+REST_S, JAVA_REST_S = (3.0, 10.0), (8.0, 20.0)
 SEATS_KINDS = (
-    Kind("ck-range", "librdkafka", {**SEATED, "partition.assignment.strategy": "range"}, process=True),
-    Kind("ck-coop", "librdkafka", {**SEATED, "partition.assignment.strategy": "cooperative-sticky"}, process=True),
-    Kind("ck-848", "librdkafka", {**CONSUMER, **UNCOMMITTED}, process=True),
-    Kind("transactions", "transactions", SEATED, process=True),
-    Kind("kafka-python", "kafka-python", {**PYTHON, "enable_auto_commit": False}, (3.0, 10.0), process=True),
-    Kind("aiokafka", "aiokafka", PYTHON, (3.0, 10.0), process=True),
-    Kind("java", "java", {**CLASSIC_JAVA, "assignor": "CooperativeStickyAssignor"}, (6.0, 15.0)),
-    Kind("java-848", "java", {**CONSUMER, **JAVA, **dict.fromkeys(NO_CLASSIC, "")}, (6.0, 15.0)),
-    Kind("go", "go", {"assignor": "cooperative-sticky"}, (3.0, 10.0)),
+    Kind("ck-range", "librdkafka", {**SEATED, "partition.assignment.strategy": "range"}, REST_S, process=True),
+    Kind(
+        "ck-coop", "librdkafka", {**SEATED, "partition.assignment.strategy": "cooperative-sticky"}, REST_S, process=True
+    ),
+    Kind("ck-848", "librdkafka", {**CONSUMER, **UNCOMMITTED}, REST_S, process=True),
+    Kind("transactions", "transactions", SEATED, REST_S, process=True),
+    Kind("kafka-python", "kafka-python", {**PYTHON, "enable_auto_commit": False}, REST_S, process=True),
+    Kind("aiokafka", "aiokafka", PYTHON, REST_S, process=True),
+    Kind("java", "java", {**CLASSIC_JAVA, "assignor": "CooperativeStickyAssignor"}, JAVA_REST_S),
+    Kind("java-848", "java", {**CONSUMER, **JAVA, **dict.fromkeys(NO_CLASSIC, "")}, JAVA_REST_S),
+    Kind("go", "go", {"assignor": "cooperative-sticky"}, REST_S),
 )
 """The groups behind gateways of a run with ``--seats``."""
 

@@ -72,7 +72,7 @@ def kafka_python(config, polls, stop):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from kafka import ConsumerRebalanceListener  # noqa: PLC0415
-        from kafka.errors import NoBrokersAvailable  # noqa: PLC0415
+        from kafka.errors import KafkaError  # noqa: PLC0415
 
         if config["events_url"]:
             from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
@@ -82,7 +82,7 @@ def kafka_python(config, polls, stop):
     settings = _settings(config)
     consumer = None
     while consumer is None:
-        with contextlib.suppress(NoBrokersAvailable):  # a gateway is away: its process would be restarted
+        with contextlib.suppress(KafkaError):  # a gateway is away: its process would be restarted
             consumer = KafkaConsumer(**settings)
 
     def commit(offsets):

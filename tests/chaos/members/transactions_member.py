@@ -111,7 +111,7 @@ class Copier:
         producer = Producer(
             {
                 "bootstrap.servers": self._config["bootstrap"],
-                "transactional.id": f"{self._config['process']}-{self._producers}",
+                "transactional.id": f"{self._config['name']}-{self._producers}",
                 "transaction.timeout.ms": TRANSACTION_MS,
                 "log_level": 0,
             }

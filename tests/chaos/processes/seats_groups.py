@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import signal
 
+import psutil
+
 from chaos.members.kinds import SEATS_KINDS, group_name
 from chaos.processes.groups import Groups
+from rebalance_agent.clock import SystemClock
 
 FIRST, FEWEST, MOST = 3, 2, 5
 """Members of a group at first, at least, and at most."""
@@ -15,15 +18,19 @@ BESIDE_S, APART_S, AWAY_S, PAUSED_S = (0.5, 5.0), (0.0, 4.0), (0.0, 6.0), (1.0, 
 stopped."""
 
 
+CONNECTED_S, LOOKS_S = 30.0, 0.2
+"""Longest wait for a new process to connect to its gateway, and the time between two looks."""
+
+
 class SeatsGroups(Groups):
     """All groups. Each member uses one of the gateways, and its successor mostly the other.
 
-    Times depend on the seed alone, not on what a group does, so that a run without seats has the same changes.
+    Changes and the times between them depend on the seed alone, so that a run without seats has the same.
     """
 
     def __init__(self, kafka, gateways, topic, seed, kinds=SEATS_KINDS):
         super().__init__(kafka, topic, "", seed, kinds)
-        self._gateways = gateways
+        self._gateways, self._clock = gateways, SystemClock()
         self._changes = {
             "deploy": (4, self._deploy),
             "restart": (3, self._restart),
@@ -55,9 +62,13 @@ class SeatsGroups(Groups):
         return {"scale up": members < MOST, "scale down": members > FEWEST}.get(name, members > 0)
 
     def _start(self, batch, there, number):
-        """Start members at the same time: the start of a process takes a while."""
-        for _ in range(number):
-            there.append(self._join(batch, len(self.members[batch[0].name])))
+        """Start members at the same time, and wait until they are connected: on a busy machine that takes seconds."""
+        new = [self._join(batch, len(self.members[batch[0].name])) for _ in range(number)]
+        there.extend(new)
+        until = self._clock.monotonic() + CONNECTED_S
+        while not all(_connected(each) for (each,) in new) and self._clock.monotonic() < until:
+            if self._stop.wait(LOOKS_S):
+                return
 
     def _deploy(self, batch, there, chance):
         """Replace each member by one that starts before it leaves."""
@@ -98,3 +109,11 @@ class SeatsGroups(Groups):
         """Make members leave at the same time."""
         gone = [there.pop(chance.randrange(len(there))) for _ in range(len(there) - FEWEST)]
         self._leave([member for (member,) in gone])
+
+
+def _connected(member):
+    """Whether the process is connected, or has ended, which is an error when it is to end."""
+    try:
+        return any(each.status == psutil.CONN_ESTABLISHED for each in psutil.Process(member.pid).net_connections("tcp"))
+    except psutil.Error:
+        return True

@@ -1,8 +1,8 @@
 """Checks the records of groups' commits: none passes a record that nobody read, and none is by an old owner.
 
 A member writes its client id, which no other has, into the metadata of its commits, where its client can. The records
-of a partition have the order in which the coordinator accepted them. A member that commits after another one, and was not
-assigned the partition again since its own last commit, is a second owner that could commit.
+of a partition have the order in which the coordinator accepted them. A member that commits after another one, and was
+not assigned the partition again since its own last commit, is a second owner that could commit.
 """
 
 from __future__ import annotations
