@@ -97,5 +97,6 @@ def _verdicts(context, groups, source, events, since_ms, options, folder):
     yield seats.duplicates(groups, plain, options.duplicates_max)
     published = [each.value() for each in everything(bootstrap, events)]
     yield seats.ledger(groups, published, seats=options.seats == "on")
+    yield seats.crashed(groups, published)
     account.write(groups.account, context.kafka, groups.kinds, source.topic, published, folder / "account")
     yield account.judged(folder / "account")

@@ -91,7 +91,8 @@ def kafka_python(config, polls, stop):
     commits = Commits(settings.get("enable_auto_commit", True), commit)
     consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls, commits))
     while not stop.is_set():
-        with polls.poll():
+        records = {}
+        with polls.poll(), contextlib.suppress(KafkaError):  # it raises without a reachable broker
             records = consumer.poll(timeout_ms=round(POLL_S * 1000))
         _read(records, polls, commits)
         commits.commit_when_due()

@@ -12,8 +12,10 @@ from chaos.verdict.verdict import Verdict
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.model.reported.seat_event import SeatEvent
+from rebalance_agent.model.reported.seat_event import Act, SeatEvent
 from support.observer.observing import PATIENCE_S
+
+CRASHED, NEVER = "crashed", float("inf")
 
 
 def copied(bootstrap):
@@ -90,6 +92,24 @@ def ledger(all_groups, published, *, seats):
         wrong.append("no gateway acted")
     title = "ledger of changes, generations by trigger, and gateways' acts:"
     return Verdict("\n  ".join([title, *lines]), tuple(wrong))
+
+
+def crashed(all_groups, published):
+    """Return the verdict on seats that were given up since their process had ended: it had."""
+    ended, members, wrong, seen = {}, {}, [], 0
+    for act in all_groups.account.acts:
+        if act["do"] in ("kill", "close"):
+            ended.setdefault(act["process"].rpartition(".")[0], act["at"])
+    for event in sorted(_last(published, SeatEvent), key=lambda event: event.timestamp_ms):
+        if event.client_id is not None:
+            members[event.member_id] = event.client_id
+        elif event.act is Act.GIVE_UP and event.reason == CRASHED and event.member_id in members:
+            client_id, seen = members[event.member_id], seen + 1
+            if ended.get(client_id, NEVER) > event.timestamp_ms:
+                wrong.append(
+                    f"{event.group}: the seat of {client_id} was given up at {event.timestamp_ms}, and it lives"
+                )
+    return Verdict(f"seats of crashed processes: {seen} were given up, {len(wrong)} of living ones", tuple(wrong))
 
 
 def _generations(published):

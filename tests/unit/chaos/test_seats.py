@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -135,6 +136,14 @@ def test_no_act_and_unexplained_generations_are_errors():
     assert judged(on=False).wrong == ()
     unexplained = generation_event(group=GROUP, trigger=Trigger.UNKNOWN)
     assert judged(unexplained, on=False).wrong == (f"{GROUP}: 1 generations have no known trigger",)
+
+
+@pytest.mark.parametrize(("ended_ms", "reason", "wrong"), [(5, "crashed", 0), (30, "crashed", 1), (30, "rebalance", 0)])
+def test_a_seat_of_a_living_process_that_is_given_up_as_one_of_a_crashed_is_an_error(ended_ms, reason, wrong):
+    groups = SimpleNamespace(account=SimpleNamespace(acts=[{"do": "kill", "process": "c.1", "at": ended_ms}]))
+    seat = replace(acted(1, ActOutcome.DONE), client_id="c")
+    given_up = replace(acted(2, ActOutcome.DONE), act=Act.GIVE_UP, reason=reason, timestamp_ms=20)
+    assert len(seats.crashed(groups, [json_line(each) for each in (seat, given_up)]).wrong) == wrong
 
 
 def test_more_duplicates_than_without_seats_are_an_error():
