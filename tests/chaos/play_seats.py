@@ -85,7 +85,8 @@ def _verdicts(context, groups, source, events, since_ms, options, folder):
     """Return the verdicts after all members left, in order."""
     bootstrap, plain = context.kafka.bootstrap_servers, _plain(groups)
     names = {group_name(kind) for kind in groups.kinds}
-    report = oracle.settled(context, events, since_ms, names)
+    transactional = any(map(_transactional, groups.kinds))
+    report = oracle.settled(context, events, since_ms, names, complete=not transactional)
     print(report.summary())
     yield from (oracle.Verdict(str(each), (str(each),)) for each in report.differences)
     yield oracle.judged(report, context.observer.lives, names)

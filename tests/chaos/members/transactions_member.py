@@ -22,8 +22,8 @@ COPIES = "copies"
 class Copier:
     """One member: its consumer, and its producer with a transactional id of its own."""
 
-    def __init__(self, config, polls):
-        self._config, self._polls, self._clock = config, polls, SystemClock()
+    def __init__(self, config, polls, stop):
+        self._config, self._polls, self._stop, self._clock = config, polls, stop, SystemClock()
         self._producers, self._batch = 0, []
         self.consumer = Consumer(
             {
@@ -42,14 +42,19 @@ class Copier:
             on_revoke=self._reported("revoked"),
             on_lost=self._reported("lost"),
         )
-        self._producer = self._new_producer()
+        self._producer = None
 
-    def run(self, stop):
-        """Copy until ``stop``, then leave."""
-        while not stop.is_set():
-            self._poll()
-            if self._batch:
-                self._copy()
+    def run(self):
+        """Copy until the stop, then leave."""
+        try:
+            self._producer = self._new_producer()
+            while not self._stop.is_set():
+                self._poll()
+                if self._batch:
+                    self._copy()
+        except KafkaException:
+            if not self._stop.is_set():
+                raise
         self.consumer.close()
 
     def _reported(self, word):
@@ -119,16 +124,15 @@ class Copier:
         self._again(producer.init_transactions, ANSWER_S)
         return producer
 
-    @staticmethod
-    def _again(operation, *arguments):
-        """Call it until it succeeds, or fails for good."""
+    def _again(self, operation, *arguments):
+        """Call it until it succeeds, fails for good, or the member is to stop."""
         while True:
             try:
                 return operation(*arguments)
             except KafkaException as error:
-                if not error.args[0].retriable():
+                if not error.args[0].retriable() or self._stop.is_set():
                     raise
 
 
 if __name__ == "__main__":
-    act_as(lambda config, polls, stop: Copier(config, polls).run(stop))
+    act_as(lambda config, polls, stop: Copier(config, polls, stop).run())

@@ -39,7 +39,7 @@ def commits(bootstrap, topic):
             continue
         name, value = OFFSET_COMMIT.key.decode(key).fields, OFFSET_COMMIT.value.decode(record.value()).fields
         if name["topic"] == topic:
-            commit = Commit(record.timestamp()[1], value["offset"], value["metadata"])
+            commit = Commit(record.timestamp()[1], value["offset"], value["metadata"].rstrip("\0"))  # librdkafka's
             found[name["group"], name["partition"]].append(commit)
     return found
 

@@ -24,12 +24,15 @@ BALANCED_S = 240
 LOOKS_S = 2.0
 
 
-def settled(context, topic, since_ms, groups):
-    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts."""
+def settled(context, topic, since_ms, groups, *, complete=True):
+    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts.
+
+    ``complete``: no offset of the offsets topic is missing; the markers of transactions are, for every reader.
+    """
     began = context.clock.monotonic()
     while True:
         waited_s = context.clock.monotonic() - began
-        report = balance(context.kafka.bootstrap_servers, topic, since_ms, groups)
+        report = balance(context.kafka.bootstrap_servers, topic, since_ms, groups, complete=complete)
         if report.clean and not report.pending:
             return report
         if waited_s > (SETTLED_S if report.clean else BALANCED_S):
@@ -37,19 +40,19 @@ def settled(context, topic, since_ms, groups):
         context.wait(LOOKS_S)
 
 
-def balance(bootstrap, topic, since_ms, groups):
+def balance(bootstrap, topic, since_ms, groups, *, complete=True):
     """Audit the whole run; repeat it from the beginning if the cluster did not answer in time."""
-    return answered(lambda: _balance(bootstrap, topic, since_ms, groups))
+    return answered(lambda: _balance(bootstrap, topic, since_ms, groups, complete))
 
 
-def _balance(bootstrap, topic, since_ms, groups):
+def _balance(bootstrap, topic, since_ms, groups, complete):
     clock = SystemClock()
     cluster = VerifiedCluster({"bootstrap.servers": bootstrap, "log_level": "0"}, clock)
     ledger = Ledger(cluster.cluster_id, groups.__contains__)
     until_ms = clock.now_ms()
     cluster.events(topic, ledger.add_event)
-    # Nothing is compacted: the newest segment is the only one. Members' offsets are committed without transactions.
-    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names(), reports=True))
+    # Nothing is compacted: the newest segment is the only one.
+    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=complete, names=cluster.names(), reports=True))
     cluster.post(ledger)
     return ledger.close()
 

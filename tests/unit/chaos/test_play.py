@@ -35,7 +35,7 @@ def settled(monkeypatch):
     def run(reports):
         context = RunContext()
         monkeypatch.setattr(
-            oracle, "balance", lambda *_: reports[max(since for since in reports if since <= context.now)]
+            oracle, "balance", lambda *_, **__: reports[max(since for since in reports if since <= context.now)]
         )
         return oracle.settled(context, "", 0, {"g"}), context.now
 

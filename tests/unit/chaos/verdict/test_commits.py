@@ -8,7 +8,10 @@ import pytest
 
 from chaos.members.commits import COMMIT_S, Commits
 from chaos.members.kinds import SEATS_KINDS, group_name
+from chaos.verdict import commits
 from chaos.verdict.commits import Commit, judged, past_unread, second_owners
+from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from support.kafka.commits import GROUP, Shown, commit_key
 
 A, B = "a", "b"
 
@@ -42,6 +45,14 @@ def test_a_commit_may_only_pass_records_that_were_read_before(committed, read, w
 def test_a_member_may_not_commit_after_the_next_owner_did(names, assigned, wrong):
     rows = [Commit(at * 10, at, name) for at, name in enumerate(names, 1)]
     assert len(second_owners(rows, assigned)) == wrong
+
+
+def test_a_commit_names_its_member_without_the_zero_byte_that_librdkafka_sends(monkeypatch):
+    facts = {"offset": 7, "metadata": f"{A}\0", "commit_timestamp": 1}
+    record = Shown(0, commit_key(2), OFFSET_COMMIT.value.encode(3, facts), 5)
+    monkeypatch.setattr(commits, "everything", lambda *_: [record])
+    assert commits.commits("", "t") == {(GROUP, 2): [Commit(5, 7, A)]}
+    assert commits.commits("", "another topic") == {}
 
 
 def test_commits_are_judged_with_the_lines_of_their_groups_members():
