@@ -103,21 +103,29 @@ def ledger(all_groups, published, *, seats):
 
 
 def crashed(all_groups, published):
-    """Return the verdict on seats that were given up since their process had ended: it had."""
+    """Return the verdict on seats that were given up since their process had ended: it had, or it joined again.
+
+    A process whose connection closed before it had the answer to its JoinGroup does not know of its first seat.
+    """
     ended, members, wrong, seen = {}, {}, [], 0
+    last = {event.client_id: event.member_id for event in _in_order(published) if event.client_id is not None}
     for act in all_groups.account.acts:
         if act["do"] in ("kill", "close"):
             ended.setdefault(act["process"].rpartition(".")[0], act["at"])
-    for event in sorted(_last(published, SeatEvent), key=lambda event: event.timestamp_ms):
+    for event in _in_order(published):
         if event.client_id is not None:
             members[event.member_id] = event.client_id
         elif event.act is Act.GIVE_UP and event.reason == CRASHED and event.member_id in members:
             client_id, seen = members[event.member_id], seen + 1
-            if ended.get(client_id, NEVER) > event.timestamp_ms:
+            if ended.get(client_id, NEVER) > event.timestamp_ms and last[client_id] == event.member_id:
                 wrong.append(
                     f"{event.group}: the seat of {client_id} was given up at {event.timestamp_ms}, and it lives"
                 )
     return Verdict(f"seats of crashed processes: {seen} were given up, {len(wrong)} of living ones", tuple(wrong))
+
+
+def _in_order(published):
+    return sorted(_last(published, SeatEvent), key=lambda event: event.timestamp_ms)
 
 
 def _generations(published):

@@ -143,7 +143,9 @@ def test_a_seat_of_a_living_process_that_is_given_up_as_one_of_a_crashed_is_an_e
     groups = SimpleNamespace(account=SimpleNamespace(acts=[{"do": "kill", "process": "c.1", "at": ended_ms}]))
     seat = replace(acted(1, ActOutcome.DONE), client_id="c")
     given_up = replace(acted(2, ActOutcome.DONE), act=Act.GIVE_UP, reason=reason, timestamp_ms=20)
+    again = replace(acted(3, ActOutcome.DONE), client_id="c", member_id="another", timestamp_ms=40)
     assert len(seats.crashed(groups, [json_line(each) for each in (seat, given_up)]).wrong) == wrong
+    assert seats.crashed(groups, [json_line(each) for each in (seat, given_up, again)]).wrong == ()
 
 
 def test_more_duplicates_than_without_seats_are_an_error():
