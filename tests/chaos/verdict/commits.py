@@ -51,11 +51,11 @@ def judged(all_groups, kinds, written, found):
         members = all_groups.members[kind.name]
         read, assigned = _first_read(members), _assigned(members)
         names = set(map(client_id, members))
-        for (group, partition), rows in sorted(found.items()):
+        for (group, partition), records in sorted(found.items()):
             if group != group_name(kind):
                 continue
             # franz-go writes the member id, which does not always show the client.
-            rows = [each if each.member in names else replace(each, member="") for each in rows]
+            rows = [each if each.member in names else replace(each, member="") for each in records]
             done["commits"] += len(rows)
             done["named"] += sum(bool(each.member) for each in rows)
             offsets = sorted(offset for number, offset in written if number == partition)
