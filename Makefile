@@ -66,7 +66,7 @@ test-versions: $(STAMP) ## test the core on Kafka 4.4 and 4.3, and short on 4.1,
 test-node: $(STAMP) ## test the chart on a real Kubernetes node (needs root on Linux; many minutes)
 	@$(BIN)/python tests/run.py --tier node $(ARGS)
 
-chaos: $(STAMP) ## inject faults into brokers and agents for 10 minutes and check every result (ARGS="--minutes 2 --seed 7")
+chaos: $(STAMP) ## inject faults into brokers, agents and gateways for 10 minutes and check every result (ARGS="--minutes 2 --seed 7", ARGS="--seats on")
 	@$(BIN)/python -W ignore::DeprecationWarning tests/chaos $(ARGS)
 
 judge: $(STAMP) ## check the bounds of stalls against unmodified consumers: 15 minutes, three brokers (ARGS="--minutes 4 --seed 7")

@@ -18,8 +18,8 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from chaos.faults.schedule import FAULTS, STREAM, schedule  # noqa: E402 - found by the path above
-from chaos.members.kinds import KINDS  # noqa: E402
+from chaos.faults.schedule import FAULTS, SEATS_FAULTS, STREAM, faults_of, schedule  # noqa: E402 - found by the path above
+from chaos.members.kinds import KINDS, SEATS_KINDS  # noqa: E402
 from chaos.play import play  # noqa: E402
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -31,6 +31,7 @@ folder of logs, records and events, and the command that repeats the faults.
 
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
 make chaos ARGS="--seed 1729 65537 314159"
+make chaos ARGS="--minutes 20 --seed 7 --seats on"
 """
 
 
@@ -41,7 +42,7 @@ def main(arguments=None):
     options = _options(arguments)
     if len(options.seeds) > 1:
         return _each(options)
-    faults = schedule(options.seed, options.minutes, options.only or (), () if options.spark else (STREAM,))
+    faults = schedule(options.seed, options.minutes, options.only or (), faults_of(options))
     print(f"seed {options.seed}, {options.minutes:g} minutes:", *faults, sep="\n  ", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:
@@ -73,11 +74,22 @@ def _options(arguments):
         help="by default a new one each time, which is printed; several seeds are played one after the other",
     )
     parser.add_argument(
-        "--only", action="append", choices=FAULTS, metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS)}"
+        "--only", action="append", metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS | SEATS_FAULTS)}"
     )
-    kinds = [each.name for each in KINDS]
     parser.add_argument(
-        "--kinds", action="append", choices=kinds, metavar="GROUP", help=f"only such; repeatable: {', '.join(kinds)}"
+        "--kinds",
+        action="append",
+        metavar="GROUP",
+        help=f"only such; repeatable: {', '.join(map(_name, KINDS))}; "
+        f"with --seats {', '.join(map(_name, SEATS_KINDS))}",
+    )
+    parser.add_argument(
+        "--seats",
+        choices=("on", "off"),
+        help="another run: groups behind two gateways with seats, or the same changes and faults without seats",
+    )
+    parser.add_argument(
+        "--duplicates-max", type=int, metavar="N", help="records read again in the same run with --seats off"
     )
     parser.add_argument(
         "--spark",
@@ -88,8 +100,20 @@ def _options(arguments):
     options = parser.parse_args(arguments)
     if not options.spark and STREAM in (options.only or ()):
         parser.error(f"--only '{STREAM}' needs --spark")
+    _check(parser, "--only", options.only, faults_of(options))
+    _check(parser, "--kinds", options.kinds, list(map(_name, SEATS_KINDS if options.seats else KINDS)))
     options.seed = options.seeds[0]
     return options
+
+
+def _name(kind):
+    return kind.name
+
+
+def _check(parser, option, given, known):
+    for each in given or ():
+        if each not in known:
+            parser.error(f"{option} {each!r}: this run has {', '.join(known)}")
 
 
 def _each(options):
@@ -138,6 +162,8 @@ def _again(options):
         *(f'--only "{each}"' for each in options.only or ()),
     ]
     words += [f"--kinds {each}" for each in options.kinds or ()]
+    words += [f"--seats {options.seats}"] if options.seats else []
+    words += [f"--duplicates-max {options.duplicates_max}"] if options.duplicates_max is not None else []
     return " ".join([*words, *([] if options.spark else ["--no-spark"])])
 
 

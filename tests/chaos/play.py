@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections import Counter
 from contextlib import ExitStack
 
 from confluent_kafka import KafkaException
 
-from chaos.faults.faults import inject
-from chaos.faults.schedule import BROKERS, WHOLE_MINUTES, happened
+from chaos.faults.all_faults import inject_all
+from chaos.faults.schedule import BROKERS, happened
 from chaos.members.kinds import KINDS, PARTITIONS, TRIED, group_name
+from chaos.play_seats import play_seats
 from chaos.processes.agents import Agent
 from chaos.processes.groups import Groups
 from chaos.processes.run_context import RunContext
@@ -24,8 +24,7 @@ from rebalance_agent.testing.kafka.broker_settings import free_ports
 from support.kafka.network import Network
 from support.observer.observing import create_topic, eventually, everything
 
-READY_S, BALANCED_S = 240, 240
-LOOKS_S = 2.0
+READY_S = 240
 REBALANCES_A_MINUTE = 50
 TOPIC, EVENTS = "orders", "rebalance-events"
 EVENTS_PARTITIONS = 3
@@ -42,11 +41,15 @@ BROKER = {
     **{f"group.{kind}.{name}": value for kind in ("consumer", "share", "streams") for name, value in SESSIONS.items()},
 }
 
+SEATS_BROKER = {"group.consumer.session.timeout.ms": "15000"}
+"""Longer than a gateway waits for the return of a process that was killed."""
+
 
 def play(options, faults, folder):
     """Return the problems, a line each; None after Ctrl-C."""
     fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
-    with EmbeddedKafka(BROKERS, properties=BROKER, listeners=fronted, startup_timeout=180) as kafka:
+    properties = {**BROKER, **SEATS_BROKER} if options.seats else BROKER
+    with EmbeddedKafka(BROKERS, properties=properties, listeners=fronted, startup_timeout=180) as kafka:
         try:
             wrong = _play(kafka, options, faults, folder)
         except KeyboardInterrupt:
@@ -62,20 +65,22 @@ def play(options, faults, folder):
 
 
 def _play(kafka, options, faults, folder):
+    create_topic(kafka.bootstrap_servers, TOPIC, PARTITIONS, BROKERS)
+    create_topic(kafka.bootstrap_servers, EVENTS, EVENTS_PARTITIONS, BROKERS)
+    if options.seats:
+        return play_seats(kafka, (TOPIC, EVENTS), options, folder, faults)
     kinds = tuple(each for each in KINDS if not options.kinds or each.name in options.kinds)
     bootstrap, since_ms = kafka.bootstrap_servers, SystemClock().now_ms()
-    create_topic(bootstrap, TOPIC, PARTITIONS, BROKERS)
-    create_topic(bootstrap, EVENTS, EVENTS_PARTITIONS, BROKERS)
     with ExitStack() as stack:
         context = _start(stack, kafka, options, folder)
         source = stack.enter_context(Source(bootstrap, TOPIC))
         all_groups = stack.enter_context(Groups(kafka, TOPIC, f"http://{context.events}", options.seed, kinds))
-        done = _inject_all(context, faults, options.minutes, all_groups.account)
+        done = inject_all(context, faults, options.minutes, all_groups.account)
         source.stop()
         with contextlib.suppress(AssertionError):  # the verdict names groups that have not read it by then
             eventually(
                 lambda: not any(each.wrong for each in oracle.read_at_least_once(all_groups, source.written)),
-                between=lambda: context.wait(LOOKS_S),
+                between=lambda: context.wait(oracle.LOOKS_S),
             )
         all_groups.end_members()
         return _judge(context, all_groups, source, since_ms, options, done, folder)
@@ -102,33 +107,9 @@ def _start(stack, kafka, options, folder):
     return RunContext(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
 
 
-def _inject_all(context, faults, minutes, acts):
-    """Inject the faults in order; return how often each was injected and undone."""
-    began, done, left = context.clock.monotonic(), Counter(), 0
-    for fault in faults:
-        context.wait(max(0.0, fault.at_s - (context.clock.monotonic() - began)))
-        # On a slow machine a run is longer rather than without one of the kinds.
-        if context.clock.monotonic() - began > minutes * 60 and (done[fault.name] or minutes < WHOLE_MINUTES):
-            left += 1
-            continue
-        print(f"  {context.clock.monotonic() - began:6.1f} s  {fault.what}", flush=True)
-        acts.note("fault", name=fault.name)
-        inject(context, fault)
-        acts.note("fault over", name=fault.name)
-        done[fault.name] += 1
-        if died := context.observer.life.died or context.sidecar.life.died:
-            raise AssertionError(died)
-        if context.stream:
-            context.stream.look()
-    if left:
-        print(f"  (no time for {left} more)", flush=True)
-    context.wait(max(0.0, minutes * 60 - (context.clock.monotonic() - began)))
-    return done
-
-
 def _judge(context, all_groups, source, since_ms, options, done, folder):
     observer, groups = context.observer, {group_name(kind) for kind in all_groups.kinds}
-    report = _settled(context, since_ms, groups)
+    report = oracle.settled(context, EVENTS, since_ms, groups)
     observer.life.scrape()
     compared = counters.compared(observer.lives, report)
     wrong = [*map(str, report.differences), *all_groups.errors, *source.errors]
@@ -138,19 +119,6 @@ def _judge(context, all_groups, source, since_ms, options, done, folder):
         print(verdict.what, flush=True)
         wrong += verdict.wrong
     return wrong
-
-
-def _settled(context, since_ms, groups):
-    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts."""
-    began = context.clock.monotonic()
-    while True:
-        waited_s = context.clock.monotonic() - began
-        report = oracle.balance(context.kafka.bootstrap_servers, EVENTS, since_ms, groups)
-        if report.clean and not report.pending:
-            return report
-        if waited_s > (oracle.SETTLED_S if report.clean else BALANCED_S):
-            return report
-        context.wait(LOOKS_S)
 
 
 def _verdicts(context, all_groups, source, options, folder):

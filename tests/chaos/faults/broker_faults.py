@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 from confluent_kafka.admin import AdminClient
@@ -26,8 +27,9 @@ def _start_broker(context, broker):
     try:
         context.kafka.start_broker(broker)
     except BrokerError:  # the cluster still counts its previous process as live, or the machine is busy: try once more
-        if broker in context.kafka.node_ids:
-            context.kafka.start_broker(broker)
+        with contextlib.suppress(BrokerError):  # it ended by itself
+            context.kafka.kill_broker(broker)
+        context.kafka.start_broker(broker)
 
 
 def _broker_stopped(context, fault):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chaos.faults.agent_faults import AGENT_FAULTS
 from chaos.faults.broker_faults import BROKER_FAULTS
+from chaos.faults.gateway_faults import GATEWAY_FAULTS
 from chaos.processes.programs import run_program
 
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
@@ -62,6 +63,7 @@ def _stream_killed(context, fault):
 
 INJECTED = {
     **BROKER_FAULTS,
+    **GATEWAY_FAULTS,
     "network cut": _network_cut,
     "network frozen": _network_frozen,
     "network slow": _network_slow,

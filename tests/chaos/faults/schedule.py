@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 from chaos.verdict.verdict import Verdict
@@ -13,7 +14,7 @@ QUIET_S = 10
 PAUSES_S = (1.0, 6.0)
 """Seconds between the end of a fault and the next one (from, to)."""
 
-BROKERS = 3
+BROKERS, GATEWAYS = 3, 2
 
 FAULTS = {
     # weight, shortest and longest duration in seconds
@@ -48,6 +49,15 @@ FAULTS = {
 """Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that
 is killed while it starts: `agent_faults.MOMENT` of that after it began to read."""
 
+SEATS_FAULTS = {
+    "gateway killed": (4, 0, 8),
+    "gateway stopped": (4, 2, 15),
+    "gateway restarted": (3, 0, 3),
+    "both gateways killed": (1, 0, 3),
+    **{name: row for name, row in FAULTS.items() if name.startswith(("broker", "coordinators", "one coordinator"))},
+}
+"""Faults of a run with ``--seats``, in the same form."""
+
 STREAM = "stream killed"
 
 WHOLE_MINUTES = 10
@@ -67,34 +77,47 @@ class Fault:
     def what(self):
         """The fault in words."""
         lasts = f" ({self.seconds:.1f} s)" if self.seconds else ""
-        return f"{self.name.replace('broker ', f'broker {self.broker} ', 1)}{lasts}"
+        name = re.sub(r"^(broker|gateway) ", lambda found: f"{found[1]} {self.number(found[1])} ", self.name)
+        return f"{name}{lasts}"
+
+    def number(self, of):
+        """Return the number of the broker, or of the gateway, from 1 on."""
+        return self.broker if of == "broker" else self.broker % GATEWAYS + 1
 
     def __str__(self):
         return f"{self.at_s:6.1f} s  {self.what}"
 
 
-def schedule(seed, minutes, only=(), without=()):
+def faults_of(options):
+    """Return the faults that a run with these options can have."""
+    if options.seats:
+        return SEATS_FAULTS
+    return {name: row for name, row in FAULTS.items() if options.spark or name != STREAM}
+
+
+def schedule(seed, minutes, only=(), faults=FAULTS):
     """Faults in order. Each kind comes once before any comes by its weight."""
     chance = random.Random(seed)
-    names = [name for name in FAULTS if name not in without and (not only or name in only)]
+    names = [name for name in faults if not only or name in only]
     first = chance.sample(names, len(names))
-    at_s, end_s, faults = float(QUIET_S), minutes * 60 - QUIET_S, []
+    at_s, end_s, drawn = float(QUIET_S), minutes * 60 - QUIET_S, []
     while at_s < end_s:
-        name = first.pop() if first else chance.choices(names, [FAULTS[each][0] for each in names])[0]
-        _, shortest, longest = FAULTS[name]
+        name = first.pop() if first else chance.choices(names, [faults[each][0] for each in names])[0]
+        _, shortest, longest = faults[name]
         fault = Fault(at_s, name, chance.uniform(shortest, longest), chance.randrange(BROKERS) + 1)
-        faults.append(fault)
+        drawn.append(fault)
         lasts_s = 0 if "clock" in name else fault.seconds
         at_s += lasts_s + chance.uniform(*PAUSES_S)
-    return faults
+    return drawn
 
 
 def happened(done, options):
     """Check that ``done`` (the number of injections by kind) has all requested kinds, and in a whole run all kinds."""
-    never = [name for name in FAULTS if not done[name] and (options.spark or name != STREAM)]
-    what = "faults: " + ", ".join(f"{name} {done[name]}" for name in FAULTS if done[name])
+    names = faults_of(options)
+    never = [name for name in names if not done[name]]
+    what = "faults: " + ", ".join(f"{name} {done[name]}" for name in names if done[name])
     if never:
         what += f"; never: {', '.join(never)}"
     whole = options.minutes >= WHOLE_MINUTES and not (options.only or options.kinds)
-    wanted = FAULTS if whole else options.only or ()
+    wanted = names if whole else options.only or ()
     return Verdict(what, tuple(f"there was no fault '{name}'" for name in never if name in wanted))

@@ -10,6 +10,15 @@ EAGER = {**SESSION, "partition.assignment.strategy": "range"}
 COOPERATIVE = {**SESSION, "partition.assignment.strategy": "cooperative-sticky"}
 CONSUMER = {"group.protocol": "consumer"}
 PYTHON = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500}
+UNCOMMITTED = {"enable.auto.commit": False}
+"""The member commits by itself, with its name as metadata."""
+
+SEATED = {**SESSION, **UNCOMMITTED, "session.timeout.ms": 15_000}
+NO_CLASSIC = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
+"""Settings of classic groups, which are the brokers' in others."""
+
+JAVA = {"enable.auto.commit": "false"}
+CLASSIC_JAVA = {**JAVA, "session.timeout.ms": "15000", "heartbeat.interval.ms": "500"}
 SHARED_FROM_START = {"share.auto.offset.reset": "earliest", "share.delivery.count.limit": "10"}
 """Settings of share groups. Kafka gives a record up after ten deliveries at most, of which killed members use some."""
 
@@ -52,6 +61,23 @@ KINDS = (
 )
 
 
+REST_S, JAVA_REST_S = (3.0, 10.0), (8.0, 20.0)
+SEATS_KINDS = (
+    Kind("ck-range", "librdkafka", {**SEATED, "partition.assignment.strategy": "range"}, REST_S, process=True),
+    Kind(
+        "ck-coop", "librdkafka", {**SEATED, "partition.assignment.strategy": "cooperative-sticky"}, REST_S, process=True
+    ),
+    Kind("ck-848", "librdkafka", {**CONSUMER, **UNCOMMITTED}, REST_S, process=True),
+    Kind("transactions", "transactions", SEATED, REST_S, process=True),
+    Kind("kafka-python", "kafka-python", {**PYTHON, "enable_auto_commit": False}, REST_S, process=True),
+    Kind("aiokafka", "aiokafka", PYTHON, REST_S, process=True),
+    Kind("java", "java", {**CLASSIC_JAVA, "assignor": "CooperativeStickyAssignor"}, JAVA_REST_S),
+    Kind("java-848", "java", {**CONSUMER, **JAVA, **dict.fromkeys(NO_CLASSIC, "")}, JAVA_REST_S),
+    Kind("go", "go", {"assignor": "cooperative-sticky"}, REST_S),
+)
+"""The groups behind gateways of a run with ``--seats``."""
+
+
 def batches(kinds):
     """Groups whose members join and leave at the same moments; each other group alone."""
     tried = tuple(each for each in kinds if each.name in TRIED)
@@ -67,6 +93,5 @@ def librdkafkas(kind):
     """Return a `Kind`'s settings for a librdkafka consumer in a thread of the run."""
     if "group.protocol" in kind.settings:
         # Not a classic group's settings: these are the brokers' with this protocol.
-        none = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
-        return {**kind.settings, **dict.fromkeys(none)}
+        return {**kind.settings, **dict.fromkeys(NO_CLASSIC)}
     return kind.settings

@@ -10,6 +10,7 @@ import contextlib
 import warnings
 
 from chaos.members.callback_lines import POLL_S, act_as
+from chaos.members.commits import Commits
 
 STOPPING_S = 20.0
 """Twice its session timeout: the group has removed it by then."""
@@ -37,8 +38,14 @@ def librdkafka(config, polls, stop):
 
         consumer = Consumer(settings)
 
+    commits = Commits(settings.get("enable.auto.commit", True), lambda offsets: _commit(consumer, config, offsets))
+
     def reported(word):
-        return lambda _, given: polls.reported(word, given)
+        def report(_, given):
+            commits.give_up([each.partition for each in given], word)
+            polls.reported(word, given)
+
+        return report
 
     consumer.subscribe([config["topic"]], **{f"on_{name}": reported(word) for name, word in WORDS.items()})
     while not stop.is_set():
@@ -46,7 +53,18 @@ def librdkafka(config, polls, stop):
             message = consumer.poll(POLL_S)
         if message is not None and message.error() is None:
             polls.say("read", message.partition(), message.offset())
+            commits.read(message.partition(), message.offset())
+        commits.commit_when_due()
     consumer.close()
+
+
+def _commit(consumer, config, offsets):
+    """Commit, with the client id as metadata."""
+    from confluent_kafka import KafkaException, TopicPartition  # noqa: PLC0415
+
+    given = [TopicPartition(config["topic"], *each, metadata=config["name"]) for each in offsets.items()]
+    with contextlib.suppress(KafkaException):  # refused, or no coordinator: the next owner reads them again
+        consumer.commit(offsets=given, asynchronous=False)
 
 
 def kafka_python(config, polls, stop):
@@ -54,16 +72,44 @@ def kafka_python(config, polls, stop):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         from kafka import ConsumerRebalanceListener  # noqa: PLC0415
+        from kafka.errors import KafkaError  # noqa: PLC0415
 
-        from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
+        if config["events_url"]:
+            from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
+        else:
+            from kafka import KafkaConsumer  # noqa: PLC0415
 
-    consumer = KafkaConsumer(**_settings(config))
-    consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls))
+    settings = _settings(config)
+    consumer = None
+    while consumer is None:
+        with contextlib.suppress(KafkaError):  # a gateway is away: its process would be restarted
+            consumer = KafkaConsumer(**settings)
+
+    def commit(offsets):
+        _commit_python(consumer, config, offsets)
+
+    commits = Commits(settings.get("enable_auto_commit", True), commit)
+    consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls, commits))
     while not stop.is_set():
-        with polls.poll():
+        records = {}
+        with polls.poll(), contextlib.suppress(KafkaError):  # it raises without a reachable broker
             records = consumer.poll(timeout_ms=round(POLL_S * 1000))
-        _read(records, polls)
+        _read(records, polls, commits)
+        commits.commit_when_due()
+    commits.commit()
     consumer.close()
+
+
+def _commit_python(consumer, config, offsets):
+    from kafka import OffsetAndMetadata, TopicPartition  # noqa: PLC0415
+    from kafka.errors import KafkaError  # noqa: PLC0415
+
+    given = {
+        TopicPartition(config["topic"], partition): OffsetAndMetadata(offset, config["name"], -1)
+        for partition, offset in offsets.items()
+    }
+    with contextlib.suppress(KafkaError):  # as above
+        consumer.commit(given)
 
 
 def aiokafka(config, polls, stop):
@@ -73,11 +119,21 @@ def aiokafka(config, polls, stop):
 
 async def _aiokafka(config, polls, stop):
     from aiokafka.abc import ConsumerRebalanceListener  # noqa: PLC0415
+    from aiokafka.errors import KafkaConnectionError  # noqa: PLC0415
 
-    from rebalance_agent.clients.aiokafka import AIOKafkaConsumer  # noqa: PLC0415
+    if config["events_url"]:
+        from rebalance_agent.clients.aiokafka import AIOKafkaConsumer  # noqa: PLC0415
+    else:
+        from aiokafka import AIOKafkaConsumer  # noqa: PLC0415
 
-    consumer = AIOKafkaConsumer(**_settings(config))
-    await consumer.start()
+    while True:
+        consumer = AIOKafkaConsumer(**_settings(config))
+        try:
+            await consumer.start()
+            break
+        except KafkaConnectionError:  # as above
+            await consumer.stop()
+            await asyncio.sleep(POLL_S)
     consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls))
     while not stop.is_set():
         with polls.poll():
@@ -97,24 +153,31 @@ def _settings(config):
         "client_id": config["name"],
         "auto_offset_reset": "earliest",
         "auto_commit_interval_ms": 1_000,
-        "events_url": config["events_url"],
+        **({"events_url": config["events_url"]} if config["events_url"] else {}),
         **config["settings"],
     }
 
 
-def _listener(base, polls):
+def _listener(base, polls, commits=None):
     """Return a listener of their class ``base``. Losses are reported if the client knows them."""
 
     def reported(word):
-        return lambda _, given: polls.reported(word, given)
+        def report(_, given):
+            if commits:
+                commits.give_up([each.partition for each in given], word)
+            polls.reported(word, given)
+
+        return report
 
     return type("Listener", (base,), {f"on_partitions_{word}": reported(word) for word in WORDS.values()})()
 
 
-def _read(records, polls):
+def _read(records, polls, commits=None):
     for batch in records.values():
         for each in batch:
             polls.say("read", each.partition, each.offset)
+            if commits:
+                commits.read(each.partition, each.offset)
 
 
 CLIENTS = {"librdkafka": librdkafka, "kafka-python": kafka_python, "aiokafka": aiokafka}

@@ -20,25 +20,27 @@ from support.observer.observing import PATIENCE_S
 
 SCRAPE_S = 1.0
 LOADED = "snapshots_loaded"
-MEMORY_MIB = {"observe": 512, "sidecar": 256}
+MEMORY_MIB = {"observe": 512, "sidecar": 256, "gateway": 256}
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
 class Agent:
     """One role as a process; ``lives`` are its processes so far, the last one perhaps running.
 
-    ``memory_mib``: the limit of the chart.
+    ``memory_mib``: the limit of the chart; ``name``: of its files, by default the role.
     """
 
-    def __init__(self, folder, role, flags):
+    def __init__(self, folder, role, flags, name=None):
         self.folder, self.lives, self.memory_mib = folder, [], MEMORY_MIB[role]
-        self._role, self._flags = role, flags
-        self._clock_file = folder / f"{role}.clock"
+        self._role, self._flags, self._name = role, flags, name or role
+        self._clock_file = folder / f"{self._name}.clock"
         self._clock_file.write_text("0")
 
     def start(self):
         """Start another process, without waiting until it is ready."""
-        self.lives.append(Life(self.folder, self._role, len(self.lives) + 1, self._flags, self._clock_file))
+        self.lives.append(
+            Life(self.folder, self._role, f"{self._name}-{len(self.lives) + 1}", self._flags, self._clock_file)
+        )
 
     @property
     def life(self):
@@ -72,8 +74,8 @@ class Scraped:
 class Life:
     """One process. ``scrapes``: the last two of its /metrics; ``killed`` or ``stopped``: the run ended it."""
 
-    def __init__(self, folder, role, number, flags, clock_file):
-        self.name = f"{role}-{number}"
+    def __init__(self, folder, role, name, flags, clock_file):
+        self.name = name
         self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
         self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
         self._written, self._starved, self._lived_s, self._peak_mib = 0, False, None, 0.0

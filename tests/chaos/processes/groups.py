@@ -23,8 +23,15 @@ MEMBERS = 2, 3
 KILLED = 0.3
 """Share of the members that are killed instead of leaving, if they are processes."""
 
-PROGRAMS = {"share": "chaos.members.share_member", "streams": "chaos.members.streams_member"}
+PROGRAMS = {
+    "share": "chaos.members.share_member",
+    "streams": "chaos.members.streams_member",
+    "transactions": "chaos.members.transactions_member",
+}
 """Programs of clients that are not Python's; those of Python are `chaos.members.member`."""
+
+OTHERS = {"java": member_lines.java_member, "go": member_lines.go_member}
+"""Clients whose programs other tests use, too."""
 
 
 def configure(bootstrap, group, settings):
@@ -122,7 +129,7 @@ class Groups:
     def _begin(self, kind, number):
         group, name = group_name(kind), f"{kind.name}-{number}"
         more = {"group.instance.id": name} if kind.static else {}
-        bootstrap = self._kafka.bootstrap_servers
+        bootstrap = self._bootstrap(number)
         config = {
             "client": kind.client,
             "bootstrap": bootstrap,
@@ -135,8 +142,8 @@ class Groups:
         }
         if kind.process:
             begin = partial(Member, config)
-        elif kind.client == "java":
-            begin = partial(member_lines.java_member, bootstrap, group, self._topic, name, **kind.settings)
+        elif kind.client in OTHERS:
+            begin = partial(OTHERS[kind.client], bootstrap, group, self._topic, name, **kind.settings)
         else:
             begin = partial(
                 member_lines.LibrdkafkaMember, bootstrap, group, self._topic, name, **librdkafkas(kind), **more
@@ -144,6 +151,10 @@ class Groups:
         member = self.account.start(kind, name, begin)
         self.members[kind.name].append(member)
         return member
+
+    def _bootstrap(self, _number):
+        """Return the address that the member with this number connects to."""
+        return self._kafka.bootstrap_servers
 
     def _leave(self, members, *, kill=False):
         """Make members leave at the same time, each in its own thread: leaving takes a while."""

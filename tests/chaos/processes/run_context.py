@@ -21,17 +21,26 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunContext:
-    """The brokers, network, agents and stream of a run. ``events``: address of the sidecar's endpoint."""
+    """The brokers, network, agents and stream of a run. ``events``: address of the sidecar's endpoint.
+
+    A run with seats has gateways, and no network, sidecar and stream.
+    """
 
     kafka: EmbeddedKafka
-    network: Network
+    network: Network | None
     observer: Agent
-    sidecar: Agent
+    sidecar: Agent | None
     events: str
     stream: Stream | None  # none without Spark
     chance: random.Random
+    gateways: tuple[Agent, ...] = ()
     pause: threading.Event = field(default_factory=threading.Event)
     clock: SystemClock = field(default_factory=SystemClock)
+
+    @property
+    def agents(self):
+        """The observer and the sidecar or gateways."""
+        return (self.observer, *([self.sidecar] if self.sidecar else []), *self.gateways)
 
     def wait(self, seconds, then=lambda: None):
         """Wait, then call ``then``, also after an exception."""

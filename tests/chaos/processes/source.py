@@ -21,7 +21,7 @@ class Source:
 
     def __init__(self, bootstrap, topic):
         self.written, self.errors = set(), []
-        self._topic, self._stop = topic, threading.Event()
+        self.topic, self._stop = topic, threading.Event()
         settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0}
         self._producer = Producer({**settings, "delivery.timeout.ms": 300_000})
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -50,7 +50,7 @@ class Source:
         while not self._stop.wait(1 / RECORDS_PER_S):
             number += 1
             with contextlib.suppress(BufferError):  # brokers are away: less is written then
-                self._producer.produce(self._topic, str(number), partition=number % PARTITIONS, on_delivery=self._note)
+                self._producer.produce(self.topic, str(number), partition=number % PARTITIONS, on_delivery=self._note)
             self._producer.poll(0)
 
     def _note(self, error, message):

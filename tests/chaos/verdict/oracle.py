@@ -20,21 +20,39 @@ GRACE_MS = 20_000
 SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60
 """Seconds after all members left: sessions of killed members have expired, and all facts are old enough."""
 UNJUDGED_SHARE = 0.05
+BALANCED_S = 240
+LOOKS_S = 2.0
 
 
-def balance(bootstrap, topic, since_ms, groups):
+def settled(context, topic, since_ms, groups, *, complete=True):
+    """Return the audit's report once nothing is wrong or pending; wait longer only for pending facts.
+
+    ``complete``: no offset of the offsets topic is missing; the markers of transactions are, for every reader.
+    """
+    began = context.clock.monotonic()
+    while True:
+        waited_s = context.clock.monotonic() - began
+        report = balance(context.kafka.bootstrap_servers, topic, since_ms, groups, complete=complete)
+        if report.clean and not report.pending:
+            return report
+        if waited_s > (SETTLED_S if report.clean else BALANCED_S):
+            return report
+        context.wait(LOOKS_S)
+
+
+def balance(bootstrap, topic, since_ms, groups, *, complete=True):
     """Audit the whole run; repeat it from the beginning if the cluster did not answer in time."""
-    return answered(lambda: _balance(bootstrap, topic, since_ms, groups))
+    return answered(lambda: _balance(bootstrap, topic, since_ms, groups, complete))
 
 
-def _balance(bootstrap, topic, since_ms, groups):
+def _balance(bootstrap, topic, since_ms, groups, complete):
     clock = SystemClock()
     cluster = VerifiedCluster({"bootstrap.servers": bootstrap, "log_level": "0"}, clock)
     ledger = Ledger(cluster.cluster_id, groups.__contains__)
     until_ms = clock.now_ms()
     cluster.events(topic, ledger.add_event)
-    # Nothing is compacted: the newest segment is the only one. Members' offsets are committed without transactions.
-    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names(), reports=True))
+    # Nothing is compacted: the newest segment is the only one.
+    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=complete, names=cluster.names(), reports=True))
     cluster.post(ledger)
     return ledger.close()
 
@@ -65,12 +83,15 @@ def rebalances(published, groups, wanted):
     return Verdict(f"{many} rebalances", (wrong,) if many < wanted else ())
 
 
-def read_at_least_once(all_groups, written):
-    """Check that each group whose members report their reads has read every acknowledged record."""
+def read_at_least_once(all_groups, written, kinds=None):
+    """Check that each group whose members report their reads has read every acknowledged record.
+
+    ``kinds``: only groups of these kinds.
+    """
     if not written:
         return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []
-    for kind in all_groups.kinds:
+    for kind in all_groups.kinds if kinds is None else kinds:
         members = [each for each in all_groups.members[kind.name] if isinstance(each, Lines)]
         if not members:
             continue

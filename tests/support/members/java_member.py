@@ -1,10 +1,12 @@
 """Java's consumer as a process: ``support.members.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR [KEY=VALUE]...``
 
-It prints its events as lines, see `member_lines`. After the line ``hold`` on standard input it stops polling.
+It prints its events as lines, see `member_lines`. After the line ``hold`` on standard input it stops polling. With
+``enable.auto.commit=false`` it commits each batch it has read, with the client id as metadata.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 
@@ -48,6 +50,16 @@ def listener():
     return Listener()
 
 
+def commit(consumer, records, metadata):
+    """Commit a batch of records; the next owner reads it again if that is refused."""
+    offsets = jpype.JClass("java.util.HashMap")()
+    for partition in records.partitions():
+        last = records.records(partition).get(records.records(partition).size() - 1)
+        offsets.put(partition, jpype.JClass(f"{CONSUMER}.OffsetAndMetadata")(last.offset() + 1, metadata))
+    with contextlib.suppress(jpype.JClass("org.apache.kafka.common.KafkaException")):
+        consumer.commitSync(offsets)
+
+
 def listen(held, stop):
     """Set ``held`` after the line ``hold``, and ``stop`` at the end of standard input."""
     for line in sys.stdin:
@@ -81,12 +93,16 @@ def main(bootstrap, group, topic, client_id, assignor, *more):
     consumer = jpype.JClass(f"{CONSUMER}.KafkaConsumer")(properties)
     consumer.subscribe([topic], listener())
     wait = jpype.JClass("java.time.Duration").ofMillis(100)
+    by_itself = "enable.auto.commit=false" in more
     while not stop.is_set():
         if held.is_set():
             stop.wait()
             break
-        for record in consumer.poll(wait):
+        records = consumer.poll(wait)
+        for record in records:
             print_line("read", int(record.partition()), int(record.offset()))
+        if by_itself and not records.isEmpty():
+            commit(consumer, records, client_id)
     consumer.close()
 
 

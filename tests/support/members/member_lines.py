@@ -96,6 +96,10 @@ class ProcessMember(Lines):
         finally:
             self.kill()
 
+    def send(self, number):
+        """Send a signal."""
+        self._process.send_signal(number)
+
     def kill(self):
         """Kill the process; its earlier lines are read."""
         self._process.kill()

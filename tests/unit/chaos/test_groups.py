@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.members.kinds import INSTRUMENTED, KINDS, TRIED, batches, group_name
+from chaos.members.kinds import INSTRUMENTED, KINDS, SEATS_KINDS, TRIED, batches, group_name
 from chaos.members.member import CLIENTS
 from chaos.processes.groups import MEMBERS, PROGRAMS, Groups
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
@@ -34,7 +34,7 @@ def test_compared_groups_have_the_same_coordinator():
 
 
 def test_every_client_program_runs_as_a_process_of_some_kind_of_group():
-    assert {each.client for each in KINDS if each.process} == {*CLIENTS, *PROGRAMS}
+    assert {each.client for each in (*KINDS, *SEATS_KINDS) if each.process} == {*CLIENTS, *PROGRAMS}
 
 
 def test_an_excluded_kind_has_no_group():

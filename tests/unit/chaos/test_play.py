@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos import play as whole
 from chaos.verdict import oracle
 from rebalance_agent.audit.audit_report import AuditReport, Difference
 
@@ -36,9 +35,9 @@ def settled(monkeypatch):
     def run(reports):
         context = RunContext()
         monkeypatch.setattr(
-            oracle, "balance", lambda *_: reports[max(since for since in reports if since <= context.now)]
+            oracle, "balance", lambda *_, **__: reports[max(since for since in reports if since <= context.now)]
         )
-        return whole._settled(context, 0, {"g"}), context.now
+        return oracle.settled(context, "", 0, {"g"}), context.now
 
     return run
 
@@ -47,11 +46,11 @@ def test_the_run_ends_as_soon_as_nothing_is_wrong_or_pending(settled):
     assert settled({0: CLEAN}) == (CLEAN, 0)
     report, at_s = settled({0: WRONG, 10: PENDING, 20: CLEAN})
     assert report is CLEAN
-    assert 20 <= at_s <= 20 + whole.LOOKS_S
+    assert 20 <= at_s <= 20 + oracle.LOOKS_S
 
 
-@pytest.mark.parametrize(("left", "patience_s"), [(WRONG, whole.BALANCED_S), (PENDING, oracle.SETTLED_S)])
+@pytest.mark.parametrize(("left", "patience_s"), [(WRONG, oracle.BALANCED_S), (PENDING, oracle.SETTLED_S)])
 def test_the_run_also_ends_with_remaining_wrong_or_pending_facts(settled, left, patience_s):
     report, at_s = settled({0: left})
     assert report is left
-    assert patience_s < at_s <= patience_s + whole.LOOKS_S
+    assert patience_s < at_s <= patience_s + oracle.LOOKS_S

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from chaos.faults.faults import INJECTED
-from chaos.faults.schedule import FAULTS, QUIET_S, STREAM, Fault, happened, schedule
+from chaos.faults.schedule import FAULTS, QUIET_S, SEATS_FAULTS, STREAM, Fault, happened, schedule
 
 
 def test_the_schedule_depends_on_the_seed_only():
@@ -30,7 +30,7 @@ def test_each_kind_of_fault_occurs_in_the_first_half_of_ten_minutes():
         assert set(names) == set(FAULTS)
 
 
-WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True}
+WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True, "seats": None}
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,14 @@ def test_a_fault_that_never_happened_is_an_error_in_a_whole_run(options, lacking
 
 def test_faults_can_be_included_or_excluded():
     assert {each.name for each in schedule(1, 2, ("network cut",))} == {"network cut"}
-    assert {each.name for each in schedule(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
+    assert {each.name for each in schedule(1, 10, faults=SEATS_FAULTS)} == SEATS_FAULTS.keys()
 
 
 def test_the_text_of_a_fault_names_its_broker():
     assert str(Fault(12.0, "broker stopped in bursts", 3.25, 2)) == "  12.0 s  broker 2 stopped in bursts (3.2 s)"
     assert str(Fault(12.0, "brokers restarted in turn", 0, 2)) == "  12.0 s  brokers restarted in turn"
+    assert str(Fault(12.0, "gateway killed", 1, 3)) == "  12.0 s  gateway 2 killed (1.0 s)"
 
 
 def test_every_fault_is_implemented():
-    assert INJECTED.keys() == FAULTS.keys()
+    assert INJECTED.keys() == FAULTS.keys() | SEATS_FAULTS.keys()

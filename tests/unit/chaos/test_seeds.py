@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from chaos import __main__ as program
-from chaos import play as whole
+from chaos.faults import all_faults
 from chaos.faults.schedule import WHOLE_MINUTES, Fault
 from chaos.verdict.account import Account
 
@@ -81,7 +81,7 @@ class Passing:
 
     def __init__(self):
         self.now = 0.0
-        self.clock, self.stream, self.observer, self.sidecar = self, None, self, self
+        self.clock, self.stream, self.agents = self, None, (self, self)
         self.life, self.died = self, None
 
     def monotonic(self):
@@ -94,10 +94,10 @@ class Passing:
 
 @pytest.mark.parametrize(("minutes", "done"), [(WHOLE_MINUTES, {"network cut", "connections reset"}), (1, set())])
 def test_a_whole_run_continues_until_it_had_each_kind_of_fault(monkeypatch, minutes, done):
-    monkeypatch.setattr(whole, "inject", lambda *_: None)
+    monkeypatch.setattr(all_faults, "inject", lambda *_: None)
     faults = [Fault(0, name, 0, 1) for name in ["network cut"] * 20 + ["connections reset"] * 2]
     account = Account()
-    found = whole._inject_all(Passing(), faults, minutes, account)
+    found = all_faults.inject_all(Passing(), faults, minutes, account)
     assert [act["do"] for act in account.acts] == ["fault", "fault over"] * sum(found.values())
     assert found.keys() == done
     assert found["connections reset"] <= 1

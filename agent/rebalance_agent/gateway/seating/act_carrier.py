@@ -68,6 +68,7 @@ class ActCarrier:
         self.joins: dict[int, asyncio.Future[ForwardJoin | ForwardSeated]] = {}
         self.leaves: dict[str, list[asyncio.Future[bool]]] = {}
         self._kept: dict[str, str] = {}
+        self._given_up: dict[str, ActOutcome] = {}
         self._stopped = False
 
     def now(self) -> float:
@@ -229,10 +230,13 @@ class ActCarrier:
         )
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
-        self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
+        if self._given_up.get(act.instance_id) is not outcome:  # it is repeated until the coordinator accepts it
+            self._given_up[act.instance_id] = outcome
+            self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
         if error == NO_ERROR:
             self._vacancies.removed(act.member_id)
         self.run(self.seats.given_up(act.instance_id, act.member_id, error, self.now()))
+        self._given_up = {name: last for name, last in self._given_up.items() if self.seats.table.get(name) is not None}
 
     async def _describe(self) -> None:
         member_ids = [seat.member_id for seat in self.seats.table if seat.state is SeatState.OCCUPIED]

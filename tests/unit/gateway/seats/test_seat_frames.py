@@ -22,6 +22,7 @@ from support.gateway.seat_clients import SeatClient, SeatGateway, settle
 from support.seats.frame_steps import OTHER_TOPIC, REBALANCING, UNKNOWN, ended, member, run, waiting
 
 MEBIBYTE = 1024 * 1024
+NOT_COORDINATOR = 16
 
 
 @run
@@ -393,6 +394,16 @@ async def test_a_client_that_reconnects_within_the_window_keeps_its_seat():
     await gateway.advance(30)
     assert await one.heartbeat() == 0
     assert gateway.acts.counted["give_up", "done"] == 0
+
+
+@run
+async def test_a_seat_that_the_coordinator_does_not_take_back_for_long_is_reported_once():
+    gateway = SeatGateway()
+    old = await member(gateway)
+    gateway.coordinator.model.leave = lambda *_: NOT_COORDINATOR
+    await ended(old)
+    await gateway.advance(20)  # it is tried twice a second
+    assert (gateway.acts.counted["give_up", "failed"], gateway.acts.done("give_up")) == (1, 0)
 
 
 @run

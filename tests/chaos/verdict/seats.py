@@ -1,0 +1,157 @@
+"""The ledger of a run with seats, and what must hold beside the conditions of every run."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
+
+from chaos.members.kinds import group_name
+from chaos.members.transactions_member import COPIES
+from chaos.verdict.verdict import Verdict
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.reported.seat_event import Act, SeatEvent
+from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
+from support.observer.observing import PATIENCE_S
+
+CRASHED, NEVER = "crashed", float("inf")
+
+
+def copied(bootstrap):
+    """Return how often each record was copied in a committed transaction, as (partition, offset)."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "log_level": 0,
+        }
+    )
+    found, left = Counter(), set(consumer.list_topics(COPIES, PATIENCE_S).topics[COPIES].partitions)
+    consumer.assign([TopicPartition(COPIES, number, OFFSET_BEGINNING) for number in left])
+    while left:
+        message = consumer.poll(PATIENCE_S)
+        assert message is not None, "the copies do not end"
+        if message.error() is None:
+            found[tuple(map(int, message.value().split()))] += 1
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            left.discard(message.partition())
+    consumer.close()
+    return found
+
+
+def exactly_once(written, found):
+    """Return the verdict on the copies of transactional members."""
+    missing, again = sorted(written - found.keys()), [each for each, often in found.items() if often > 1]
+    wrong = []
+    if missing:
+        wrong.append(f"{len(missing)} records were never copied, such as {missing[:3]}")
+    if again:
+        wrong.append(f"{len(again)} records were copied more than once, such as {sorted(again)[:3]}")
+    return Verdict(f"transactions: {len(found)} records were copied, {len(again)} more than once", tuple(wrong))
+
+
+def duplicates(all_groups, kinds, most):
+    """Return the verdict on the number of records that were read again; ``most``: in the run without seats, or None."""
+    again = {
+        kind.name: sum(sum(member.read.values()) for member in members)
+        - len(set().union(*(member.read for member in members)))
+        for kind in kinds
+        for members in [all_groups.members[kind.name]]
+    }
+    total = sum(again.values())
+    wrong = f"{total} records were read again, without seats {most}"
+    return Verdict(f"read again: {total} records", (wrong,) if most is not None and total > most else ())
+
+
+def ledger(all_groups, published, *, seats):
+    """Return the verdict on acts and generations, with the lines of each group.
+
+    Beside transactions a generation may have no known trigger: their markers look like missing records. A wrong act is
+    no error: other members and faults make a group rebalance meanwhile.
+    """
+    generations, acts = _generations(published), _acts(published)
+    changes = defaultdict(Counter)
+    for act in all_groups.account.acts:
+        if act["do"] == "change":
+            changes[act["group"]][act["name"]] += 1
+    marked = {
+        offsets_partition(group_name(kind), OFFSETS_PARTITIONS)
+        for kind in all_groups.kinds
+        if kind.client == "transactions"
+    }
+    lines, wrong = [], []
+    for kind in all_groups.kinds:
+        group = group_name(kind)
+        unexplained = generations[group][Trigger.UNKNOWN]
+        lines.append(
+            f"{group}: {_counts(changes[group])}; generations: {_counts(generations[group])}; "
+            f"acts: {_counts(acts[group])}"
+        )
+        if unexplained and offsets_partition(group, OFFSETS_PARTITIONS) not in marked:
+            wrong.append(f"{group}: {unexplained} generations have no known trigger")
+    total = sum(acts.values(), Counter())
+    if seats and not any(total):
+        wrong.append("no gateway acted")
+    title = "ledger of changes, generations by trigger, and gateways' acts:"
+    return Verdict("\n  ".join([title, *lines]), tuple(wrong))
+
+
+def crashed(all_groups, published):
+    """Return the verdict on seats that were given up since their process had ended: it had, or it joined again.
+
+    A process whose connection closed before it had the answer to its JoinGroup does not know of its first seat.
+    """
+    ended, members, wrong, seen = {}, {}, [], 0
+    last = {event.client_id: event.member_id for event in _in_order(published) if event.client_id is not None}
+    for act in all_groups.account.acts:
+        if act["do"] in ("kill", "close"):
+            ended.setdefault(act["process"].rpartition(".")[0], act["at"])
+    for event in _in_order(published):
+        if event.client_id is not None:
+            members[event.member_id] = event.client_id
+        elif event.act is Act.GIVE_UP and event.reason == CRASHED and event.member_id in members:
+            client_id, seen = members[event.member_id], seen + 1
+            if ended.get(client_id, NEVER) > event.timestamp_ms and last[client_id] == event.member_id:
+                wrong.append(
+                    f"{event.group}: the seat of {client_id} was given up at {event.timestamp_ms}, and it lives"
+                )
+    return Verdict(f"seats of crashed processes: {seen} were given up, {len(wrong)} of living ones", tuple(wrong))
+
+
+def _in_order(published):
+    return sorted(_last(published, SeatEvent), key=lambda event: event.timestamp_ms)
+
+
+def _generations(published):
+    """Return the number of generations and epochs by group and trigger, each event in its last revision."""
+    found = defaultdict(Counter)
+    for event in _last(published, GenerationEvent):
+        found[event.group][event.trigger] += 1
+    return found
+
+
+def _acts(published):
+    """Return the number of acts by group, and by act and outcome."""
+    found = defaultdict(Counter)
+    for event in _last(published, SeatEvent):
+        found[event.group][f"{event.act} {event.outcome}"] += 1
+    return found
+
+
+def _last(published, kind):
+    best = {}
+    for value in published:
+        event = event_from_json(json_object(value))
+        if isinstance(event, kind) and event.revision >= best.get(event.event_id, event).revision:
+            best[event.event_id] = event
+    return best.values()
+
+
+def _counts(counter):
+    return ", ".join(f"{name} {number}" for name, number in sorted(counter.items())) or "none"
