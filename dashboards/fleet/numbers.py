@@ -78,11 +78,12 @@ NUMBERS = (
         6,
         "No owner",
         "How many subscribed partitions have no owner now? Some are normal during a rebalance; otherwise no "
-        "consumer reads them. Groups without members do not count.",
+        "consumer reads them. Groups without members count for a day, unless empty_groups_allow names them.",
         (
             Query(
                 f"sum({gauge('kafka_rebalance_partitions_unassigned', GROUP)} "
-                f"and {gauge('kafka_rebalance_members', GROUP)} > 0 or 0 * {RUNNING})",
+                f"and ({gauge('kafka_rebalance_members', GROUP)} > 0 "
+                f"or {gauge('kafka_rebalance_group_empty_seconds', GROUP)} > 0 < 86400) or 0 * {RUNNING})",
                 now=True,
             ),
         ),

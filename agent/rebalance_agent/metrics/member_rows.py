@@ -28,7 +28,7 @@ __all__ = [
     "USER_DATA_ERRORS",
 ]
 
-CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
+CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 10.0, 15.0, 30.0, 60.0, 300.0)
 """Upper bounds in seconds: from a callback that only logs to one that takes all of ``max.poll.interval.ms`` (5 min)."""
 
 ASSIGN_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
