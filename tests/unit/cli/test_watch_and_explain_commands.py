@@ -90,7 +90,7 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
     assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 1)])
+@pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 2)])
 def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments, code):
     for name in [each for each in sys.modules if each.startswith(("textual", "rebalance_agent.cli.commands.watch"))]:
         monkeypatch.delitem(sys.modules, name)
@@ -205,8 +205,7 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
     code, out, err = run(capsys, "explain", "oders")
     assert (code, out) == (1, "")
-    assert err.startswith("rebalance-agent explain: there is no group 'oders' here; ")
-    assert err.endswith("; did you mean orders?\n")
+    assert err == "rebalance-agent explain: there is no group 'oders' here; did you mean orders?\n"
     assert "did you mean" not in run(capsys, "explain", "billing")[2]
 
 
