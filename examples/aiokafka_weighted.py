@@ -1,6 +1,7 @@
 """Two aiokafka consumers share a topic 3 : 1, as a large machine and a small one would.
 
-With ``--create``, it makes the topic first, with 12 partitions and 240 records. Each of their rebalances is reported to the sidecar at http://127.0.0.1:29309, if there is one.
+With ``--create``, it makes the topic first, with 12 partitions and 240 records. Each of their rebalances is reported to
+the sidecar at http://127.0.0.1:29309, if there is one.
 """
 
 from __future__ import annotations

@@ -199,7 +199,9 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     assert running.endswith(": 6 partitions are stalled.\n")
     calm, *_ = api_of(full_view("new", former_owner=None, running=None), events=[])
     monkeypatch.setattr(explain, "agent_api", lambda _options: calm)
-    assert run(capsys, "explain", "new")[1].startswith("new: no rebalance, ")
+    said = run(capsys, "explain", "new")[1]
+    assert said.startswith("new: no rebalance, ")
+    assert f"The group is at generation {calm.group('new').summary.generation} since before the agent's start." in said
 
 
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
