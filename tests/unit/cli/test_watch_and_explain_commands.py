@@ -181,6 +181,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
         0,
         [
             "quiet: no rebalance, from the agent's observations since its start.",
+            "The group is at generation 2 since before the agent's start.",
             "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
         ],
     )
