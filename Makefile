@@ -16,7 +16,7 @@ RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-venv: $(STAMP) ## set up the complete environment in .venv
+venv: $(STAMP) ## set up the complete environment in .venv (downloads about 870 MB)
 
 # $(call announce,FOLDER,SIZE): prints what is set up, or an error if Python is too old.
 define announce
@@ -114,8 +114,8 @@ docs: $(STAMP) ## write the generated pages, tables and pictures of docs/
 	@$(BIN)/python docs/developers/pictures/draw.py
 	@$(BIN)/python docs/developers/pictures/draw_trace.py
 
-docs-site: $(STAMP) ## build the documentation as a site into dist/site, and check its links
-	@tools=$$(PYTHONPATH=agent:tests $(BIN)/python -m supply.programs site) && "$$tools" -m docs.developers.site $(ARGS)
+docs-site: ## build the documentation as a site into dist/site, and check its links (installs only the site's packages)
+	@tools=$$(PYTHONPATH=agent:tests $(PYTHON) -m supply.programs site) && "$$tools" -m docs.developers.site $(ARGS)
 
 golden: $(STAMP) ## write the golden outputs that need no broker; read the difference (CONTRIBUTING.md)
 	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py

@@ -61,7 +61,7 @@ def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     """Yield that most topics are wholly on one host, and a remedy if no strategy helps."""
     if (spread := what_if.host_spread) is None or not is_clustered(what_if):
         return
-    yield f"{spread.on_one_host} of {spread.topics} topics are wholly on one of {spread.hosts} hosts."
+    yield f"{spread.on_one_host} of {spread.topics} topics have all their partitions on one of {spread.hosts} hosts."
     cured = choice.best and (choice.best.figures.clustered_mean or 0.0) < (choice.own.figures.clustered_mean or 0.0)
     if not cured and what_if.assignor in _BY_ORDER:
         yield (

@@ -19,6 +19,7 @@ from rebalance_agent.assignors.plugins.installed_plugins import OUR_PACKAGE, Plu
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX, Strategy
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import AssignmentError
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "STRATEGIES",
@@ -80,9 +81,10 @@ def strategy(name: str) -> Strategy:
     if chosen is None and plugin is not None:
         raise AssignmentError(f"{plugin} has no cooperative form")
     if chosen is None:
-        names = ", ".join(sorted({*STRATEGIES, *_PLUGINS.names}))
+        names = sorted({*STRATEGIES, *_PLUGINS.names})
         more = "another package's strategy is known only where that package is installed"
-        raise AssignmentError(f"there is no strategy {name[:200]!r}; the strategies are {names}; {more}")
+        meant = did_you_mean(name[:200], names) or f"; the strategies are {', '.join(names)}; {more}"
+        raise AssignmentError(f"there is no strategy {name[:200]!r}{meant}")
     return chosen
 
 

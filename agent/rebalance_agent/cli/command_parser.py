@@ -5,12 +5,30 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
-__all__ = ["add_command", "moment_ms", "number", "whole_number"]
+from rebalance_agent.visible_names import did_you_mean
+
+__all__ = ["CommandParser", "add_command", "moment_ms", "number", "one_of", "whole_number"]
 
 DIGITS_MAX = 12
 """Digits of a whole number: more than any bound has."""
+
+USAGE_LINES_MAX = 3
+"""Lines of usage above an error: more of them hide it."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose errors stand below a short usage; so do those of the commands that are added to it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage, without its flags if it is long, and ``message``; exit with 2."""
+        if len(self.format_usage().splitlines()) > USAGE_LINES_MAX:
+            positionals = [action for action in self._actions if not action.option_strings]
+            names = [f"{action.metavar}" if action.required else f"[{action.metavar}]" for action in positionals]
+            self.usage = " ".join(["%(prog)s [--help] [FLAG ...]", *names])
+        super().error(message)
 
 
 def add_command(
@@ -28,6 +46,18 @@ def add_command(
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def one_of(choices: Iterable[str]) -> Callable[[str], str]:
+    """The type of a flag that takes one of ``choices``; an error suggests the one that is most similar."""
+    names = tuple(choices)
+
+    def parsed(text: str) -> str:
+        if text in names:
+            return text
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(names)}{did_you_mean(text, names)}")
+
+    return parsed
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:

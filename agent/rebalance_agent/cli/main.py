@@ -19,9 +19,9 @@ from typing import NoReturn
 import rebalance_agent
 from rebalance_agent.cli.color_flag import choose_colors
 from rebalance_agent.cli.command_list import COMMANDS
+from rebalance_agent.cli.command_parser import CommandParser
 from rebalance_agent.cli.saved_help import saved_help
 from rebalance_agent.errors import AssignmentError, ClusterError, InvalidInputError, RebalanceAgentError
-from rebalance_agent.ui.words import printable
 from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["main"]
@@ -73,6 +73,8 @@ def _main(arguments: list[str]) -> int:
     except ModuleNotFoundError as error:
         return _missing(command, error, arguments)
     except RebalanceAgentError as error:
+        # The module imports two hundred others: until this one is imported, Ctrl-C is a traceback.
+        printable = importlib.import_module("rebalance_agent.ui.words").printable
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
         if isinstance(error, ClusterError):
@@ -100,7 +102,7 @@ def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
 
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, COMMANDS))
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="rebalance-agent",
         usage="%(prog)s [-h] [--version] COMMAND ...",
         description=rebalance_agent.__doc__,
@@ -130,7 +132,7 @@ def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str])
         f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",
         file=sys.stderr,
     )
-    return 0 if text else 1
+    return 0 if text else 2
 
 
 if __name__ == "__main__":

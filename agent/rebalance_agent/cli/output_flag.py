@@ -69,11 +69,14 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> I
 
 
 def summary_text(summary: Mapping[str, object], form: str) -> str:
-    """The result of a run in the chosen form; in a table and in CSV, nested values have names with dots."""
+    """The result of a run in the chosen form; in a table and in CSV, nested values have names with dots.
+
+    In a table, - is a value that is unknown, does not apply, or is empty.
+    """
     if form == "csv":
         return as_csv([name for name, _ in _flat(summary)], [summary])
     if form == "table":
-        return table_text(("RESULT", "VALUE"), [(name, str(_cell(value))) for name, value in _flat(summary)])
+        return table_text(("RESULT", "VALUE"), [(name, str(_cell(value)) or "-") for name, value in _flat(summary)])
     return as_text(summary, form)
 
 

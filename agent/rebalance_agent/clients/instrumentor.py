@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 __all__ = ["KafkaInstrumentor", "main"]
 
@@ -119,14 +119,30 @@ def main() -> None:
     if as_module:
         program = program[1:]
     if not program or program[0].startswith("-"):
-        sys.exit(USAGE)
+        _refuse(USAGE)
+    sys.path[0] = str(Path.cwd() if as_module else Path(program[0]).resolve().parent)
+    if as_module and not _module_exists(program[0]):
+        _refuse(f"rebalance_agent.clients.instrumentor: there is no module {program[0]}")
+    if not as_module and not Path(program[0]).exists():
+        _refuse(f"rebalance_agent.clients.instrumentor: there is no file {program[0]}")
     KafkaInstrumentor().instrument()
     sys.argv = program
-    sys.path[0] = str(Path.cwd() if as_module else Path(program[0]).resolve().parent)
     if as_module:
         runpy.run_module(program[0], run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(program[0], run_name="__main__")
+
+
+def _module_exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # of a package
+        return False
+
+
+def _refuse(text: str) -> NoReturn:
+    print(text, file=sys.stderr)  # noqa: T201 - a command line
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,12 @@ __all__ = ["KAFKA_VERSIONS", "Options", "run"]
 KAFKA_VERSIONS = WITH_TOOLS
 """Versions of Kafka that the demo can start. Its check needs Kafka's tools."""
 
+NEXT = """\
+What next: with `--seconds 0` the demo runs until Ctrl-C; open the observer's page, or run `rebalance-agent explain
+orders-weighted --bootstrap-servers ADDRESS` with the address of its Kafka. docs/demo.md explains the groups, steps and
+tables; README.md has the first steps on your own cluster."""
+"""The last lines of a run."""
+
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 """Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
 
@@ -62,6 +68,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
         summary, interrupted = _run_on_broker(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
         screen.table(HEADINGS, model_rows(GROUPS, STEPS, TOPICS))
+        screen.say(NEXT)
         _write(options.summary, summary)
         directory.keep = options.check and bool(summary.differences)
     if interrupted:

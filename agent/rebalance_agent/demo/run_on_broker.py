@@ -125,7 +125,7 @@ class DemoRun:
                 if self._clock.monotonic() > deadline:
                     raise DemoError(f"the {name} is not ready after {START_SECONDS_MAX:g} s: {ready} says why")
                 self._pace.wait(TICK_SECONDS)
-            self._screen.say(f"{name}: {url}")
+            self._screen.say(f"{name}: page {url.removesuffix('metrics')}, metrics {url}")
 
     def _wait_until(self, condition: Callable[[], bool], seconds: float) -> None:
         deadline = min(self._clock.monotonic() + seconds, self._end)

@@ -42,7 +42,8 @@ _SEATS = {
     SeatMode.ON: "A consumer that joins is held until an equal one leaves, and takes its seat: the group does not "
     "rebalance.",
     SeatMode.OBSERVE: "Every frame is forwarded unchanged. The acts that mode on would carry out are counted in "
-    "rebalance_agent_gateway_acts_total.",
+    "rebalance_agent_gateway_acts_total, and the rebalances that they would have spared in "
+    "rebalance_agent_gateway_seats_rebalances_spared_total.",
 }
 
 
@@ -159,8 +160,8 @@ def _seat_entries(
     if now is not None and now.group_type is GroupType.CONSUMER:
         hold_seconds = min(hold_seconds, EPOCH_PATIENCE_SECONDS)
         keep_seconds = min(keep_seconds, EPOCH_KEPT_SECONDS)
-    kept = f"its seat is kept for {keep_seconds:g} s" if rule.keep_seconds else "it leaves"
-    hold = f"It is held for {hold_seconds:g} s at most. If none waits for one that leaves, {kept}."
+    kept = f"the gateway keeps its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
+    hold = f"It waits for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
     yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
     if admission_seconds:
         text = (

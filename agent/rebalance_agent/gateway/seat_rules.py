@@ -14,6 +14,7 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 from rebalance_agent.gateway.seats.rules.leave_rules import LeaveForecast
 from rebalance_agent.gateway.seats.rules.seat_settings import SeatMode, SeatSettings
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "ADMISSION_SECONDS_MAX",
@@ -145,7 +146,8 @@ def _rule(text: str) -> SeatRule:
     mode, *settings = _SETTINGS.split(rest)
     try:
         if not (pattern and equals and mode.strip() in set(SeatMode)):
-            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}")  # noqa: TRY301 - reported like the others
+            meant = did_you_mean(mode.strip(), SeatMode)
+            raise ValueError(f"must be PATTERN=MODE[,seats.KEY=VALUE...], MODE one of {', '.join(SeatMode)}{meant}")  # noqa: TRY301 - reported like the others
         values = [_setting(setting) for setting in settings]
         seconds = {name: _seconds(name, value) for name, value in values if name in _LIMITS}
         between = [_between(value) for name, value in values if name == BETWEEN]

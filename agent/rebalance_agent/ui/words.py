@@ -252,8 +252,9 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
 
 
 def one_host_text(spread: HostSpreadSummary) -> str:
-    """The number of topics that are wholly on one host: ``60 of 80 topics are wholly on one of 4 hosts``."""
-    return f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')} are wholly on one of {spread.hosts} hosts"
+    """The number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
+    topics = f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')}"
+    return f"{topics} have all their partitions on one of {spread.hosts} hosts"
 
 
 def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]], right: Container[int] = ()) -> str:

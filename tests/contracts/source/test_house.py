@@ -106,7 +106,17 @@ SAME_CLASSES = {
 }
 """Class names that more than one of these packages may have, and why."""
 
-PURE = ("advice", "assignors", "audit", "gateway.seats", "groupprotocol", "model", "traces", "tracking")
+PURE = (
+    "advice",
+    "assignors",
+    "audit",
+    "gateway.seats",
+    "groupprotocol",
+    "model",
+    "traces",
+    "tracking",
+    "visible_names",
+)
 """Packages without I/O, threads and clock: they import each other, ``errors``, ``group_patterns``, and of Python what
 `COMPUTING` lists."""
 
@@ -120,9 +130,10 @@ COMPUTING = {
 COMPUTING_HERE = {
     "assignors.strategy_registry": {"importlib", "pkgutil"},
     "assignors.plugins.installed_plugins": {"importlib", "logging"},
+    "visible_names": {"difflib"},
 }
-"""Our module -> additional modules of Python that it may import: the registry imports every strategy's module, and
-another module imports plugins, whose problems it logs if no caller requested them."""
+"""Our module -> additional modules of Python that it may import: the registry imports every strategy's module,
+another module imports plugins, whose problems it logs if no caller requested them, and names are compared."""
 
 EFFECTS = {"breakpoint", "input", "open", "print"}
 """Built-in functions that read or write."""

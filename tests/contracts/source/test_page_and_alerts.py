@@ -62,6 +62,6 @@ def test_the_documentation_of_the_page_has_the_same_numbers():
     assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["warning: stalled for ..."]
     assert (
         f"{trouble.ONE_HOST_RATIO_MAX:.0%}".replace("%", " %")
-        in shown["warning: ... topics are wholly on one of ... hosts"]
+        in shown["warning: ... topics have all their partitions on one of ... hosts"]
     )
     assert f"above {trouble.SKEW_RATIO_MAX}" in shown["warning: the most loaded member has ... its share"]

@@ -99,11 +99,13 @@ def usage_and_run(kafka, admin, example):
     usage = run(example, "--help")
     known = set(re.findall(r"--[a-z-]+", usage.stdout))
     topic = f"examples-{next(NUMBER)}"
-    topic_of(admin, kafka, topic)
+    creates = ["--create"] if "--create" in known else []
+    if not creates:
+        topic_of(admin, kafka, topic)
     options = {"--bootstrap-servers": kafka.bootstrap_servers, "--topic": topic, **ARGUMENTS}
     with Sidecar() as sidecar:
         given = itertools.chain.from_iterable(item for item in options.items() if item[0] in known)
-        ended = run(example, *given, REBALANCE_AGENT_EVENTS_URL=sidecar.url)
+        ended = run(example, *creates, *given, REBALANCE_AGENT_EVENTS_URL=sidecar.url)
         return usage, ended, list(sidecar.taken)
 
 

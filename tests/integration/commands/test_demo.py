@@ -55,7 +55,7 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
     on_one_host = {step["name"]: step["topics_on_one_host"] for step in reported["steps"]}
     assert on_one_host["new topic"] == {"clicks-hosts": 81}
     assert on_one_host["hosts: replacement"] == {"clicks-hosts": 0}
-    assert "clicks-hosts: 80 of 80 topics are wholly on one of 2 hosts" in done.stdout
+    assert "clicks-hosts: 80 of 80 topics have all their partitions on one of 2 hosts" in done.stdout
     slow = reported["slow_consumer"]
     assert (slow["client_id"], slow["basis"]) == ("orders-90", "exact")
     assert slow["delay_seconds"] <= slow["stall_seconds"] <= slow["delay_seconds"] + 1

@@ -56,7 +56,7 @@ def test_advice_names_topics_on_one_host_and_a_remedy_if_no_strategy_helps():
     advice = recommend(history)
     assert advice.advises
     assert advice.sentence.startswith(
-        "41 of 80 topics are wholly on one of 4 hosts. roundrobin assigns in the order of"
+        "41 of 80 topics have all their partitions on one of 4 hosts. roundrobin assigns in the order of"
     )
     assert "member ids" not in recommend(replace(history, assignor="sticky")).sentence
     cured = recommend(replace(history, outcomes=found(own, shuffled_roundrobin=figures()).outcomes))

@@ -25,6 +25,17 @@ def test_an_unknown_flag_is_reported_with_a_short_usage_and_the_closest_flag(cap
     assert lines[-1].endswith("agent observe: error: there is no flag --setle-seconds; did you mean --settle-seconds?")
 
 
+def test_an_error_stands_below_a_usage_of_one_line(capsys):
+    lines = _reported(capsys, "explain", "orders", "--last", "x").splitlines()
+    assert lines == [
+        "usage: rebalance-agent explain [--help] [FLAG ...] GROUP",
+        "rebalance-agent explain: error: argument --last: must be a whole number from 1 to 50",
+    ]
+    assert _reported(capsys, "watch", "--sort", "stal").endswith("; did you mean stall?\n")
+    assert _reported(capsys, "check", "--role", "gatway").endswith("; did you mean gateway?\n")
+    assert _reported(capsys, "pipeline").endswith("are required: STAGE\n")
+
+
 def test_an_additional_argument_is_an_error(capsys):
     assert "error: unexpected argument 'billing'" in _reported(capsys, "explain", "orders", "billing")
 
@@ -42,6 +53,13 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", interrupted)
     assert main.main(["observe"]) == main.INTERRUPTED
+
+
+def test_the_entry_point_imports_little_before_it_handles_ctrl_c():
+    code = (
+        "import sys, rebalance_agent.cli.main; print(sum(name.startswith('rebalance_agent') for name in sys.modules))"
+    )
+    assert int(subprocess.check_output([sys.executable, "-c", code])) < 20
 
 
 # The first process of a container has this id.
@@ -70,7 +88,7 @@ def test_help_needs_no_package_of_an_extra(monkeypatch, capsys, words):
     captured = capsys.readouterr()
     assert captured.out.startswith(f"usage: rebalance-agent {' '.join(words)} ")
     assert "pip install 'kafka-rebalance-agent[" in captured.err
-    assert main.main(list(words)) == 1
+    assert main.main(list(words)) == 2
     assert capsys.readouterr().out == ""
 
 

@@ -8,11 +8,14 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
+from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords, MigratingMember
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import migrate
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs
+from rebalance_agent.cli.screens.migrate_text import what_if_text
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime.watch.history_reader import GroupPast
 from support.assignors.walks import Walk
@@ -64,9 +67,17 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
     assert "Yes: its members can change" in text
     assert "group.remote.assignor=range" in text
     assert "Restart the 2 members one by one" in text
+    assert "rebalance-agent migrate orders --watch --bootstrap-servers kafka:9092\n" in text
     assert "The way back" in text
     assert "uniform" in text
     assert "range (recorded)" in text
+
+
+@pytest.mark.parametrize(("recorded", "expected", "warned"), [(1.0, 2.0, True), (2.0, 2.0, False)])
+def test_longer_stalls_than_recorded_are_named(recorded, expected, warned):
+    before, after = (Figures(generations=1, stalls=1, stalled_partition_seconds=each) for each in (recorded, expected))
+    text = what_if_text(before, "range", [BrokerOutcome("uniform", after, 4.0), BrokerOutcome("x", refused="no model")])
+    assert ("With uniform, longer stalls are expected than were recorded." in text) is warned
 
 
 def test_a_blocked_group_has_the_setting_and_no_steps(asked):

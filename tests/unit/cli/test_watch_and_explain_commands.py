@@ -90,7 +90,7 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
     assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 1)])
+@pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 2)])
 def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments, code):
     for name in [each for each in sys.modules if each.startswith(("textual", "rebalance_agent.cli.commands.watch"))]:
         monkeypatch.delitem(sys.modules, name)
@@ -181,6 +181,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
         0,
         [
             "quiet: no rebalance, from the agent's observations since its start.",
+            "The group is at generation 2 since before the agent's start.",
             "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
         ],
     )
@@ -199,14 +200,15 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     assert running.endswith(": 6 partitions are stalled.\n")
     calm, *_ = api_of(full_view("new", former_owner=None, running=None), events=[])
     monkeypatch.setattr(explain, "agent_api", lambda _options: calm)
-    assert run(capsys, "explain", "new")[1].startswith("new: no rebalance, ")
+    said = run(capsys, "explain", "new")[1]
+    assert said.startswith("new: no rebalance, ")
+    assert f"The group is at generation {calm.group('new').summary.generation} since before the agent's start." in said
 
 
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
     code, out, err = run(capsys, "explain", "oders")
     assert (code, out) == (1, "")
-    assert err.startswith("rebalance-agent explain: there is no group 'oders' here; ")
-    assert err.endswith("; did you mean orders?\n")
+    assert err == "rebalance-agent explain: there is no group 'oders' here; did you mean orders?\n"
     assert "did you mean" not in run(capsys, "explain", "billing")[2]
 
 

@@ -96,9 +96,19 @@ def test_a_program_runs_as_python_would_run_it(monkeypatch, tmp_path, capsys, fo
     )
 
 
-@pytest.mark.parametrize("given", [[], ["-m"], ["--help"]])
-def test_without_a_program_it_names_what_it_runs(monkeypatch, given):
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ([], USAGE),
+        (["-m"], USAGE),
+        (["--help"], USAGE),
+        (["nofile.py"], "rebalance_agent.clients.instrumentor: there is no file nofile.py"),
+        (["-m", "nopackage.module"], "rebalance_agent.clients.instrumentor: there is no module nopackage.module"),
+    ],
+)
+def test_without_a_program_it_ends_with_one_line(monkeypatch, capsys, given, problem):
     monkeypatch.setattr(sys, "argv", ["instrumentor", *given])
-    with pytest.raises(SystemExit, match=r"usage: .*PROGRAM\.py") as ended:
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    with pytest.raises(SystemExit) as ended:
         runpy.run_path(instrumentor.__file__, run_name="__main__")
-    assert ended.value.code == USAGE
+    assert (ended.value.code, capsys.readouterr().err) == (2, problem + "\n")

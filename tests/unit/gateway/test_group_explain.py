@@ -93,7 +93,10 @@ def test_a_rule_for_seats_is_explained():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=5; slow=observe; none=off")
     text = flat(explain(RULES, "orders", group(), seats=rules))
     assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
-    assert "It is held for 60 s at most. If none waits for one that leaves, its seat is kept for 5 s." in text
+    assert (
+        "It waits for at most 60 s. If a consumer leaves and no other waits, the gateway keeps its seat for 5 s."
+        in text
+    )
     assert "Every frame is forwarded unchanged." in flat(explain(RULES, "slow", None, seats=rules))
     assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
     for kind in (GroupType.SHARE, GroupType.STREAMS):
@@ -104,6 +107,11 @@ def test_a_rule_for_seats_is_explained():
 def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=100; fast=on,seats.hold.seconds=5,seats.keep.seconds=4")
     text = flat(explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules))
-    assert "It is held for 24 s at most. If none waits for one that leaves, its seat is kept for 42 s." in text
+    assert (
+        "It waits for at most 24 s. If a consumer leaves and no other waits, the gateway keeps its seat for 42 s."
+        in text
+    )
     text = flat(explain(RULES, "fast", group(kind=GroupType.CONSUMER), seats=rules))
-    assert "It is held for 5 s at most. If none waits for one that leaves, its seat is kept for 4 s." in text
+    assert (
+        "It waits for at most 5 s. If a consumer leaves and no other waits, the gateway keeps its seat for 4 s." in text
+    )

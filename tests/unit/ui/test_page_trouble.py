@@ -102,7 +102,12 @@ def test_a_stable_group_is_ok():
         ({"skew_ratio": 1.6}, 0, Level.WARNING, "1.6\u00d7 its share"),
         ({"skew_ratio": None}, 0, Level.OK, ""),
         ({"host_spread": on_one_host(40)}, 0, Level.OK, ""),
-        ({"host_spread": on_one_host(41)}, 0, Level.WARNING, "41 of 80 topics are wholly on one of 4 hosts"),
+        (
+            {"host_spread": on_one_host(41)},
+            0,
+            Level.WARNING,
+            "41 of 80 topics have all their partitions on one of 4 hosts",
+        ),
         ({"host_spread": on_one_host(80, chance=1e-5)}, 0, Level.OK, ""),
         ({"host_spread": None}, 0, Level.OK, ""),
         ({"flapping": ("a",)}, 0, Level.WARNING, "members keep leaving and rejoining: a"),

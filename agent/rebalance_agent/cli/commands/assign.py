@@ -40,6 +40,17 @@ new owners get after the present owners have revoked them; "quality" measures bo
 does not apply. "standbys" are the additional copies that members keep.
 """
 
+EXAMPLES = """\
+examples:
+  rebalance-agent assign --strategy weighted-sticky --output table group.json
+  rebalance-agent assign --strategy sticky --protocol cooperative --ndjson - < groups.ndjson
+
+quality: `spread` is the highest minus the lowest number of partitions of a member, `max_mean_ratio` the highest number
+divided by the mean (1.0: all members have as many). In a table, - means that a value does not apply, or is empty.
+
+exit codes: 0 done, 1 an invalid line (with --ndjson), 2 wrong usage or input
+"""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command's arguments."""
@@ -50,7 +61,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "Reads a group as JSON, and prints a strategy's assignment and its quality.",
         f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` lists their guarantees and settings, and other "
         "packages' strategies):\n"
-        + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
+        + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+        + f"\n\n{EXAMPLES}",
     )
     parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
     parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire")

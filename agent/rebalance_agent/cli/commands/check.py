@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.cli.command_parser import one_of
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.acls import UNKNOWN_PRINCIPAL, principal_of
@@ -67,7 +68,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command with the flags of all roles."""
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
     parser.add_argument(
-        "--role", choices=tuple(ROLES), default="observer", help="the role to check (default %(default)s)"
+        "--role",
+        type=one_of(ROLES),
+        choices=tuple(ROLES),
+        default="observer",
+        help="the role to check (default %(default)s)",
     )
     add_output_flag(parser, "table", csv_rows="requirement", json_help="short for --output json: one object at the end")
     parser.add_argument(
@@ -90,8 +95,8 @@ def run(args: argparse.Namespace) -> int:
         return _print_acl_script(args, settings, properties, principal)
     rows = args.output == "table"
     if rows:
-        servers = properties.get("bootstrap.servers", "no cluster")
-        print(f"requirements of the {args.role} on {servers}, as {principal}\n", flush=True)
+        cluster = f"on {properties[SERVERS]}, as {principal}" if SERVERS in properties else "without a cluster"
+        print(f"requirements of the {args.role} {cluster}\n", flush=True)
     reported: list[Finding] = []
     colors = has_colors(sys.stdout)
     for finding in findings(settings, properties, SystemClock()):

@@ -56,7 +56,8 @@ Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [
 _EPILOG = f"""\
 exit codes:
   0  every record is known, or of an unknown version
-  1  a record had an error, which is printed in its place; or no broker answers, or the topic cannot be read
+  1  a record had an error, which is printed in its place; or there is no record of the group (without --since); or no
+     broker answers, or the topic cannot be read
   2  a flag is wrong, or the file cannot be read
 
 limits: a line of at most {LINE_BYTES_MAX} bytes.
@@ -89,17 +90,29 @@ def add_parser(subparsers: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decode to standard output, line by line; the exit code is as ``--help`` says."""
-    failed = False
+    failed, empty = False, True
 
     def records() -> Iterator[dict[str, Any]]:
-        nonlocal failed
+        nonlocal failed, empty
         for out in _of_cluster(args) if names_cluster(args) else _of_file(args):
-            failed = failed or "error" in out
+            failed, empty = failed or "error" in out, False
             yield out
 
     for text in record_texts(records(), args.output):
         print(text, flush=True)
+    if empty and args.group is not None:
+        print(f"rebalance-agent decode: {_without_records(args)}", file=sys.stderr)
+        return 1 if args.since is None else 0
     return 1 if failed else 0
+
+
+def _without_records(args: argparse.Namespace) -> str:
+    settings = importlib.import_module("rebalance_agent.cli.inputs.cluster_settings")
+    since = " from then on" if args.since is not None else ""
+    return (
+        f"there is no record of the group {args.group!r}{since}"
+        f"{settings.similar_group(settings.cluster_settings(args)[1], args.group)}"
+    )
 
 
 def _of_cluster(args: argparse.Namespace) -> Iterator[dict[str, Any]]:

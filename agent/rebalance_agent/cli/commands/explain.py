@@ -123,6 +123,9 @@ def run(options: argparse.Namespace) -> int:
     number = _how_many(past.details, last) or f"no {'settled ' if _unsettled(past.now) else ''}rebalance"
     print(f"{printable(options.group)}: {number}{since}, from {past.source}.")
     if not past.details and past.now:
+        generation = past.now.summary.generation
+        if generation and not _unsettled(past.now):
+            print(f"The group is at generation {generation:,} since before the agent's start.")
         print("With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.")
     for text in texts:
         print(f"\n{text}")

@@ -6,17 +6,15 @@ import argparse
 from collections.abc import Mapping
 
 from rebalance_agent.advice import history_of
-from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_agent
+from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, load_agent, run_agent
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.explain_rules import explain, past_text, rewrite_obstacle
-from rebalance_agent.gateway.groups import parse_rules
+from rebalance_agent.gateway.group_rules import parse_rules
 from rebalance_agent.gateway.past.past_seats import past_seats
 from rebalance_agent.gateway.seat_rules import SeatRule, parse_seat_rules
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.tracking.observations import DescribedGroup
@@ -69,10 +67,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal, or print the explanation; return the exit code."""
     if args.explain is None:
-        return run_agent("gateway", GatewaySettings, args, GatewayRole, lambda _settings: False)
+        return run_agent("gateway", GatewaySettings, args, _role, lambda _settings: False)
     loaded = load_agent("gateway", GatewaySettings, args)
     if loaded is None:
         return 2
+    # After the settings: a wrong rule is an error with and without kafka-python.
+    from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle  # noqa: PLC0415
+
     settings, properties = loaded
     quiet_logs()
     now, unknown = _described(properties, args.explain)
@@ -86,8 +87,17 @@ def run(args: argparse.Namespace) -> int:
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 
 
+def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
+    # See `run`.
+    from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415
+
+    return GatewayRole(settings, properties)
+
+
 def _past(settings: GatewaySettings, properties: Mapping[str, str], group: str, rule: SeatRule) -> str:
     """Describe what the rule would have spared in the group's past, as far as the cluster still has it."""
+    from rebalance_agent.gateway.explain_rules import past_text  # noqa: PLC0415 - see `run`
+
     try:
         past = read_past(properties, settings.events_topic, group, SystemClock())
     except ClusterError as error:

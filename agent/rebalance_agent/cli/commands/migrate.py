@@ -14,7 +14,7 @@ from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, 
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.command_parser import add_command
-from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_flags_text
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
 from rebalance_agent.cli.output_flag import add_output_flag, as_text
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output != "text":
         print(as_text(as_json(answer, inputs.broker, step_of(answer), compared, report), options.output))
         return _exit_code(answer)
-    print(readiness_text(answer, inputs.broker), end="")
+    print(readiness_text(answer, inputs.broker, cluster_flags_text(options)), end="")
     if compared is not None:
         print(f"\n{what_if_text(compared[0], inputs.group.assignor, compared[1])}", end="")
     if report is not None:

@@ -17,6 +17,15 @@ __all__ = ["add_parser", "run"]
 COLUMNS = ("name", "protocol", "promise", "package", "problem")
 """Columns of CSV."""
 
+EPILOG = """\
+examples:
+  rebalance-agent strategies
+  rebalance-agent strategies weighted-sticky lag-aware
+  rebalance-agent strategies --json | jq -r '.[].name'
+
+exit codes: 0 done, 2 an unknown name or wrong usage
+"""
+
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command's arguments."""
@@ -26,6 +35,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Lists the assignors by their names on the wire, with their guarantees and settings, "
         "and those of other packages: one that cannot be used is listed with the reason. "
         "`rebalance-agent assign` tries one on a group.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")
     add_output_flag(parser, "text", csv_rows="assignor", json_help="short for --output json")

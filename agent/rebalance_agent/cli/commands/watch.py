@@ -26,6 +26,7 @@ from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.group_table import WatchRow, group_rows, groups_text, matching
 from rebalance_agent.ui.terminal import is_live
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = ["add_parser", "run"]
 
@@ -45,8 +46,8 @@ examples:
   rebalance-agent watch --bootstrap-servers localhost:9092
   rebalance-agent watch --once --sort=-stall | head
 
-exit codes: 0 done, 2 wrong usage, or (with --once) no response. If standard output is not a terminal, the table is
-printed once.
+exit codes: 0 done, 2 wrong usage; with --once also 1 no group matches, 2 no response. If standard output is not a
+terminal, the table is printed once.
 """
 
 COLUMNS = (
@@ -111,7 +112,7 @@ def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.
     if not rows:
         nothing = _no_match(options.filter, answer.total) if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
-    return 0
+    return int(not rows and answer.total > 0)
 
 
 def _no_match(wanted: str, total: int) -> str:
@@ -127,6 +128,7 @@ def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:
 
 
 def _sort(text: str) -> str:
-    if text.removeprefix("-") not in SORT_KEYS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without a leading '-'")
+    if (key := text.removeprefix("-")) not in SORT_KEYS:
+        meant = did_you_mean(key, SORT_KEYS)
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without a leading '-'{meant}")
     return text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
-__all__ = ["add_cluster_flags", "names_cluster"]
+__all__ = ["add_cluster_flags", "cluster_flags_text", "names_cluster"]
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
@@ -25,3 +26,14 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
 def names_cluster(options: argparse.Namespace) -> bool:
     """Whether any flag of `add_cluster_flags` was given."""
     return bool(options.bootstrap_servers or options.kafka or options.kafka_config or options.config)
+
+
+def cluster_flags_text(options: argparse.Namespace) -> str:
+    """The flags of `add_cluster_flags` as they were given, each after a blank, for another command with them."""
+    flags = [
+        ("--bootstrap-servers", options.bootstrap_servers),
+        *(("--kafka", entry) for entry in options.kafka or ()),
+        ("--kafka-config", options.kafka_config),
+        ("--config", options.config),
+    ]
+    return "".join(f" {flag} {shlex.quote(value)}" for flag, value in flags if value)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.runtime.settings.flags import kafka_flags
 from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import load
+from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["cluster_settings"]
+__all__ = ["cluster_settings", "similar_group"]
 
 
 def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
@@ -24,3 +27,12 @@ def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dic
     if not settings.kafka.get("bootstrap.servers"):
         raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
     return settings, client_properties(settings.kafka)
+
+
+def similar_group(properties: Mapping[str, str], group: str) -> str:
+    """The end of an error about an unknown ``group``: see `did_you_mean`; empty if the brokers list it, or no group."""
+    try:
+        names = [listed.group for listed in Cluster(properties).list_groups().groups]
+    except ClusterError:
+        return ""
+    return "" if group in names else did_you_mean(group, names)

@@ -16,7 +16,7 @@ from rebalance_agent.api.shapes import RebalanceList
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.cli.inputs.agent_api import AgentApi
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
-from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings, similar_group
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.bearer import checked_token
@@ -116,7 +116,8 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
         return groups.rebalances(group)
     except NotKnownError as error:
         names = [summary.group for summary in groups.groups(GroupQuery(limit=LIMIT_MAX)).groups]
-        raise NotKnownError(f"{error}{did_you_mean(group, names)}") from None
+        meant = did_you_mean(group, names)
+        raise NotKnownError(f"there is no group {group[:300]!r} here{meant}" if meant else str(error)) from None
 
 
 def past_in_cluster(options: argparse.Namespace) -> GroupPast:
@@ -129,7 +130,9 @@ def past_in_cluster(options: argparse.Namespace) -> GroupPast:
     settings, properties = cluster_settings(options)
     past = read_past(properties, settings.events_topic, options.group, SystemClock())
     if not past.known:
-        raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
+        source = past.source.splitlines()[0].rstrip(".")
+        meant = similar_group(properties, options.group)
+        raise NotKnownError(f"there is no group {options.group!r} in {source}{meant}")
     return past
 
 

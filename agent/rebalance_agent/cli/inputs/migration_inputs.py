@@ -10,7 +10,7 @@ from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingGroupRecords
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.cluster_records import cluster_records
-from rebalance_agent.cli.inputs.cluster_settings import cluster_settings
+from rebalance_agent.cli.inputs.cluster_settings import cluster_settings, similar_group
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import AccessDeniedError, DecodeError
@@ -30,13 +30,14 @@ class MigrationInputs:
     """What is known about one group.
 
     ``broker``: the id of the broker with the settings in ``limits``. ``position``: the offset of the last record that
-    was applied.
+    was applied. ``similar``: if there is no such group, the end of the error that names a similar one.
     """
 
     limits: BrokerLimits
     broker: int
     recorded: MigratingGroupRecords
     position: int
+    similar: str = ""
 
     @property
     def group(self) -> MigratingGroup:
@@ -46,7 +47,7 @@ class MigrationInputs:
             NotKnownError: there is no such group in the cluster.
         """
         if self.recorded.present is None:
-            raise NotKnownError(f"there is no group {self.recorded.name!r} in this cluster")
+            raise NotKnownError(f"there is no group {self.recorded.name!r} in this cluster{self.similar}")
         return self.recorded.present
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
@@ -78,7 +79,8 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
     options.since, options.follow = None, False
     recorded = MigratingGroupRecords(options.group)
     position = max(_applied(options, recorded), default=-1)
-    return MigrationInputs(limits, broker, recorded, position)
+    similar = "" if recorded.present else similar_group(properties, options.group)
+    return MigrationInputs(limits, broker, recorded, position, similar)
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:

@@ -19,13 +19,13 @@ __all__ = ["as_json", "readiness_text", "report_text", "step_text", "what_if_tex
 HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
 
-def readiness_text(answer: MigrationReadiness, broker: int) -> str:
-    """The answer, its findings and the steps."""
+def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> str:
+    """The answer, its findings and the steps. ``flags``: those of the cluster, for the command in the steps."""
     lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
     for finding in answer.findings:
         lines += ["", *_finding(finding)]
     if answer.online and not answer.done:
-        lines += ["", *_steps(answer)]
+        lines += ["", *_steps(answer, flags)]
     return "\n".join(lines) + "\n"
 
 
@@ -56,7 +56,7 @@ def _finding(finding: MigrationFinding) -> Iterator[str]:
         yield wrapped(printable(finding.fix), "    ")
 
 
-def _steps(answer: MigrationReadiness) -> Iterator[str]:
+def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
     yield "Steps:"
     number = len(answer.group.of(GroupType.CLASSIC))
     yield wrapped(
@@ -66,7 +66,7 @@ def _steps(answer: MigrationReadiness) -> Iterator[str]:
     )
     if number:
         yield wrapped(f"2. Restart the {plural(number, 'member')} one by one. Begin with one, and watch it:", "  ")
-        yield f"       rebalance-agent migrate {printable(answer.group.group)} --watch"
+        yield f"       rebalance-agent migrate {printable(answer.group.group)} --watch{printable(flags)}"
     else:
         yield "  2. Start the members."
     yield wrapped(
@@ -94,7 +94,14 @@ def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[Bro
     lines += [
         wrapped(f"Not replayed: {outcome.assignor}: {outcome.refused}.") for outcome in outcomes if outcome.refused
     ]
+    if longer := [outcome.assignor for outcome in outcomes if _stalls_longer(outcome.figures, recorded)]:
+        lines += ["", wrapped(f"With {' and '.join(longer)}, longer stalls are expected than were recorded.")]
     return "\n".join(lines) + "\n"
+
+
+def _stalls_longer(figures: Figures, recorded: Figures) -> bool:
+    known = bool(figures.stalls and recorded.stalls)
+    return known and figures.stalled_partition_seconds > recorded.stalled_partition_seconds
 
 
 def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bool) -> tuple[str, ...]:

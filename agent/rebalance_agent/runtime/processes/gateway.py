@@ -108,12 +108,16 @@ class GatewayRole:
             try:
                 listening.wait()
                 if not ended.is_set():
-                    self._sidecar.run(ended)
+                    self._sidecar.run(ended, self._log_listening)
             finally:
                 stop.set()
         if self._passed:
             self._passed.stop()
         serving.result()
+
+    def _log_listening(self) -> None:
+        """Log the gateway's port, only once the sidecar's ports are open, too: an address in use ends the process."""
+        self._log.info("gateway_listening", port=self.gateway_port, port_base=self._addresses.port_base)
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
@@ -136,7 +140,6 @@ class GatewayRole:
         )
         await gateway.start()
         self._gateway = gateway
-        self._log.info("gateway_listening", port=gateway.port, port_base=self._addresses.port_base)
         self._sidecar.health.ready(GATEWAY)
         listening.set()
         finding_brokers = asyncio.create_task(self._find_brokers(gateway))

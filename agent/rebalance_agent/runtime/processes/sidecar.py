@@ -136,8 +136,10 @@ class Sidecar:
         if self._kafka:
             self._kafka.put(events)
 
-    def run(self, stop: threading.Event) -> None:
+    def run(self, stop: threading.Event, listening: Callable[[], None] = lambda: None) -> None:
         """Serve until ``stop`` is set, then send waiting events and end within a bounded time.
+
+        ``listening`` is called once both addresses are listened on.
 
         Raises:
             ListenError: an address cannot be listened on.
@@ -154,6 +156,7 @@ class Sidecar:
             stack.callback(self._push.stop)
             page = page_url(self._settings, self.port)
             self._log.info("listening", page=page, port=self.port, events_port=self.events_port)
+            listening()
             with ExitStack() as publishing:
                 if not (self._kafka or self._sinks.local):
                     self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")

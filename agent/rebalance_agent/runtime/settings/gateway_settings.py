@@ -11,7 +11,7 @@ from rebalance_agent.gateway.rule_texts import RULE_TEXT_MAX
 from rebalance_agent.gateway.seat_rules import ADMISSION_SECONDS_MAX, parse_seat_rules
 from rebalance_agent.gateway.telemetry.client_subscription import PREFIXES_TEXT_MAX, metric_prefixes
 from rebalance_agent.runtime.settings.roles import SidecarSettings
-from rebalance_agent.runtime.settings.text_types import Address, Text, checked, overlap, split_address
+from rebalance_agent.runtime.settings.text_types import GatewayAddress, Text, checked, overlap, split_address
 
 __all__ = ["GatewaySettings", "without_unused_gateway"]
 
@@ -23,7 +23,7 @@ def _host(text: str) -> None:
 class GatewaySettings(SidecarSettings):
     """``rebalance-agent gateway``."""
 
-    gateway_listen: Address = Field(
+    gateway_listen: GatewayAddress = Field(
         "127.0.0.1:29092", description="bootstrap address for clients, to use as their bootstrap.servers"
     )
     gateway_port_base: int = Field(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from confluent_kafka import Consumer, KafkaException
@@ -11,6 +12,7 @@ from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.tokens.token_login import check_token_login, without_token_method
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.regular_files import regular_file
+from rebalance_agent.visible_names import did_you_mean
 
 __all__ = [
     "OWN_PROPERTIES",
@@ -54,6 +56,41 @@ SECRET_PROPERTIES = frozenset(
 """Properties with secret values: refused as flags, which every user of the machine can list."""
 
 SERVERS = "bootstrap.servers"
+
+USUAL_PROPERTIES = frozenset(
+    {
+        SERVERS,
+        *SECRET_PROPERTIES,
+        "client.dns.lookup",
+        "client.id",
+        "client.rack",
+        "connections.max.idle.ms",
+        "debug",
+        "enable.ssl.certificate.verification",
+        "metadata.max.age.ms",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "sasl.mechanism",
+        "sasl.oauthbearer.client.id",
+        "sasl.oauthbearer.config",
+        "sasl.oauthbearer.method",
+        "sasl.oauthbearer.scope",
+        "sasl.oauthbearer.token.endpoint.url",
+        "sasl.username",
+        "security.protocol",
+        "socket.timeout.ms",
+        "ssl.ca.location",
+        "ssl.ca.pem",
+        "ssl.certificate.location",
+        "ssl.certificate.pem",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.key.location",
+        "ssl.keystore.location",
+    }
+)
+"""Properties of connections and logins, of which an error suggests one: librdkafka does not list all that it has."""
+
+_UNKNOWN_PROPERTY = re.compile(r'No such configuration property: "([^"]+)"')
 
 SECRET_BYTES_MAX = 1 << 20
 """Maximum number of bytes of a file with a secret: a key with its certificate chain has some kilobytes."""
@@ -121,7 +158,9 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_MSK_IAM) from None
         if "GSSAPI" in text:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
-        raise InvalidInputError("kafka", text) from None
+        unknown = _UNKNOWN_PROPERTY.match(text)
+        meant = did_you_mean(unknown[1], USUAL_PROPERTIES) if unknown else ""
+        raise InvalidInputError("kafka", text + meant) from None
     except TypeError as error:  # a callback's name, for which no text will do
         raise InvalidInputError("kafka", str(error)) from None
     check_token_login(result)

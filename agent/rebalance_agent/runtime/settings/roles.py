@@ -14,17 +14,18 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from rebalance_agent.http.events_post import EVENTS_PORT
 from rebalance_agent.runtime.settings.text_types import (
-    Address,
     Declarations,
     EventKinds,
+    EventsAddress,
     GroupLimits,
     HostRules,
     KafkaProperties,
-    OptionalAddress,
+    OptionalEventsAddress,
     Pattern,
     ReplicasGroup,
     Text,
     Topic,
+    WebAddress,
     Webhook,
     overlap,
     split_address,
@@ -106,7 +107,7 @@ class AgentSettings(BaseSettings):
     events_webhook_seconds: float = Field(
         60.0, ge=1, le=3600, description="how long a batch of events is retried before it is dropped"
     )
-    listen: Address = Field(
+    listen: WebAddress = Field(
         LISTEN,
         description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308 for other machines",
     )
@@ -149,7 +150,7 @@ class AgentSettings(BaseSettings):
 class ListeningSettings(AgentSettings):
     """Settings of the roles that also take events by POST."""
 
-    events_listen: OptionalAddress = Field(
+    events_listen: OptionalEventsAddress = Field(
         "",
         description="address at which sidecars without Kafka POST their members' events; beyond loopback it requires a "
         "token or client certificates; empty: none",
@@ -286,11 +287,11 @@ class ObserverSettings(ListeningSettings):
 class SidecarSettings(ListeningSettings):
     """``rebalance-agent sidecar``."""
 
-    listen: Address = Field(
+    listen: WebAddress = Field(
         LISTEN,
         description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308 for other machines",
     )
-    events_listen: Address = Field(
+    events_listen: EventsAddress = Field(
         f"127.0.0.1:{EVENTS_PORT}",
         description="where consumers POST their events; beyond loopback it requires a token or client certificates",
     )

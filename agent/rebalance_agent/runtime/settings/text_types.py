@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -23,23 +24,27 @@ from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 __all__ = [
     "LOOPBACKS",
     "WILDCARDS",
-    "Address",
     "Declarations",
     "EventKinds",
+    "EventsAddress",
+    "GatewayAddress",
     "GroupLimits",
     "HostRules",
     "KafkaProperties",
-    "OptionalAddress",
+    "OptionalEventsAddress",
     "Pattern",
     "ReplicasGroup",
     "Text",
     "Topic",
+    "WebAddress",
     "Webhook",
     "checked",
     "overlap",
     "split_address",
     "split_server",
 ]
+
+PORT_MAX = 65535
 
 KAFKA_PORT = 9092
 """Kafka's port, which librdkafka uses where none is given."""
@@ -58,17 +63,20 @@ WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
-def split_address(address: str) -> tuple[str, int]:
-    """Host and port of ``host:port``; an IPv6 address stands in brackets.
+def split_address(address: str, example_port: int = 29309) -> tuple[str, int]:
+    """Host and port of ``host:port``; an IPv6 address stands in brackets. An error's examples have ``example_port``.
 
     Raises:
         ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.
     """
     host, colon, port = address.rpartition(":")
-    if not (colon and host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):  # noqa: PLR2004
-        raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
+    is_number = port.isascii() and port.isdigit()
+    if is_number and (len(port) > len(str(PORT_MAX)) or int(port) > PORT_MAX):
+        raise ValueError(f"the port must be 0 to {PORT_MAX}, such as {host or '127.0.0.1'}:{example_port}")
+    if not (colon and host and is_number):
+        raise ValueError(f"must be host:port, such as 127.0.0.1:{example_port} or [::1]:{example_port}")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
-        raise ValueError("an IPv6 address must have brackets, such as [::1]:29309")
+        raise ValueError(f"an IPv6 address must have brackets, such as [::1]:{example_port}")
     try:
         host.encode("idna")
     except UnicodeError:
@@ -132,8 +140,14 @@ def _event_kinds(text: str) -> None:
 
 
 Text = Annotated[str, Field(max_length=TEXT_MAX)]
-Address = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
-OptionalAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
+EventsAddress = Annotated[str, checked(split_address, empty=False), Field(max_length=TEXT_MAX)]
+GatewayAddress = Annotated[
+    str, checked(partial(split_address, example_port=29092), empty=False), Field(max_length=TEXT_MAX)
+]
+OptionalEventsAddress = Annotated[str, checked(split_address), Field(max_length=TEXT_MAX)]
+WebAddress = Annotated[
+    str, checked(partial(split_address, example_port=29308), empty=False), Field(max_length=TEXT_MAX)
+]
 Webhook = Annotated[str, checked(webhook_target), Field(max_length=TEXT_MAX)]
 Pattern = Annotated[str, checked(_pattern), Field(max_length=TEXT_MAX)]
 Topic = Annotated[str, checked(_topic)]

@@ -99,6 +99,13 @@ class Broker:
         tail = "\n".join(f"    {line}" for line in self._log_of_last_start().splitlines()[-LOG_TAIL_LINES:])
         return f"broker {self.node.node_id} {what}. Its log is {self.log_path}, and ends:\n{tail or '    (empty)'}"
 
+    def log_bytes(self) -> int:
+        """Size of the log: a process that still starts makes it grow."""
+        try:
+            return self.log_path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
     def _log_of_last_start(self) -> str:
         try:
             with self.log_path.open("rb") as log:

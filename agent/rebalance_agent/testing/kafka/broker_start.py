@@ -12,6 +12,12 @@ from rebalance_agent.testing.kafka.java import JavaRuntime
 
 __all__ = ["BrokerStart", "kill_all"]
 
+PATIENCE = 3
+"""How many times the limit a broker may take whose log still grows: on a busy machine it starts, but slowly."""
+
+QUIET_S = 5.0
+"""Seconds without a new line in the log, after which a broker beyond the limit is given up."""
+
 _POLL_S = 0.05
 _CLASS_LIST = "classes.lst"
 
@@ -21,7 +27,8 @@ class BrokerStart:
     """The way in which the brokers of one cluster are started.
 
     ``flags``: Java flags. ``temporary``: whether a broker's files are removed if this process ends without a stop.
-    ``offsets_topic``: whether a start waits for ``__consumer_offsets``. ``timeout_s``: longest wait.
+    ``offsets_topic``: whether a start waits for ``__consumer_offsets``. ``timeout_s``: longest wait; beyond it,
+    a broker whose log grows gets more time, see `PATIENCE`.
     """
 
     flags: Sequence[str]
@@ -53,9 +60,15 @@ class BrokerStart:
         runtime.build_archive(first.node.directory / _CLASS_LIST)
 
     def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
+        latest = deadline + (PATIENCE - 1) * self.timeout_s
+        size, grew = broker.log_bytes(), self.clock.monotonic()
         while not condition():
-            if self.clock.monotonic() > deadline:
-                raise BrokerError(broker.failure(f"was not ready within {self.timeout_s:g} s"))
+            now = self.clock.monotonic()
+            if size != (size := broker.log_bytes()):
+                grew = now
+            if now > latest or (now > deadline and now - grew > QUIET_S):
+                waited = f"{now - deadline + self.timeout_s:.3g} s"
+                raise BrokerError(broker.failure(f"was not ready within {waited}; the machine may be busy"))
             broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
 
 

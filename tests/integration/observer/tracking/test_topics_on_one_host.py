@@ -95,7 +95,7 @@ def test_round_robin_by_pattern_puts_every_topic_on_one_host_which_is_shown(kafk
         found = detail["summary"]["host_spread"]
         assert (found["topics"], found["on_one_host"], found["hosts"]) == (TOPICS, TOPICS, HOSTS)
         page = watched.get(f"/group?name={groups[0]}")[1]
-        assert f"{TOPICS} of {TOPICS} topics are wholly on one of {HOSTS} hosts" in page
+        assert f"{TOPICS} of {TOPICS} topics have all their partitions on one of {HOSTS} hosts" in page
         # All members have the same address, so the spread over hosts is unknown.
         assert metric("members", groups[1]) == HOSTS * EACH
         assert metric("host_spread_ratio", groups[1]) is metric("topics_on_one_host_ratio", groups[1]) is None

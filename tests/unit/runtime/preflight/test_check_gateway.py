@@ -174,7 +174,10 @@ def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
             found, _ = checked(port, **listen, **files)
     finally:
         web.stop()
-    assert found[f"gateway_listen {listen['gateway_listen']}"] == (OK, "an agent listens there now")
+    assert found[f"gateway_listen {listen['gateway_listen']}"] == (
+        OK,
+        "an agent listens there now; a second one needs another address",
+    )
 
 
 @pytest.mark.parametrize(

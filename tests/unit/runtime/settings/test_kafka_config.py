@@ -49,6 +49,13 @@ def test_numbers_and_booleans_become_strings():
     assert kafka_properties({"retries": 3, "enable_ssl": False}) == {"retries": "3", "enable.ssl": "false"}
 
 
+def test_an_unknown_property_is_reported_with_the_closest_one():
+    with pytest.raises(InvalidInputError, match=r'"securty\.protocol"; did you mean security\.protocol\?$'):
+        client_properties({"securty.protocol": "SSL"})
+    with pytest.raises(InvalidInputError, match=r'No such configuration property: "xyz"$'):
+        client_properties({"xyz": "1"})
+
+
 @pytest.mark.parametrize("servers", ["", "  "])
 def test_no_servers_are_no_cluster(servers):
     assert kafka_properties({"bootstrap_servers": servers, "client.id": "me"}) == {"client.id": "me"}
