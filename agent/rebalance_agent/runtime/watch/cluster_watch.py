@@ -22,9 +22,9 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishPro
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
+from rebalance_agent.polls.last_reads import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.polls.read_times import READS_EVERY_S, ReadTimesPoll
 from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups

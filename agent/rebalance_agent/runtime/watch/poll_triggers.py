@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.polls.read_times import ReadTimesPoll
+from rebalance_agent.polls.last_reads import ReadTimesPoll
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.runtime.scheduling.schedule import Schedule
 from rebalance_agent.tracking.observations import Observation, PartitionsOwned, topics_named

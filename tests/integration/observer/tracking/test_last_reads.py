@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.polls.read_times import PRECISION_MS, last_reads
+from rebalance_agent.polls.last_reads import PRECISION_MS, last_reads
 from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, ReadQuestion
 from support.observer.observing import answered, create_topic
 

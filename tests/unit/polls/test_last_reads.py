@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.polls.read_times import PRECISION_MS, ReadTimesPoll, last_reads
+from rebalance_agent.polls.last_reads import PRECISION_MS, ReadTimesPoll, last_reads
 from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, ReadQuestion
 from support.observer.fakes import fake_context
 

@@ -16,7 +16,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, QUESTIONS_MAX, ReadQuestion
 from rebalance_agent.tracking.observations import ReadsAppended
 
-__all__ = ["PRECISION_MS", "READS_EVERY_S", "ReadTimesPoll", "last_reads"]
+__all__ = ["PRECISION_MS", "READS_EVERY_S", "OffsetsAt", "ReadTimesPoll", "last_reads"]
 
 PRECISION_MS = 100
 """How exact (ms) an answer is, where records come at least as often."""
