@@ -221,6 +221,7 @@ class EpochState(TrackedGroup):
             joined_ms=targets_ms and targets_ms[1],
             assignor_wait_seconds=None if targets_ms is None else self._assignor_wait.seconds,
             returned=returned,
+            incomplete=self._after_gap,
             handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,

@@ -61,7 +61,7 @@ def measure_stall(
     carried: Mapping[Partition, OpenStall] | None = None,
     limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> MeasuredStall:
-    """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
+    """Return the stall of a closed episode; None if its start, the state before, or what happened in it is unknown.
 
     ``carried``: stalls of the episode before that were not shown to be over. A partition that its new owner lost again
     before it consumed it has been stalled since then.
@@ -69,7 +69,7 @@ def measure_stall(
     if not (episode.last.members and episode.last.value.protocol_type == "consumer"):
         return MeasuredStall()
     carried = carried or {}
-    if not episode.known:
+    if not episode.known or any(generation.incomplete for generation in episode.generations):
         return MeasuredStall(open=_unmeasured(episode, reports, carried))
     still_open = dict(carried)
     try:

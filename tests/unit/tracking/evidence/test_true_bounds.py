@@ -131,3 +131,19 @@ def test_a_removed_member_that_rejoins_under_its_id_may_have_worked_until_it_rej
     stall = closing(events)[-1].stall
     # The partition that c got stalled for 0.5 s at least; a got the other one back, perhaps without a stop.
     assert (stall.lower_seconds, stall.partition_seconds) == (pytest.approx(0.5), pytest.approx(0.5))
+
+
+def test_a_handover_may_have_come_earlier_than_the_record_that_compaction_left():
+    """Seed 61: the newest record of c's assignment replaced the one that had given it b's partitions."""
+    moves = [
+        *(joins(90_000, "c"), fact(90_000, GroupEpoch(3)), target(90_000, "b", 2), target(90_000, "c", 3)),
+        fact(90_000, TargetEpoch(3)),
+        current(90_100, "b", 3, (2,)),
+        current(93_000, "c", 3, (3,)),
+        current(93_500, "a", 3, (0, 1)),
+    ]
+    for gap, known in ((False, True), (True, False)):
+        left = [replace(each, replayed=True, gap_offset=0 if gap and each is moves[-2] else -1) for each in moves]
+        events = feed(Tracker("cluster", settle_ms=1_000), *group_of_two((0, 1), (2, 3)), *left, tick(200_000))
+        last = closing(events)[-1]
+        assert (last.moved, last.stall is not None) == (1, known)
