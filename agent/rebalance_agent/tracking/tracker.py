@@ -20,7 +20,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.read_times import ReadQuestion
 from rebalance_agent.tracking.evidence.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.groups import GroupStates
-from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
+from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsSeen,
@@ -72,7 +72,7 @@ class Tracker:
         may_be_empty: Callable[[str], bool] = no_group,
         stall_limits: GroupStallLimits | None = None,
         host_names: HostNames | None = None,
-        state_bytes_max: int = STATE_BYTES_MAX,
+        state_bytes_max: int = UNBOUNDED,
     ) -> None:
         """Start without groups.
 

@@ -12,7 +12,7 @@ from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed
 from rebalance_agent.tracking.evidence.kept_reports import ReportBudget
 from rebalance_agent.tracking.evidence.known_times import Outage
 from rebalance_agent.tracking.evidence.poll_evidence import ClockOffset, Outages, PollEvidence
-from rebalance_agent.tracking.memory.state_budget import STATE_BYTES_MAX, StateBudget
+from rebalance_agent.tracking.memory.state_budget import UNBOUNDED, StateBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
@@ -45,7 +45,7 @@ class TrackerContext:
     may_be_empty: Callable[[str], bool] = no_group
     stall_limits: GroupStallLimits = field(default_factory=GroupStallLimits)
     host_names: HostNames = field(default_factory=HostNames)
-    state_bytes_max: int = STATE_BYTES_MAX
+    state_bytes_max: int = UNBOUNDED
     outages: Outages = field(default_factory=Outages)
     coordinators: Coordinators = field(default_factory=Coordinators)
     commits: CommitTimes = field(default_factory=CommitTimes)

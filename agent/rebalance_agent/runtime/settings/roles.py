@@ -212,13 +212,13 @@ class ObserverSettings(ListeningSettings):
         "", description="regular expression of the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000, ge=10**6, le=10**10, description="bytes of groups' part of /metrics; the largest are left out"
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of series of groups; the largest are left out"
     )
     max_state_bytes: int = Field(
-        100_000_000, ge=10**7, le=10**10, description="bytes of groups' states; over it, new groups may be only shown"
+        100_000_000, ge=10**7, le=10**10, description="maximum bytes of groups' states; new groups may be only shown"
     )
     max_lag_topics: int = Field(
-        5, ge=0, le=1_000, description="maximum number of topics per group with their own lag; the rest is in _folded"
+        5, ge=0, le=1_000, description="maximum number of topics per group with their own lag; others are in _folded"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: Declarations = Field(

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["GROUP_BYTES", "NAMED_MAX", "NAMED_MS", "NEW_GROUPS_UP_TO", "STATE_BYTES_MAX", "StateBudget", "state_bytes"]
+__all__ = ["GROUP_BYTES", "NAMED_MAX", "NAMED_MS", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
 
-STATE_BYTES_MAX = 100_000_000
-"""Bytes of the states of all groups: of 7,000 groups of one member that have not rebalanced for ten minutes, or of
-3,000 that rebalance each minute."""
+UNBOUNDED = 1 << 62
+"""No budget, for replays: the observer's is its setting ``max_state_bytes``."""
 
 NEW_GROUPS_UP_TO = 2
 """How many times the budget the states take when only groups that commit are tracked as usual."""
@@ -49,7 +48,7 @@ class StateBudget:
     ``names`` are of groups with such records: the first ones stay named as long as they have more.
     """
 
-    def __init__(self, commits: Callable[[str], bool], bytes_max: int = STATE_BYTES_MAX) -> None:
+    def __init__(self, commits: Callable[[str], bool], bytes_max: int = UNBOUNDED) -> None:
         """``commits``: whether a group has committed lately, by its name. ``bytes_max``: the budget."""
         self.size_bytes = 0
         self.unreported = self.refused = 0
