@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Protocol, Self, cast
 
@@ -140,8 +141,9 @@ class TopicReader:
 
     def reopen(self) -> None:
         """Replace the client, and continue at `positions`: for a client that stopped reading without an error."""
-        self._consumer.close()
-        self._consumer = self._new_consumer()
+        stopped, self._consumer = self._consumer, self._new_consumer()
+        # The close() of such a client may never return, so it does not delay the reading.
+        threading.Thread(target=stopped.close, name="close", daemon=True).start()
         starts = [TopicPartition(self.topic, number, offset or BEGINNING) for number, offset in self.positions.items()]
         self._consumer.incremental_assign(starts)
 

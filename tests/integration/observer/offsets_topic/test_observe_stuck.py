@@ -15,10 +15,14 @@ pytestmark = pytest.mark.integration
 
 
 class Silent:
-    """A client that returns no more records."""
+    """A client that returns no more records, and does not end."""
 
     def __init__(self, client):
-        self.close = client.close
+        self._client = client
+
+    def close(self):
+        self._client.close()
+        threading.Event().wait()
 
     def poll(self, timeout):
         threading.Event().wait(timeout)
