@@ -193,7 +193,7 @@ def test_problems_name_the_verbs_that_are_missing(tmp_path):
     assert "list, create, update and delete on leases" in LeaseRequests("orders", None, FakeClock()).problem(
         LockLoss.FORBIDDEN, FORBIDDEN
     )
-    with pytest.raises(InvalidInputError, match="no pod of Kubernetes"):
+    with pytest.raises(InvalidInputError, match="not a pod of Kubernetes"):
         ApiServer.of_pod({})
     with pytest.raises(InvalidInputError, match="service account cannot be used"):
         ApiServer("127.0.0.1", 1, tmp_path)
