@@ -27,7 +27,7 @@ GROUP, STALL_SECONDS = "orders-weighted", 5
 """The demo's group whose members leave, return and slow down. Pictures are taken once it was stalled for so long."""
 
 WIDTH, LIST_HEIGHT, GROUP_HEIGHT, SIDECAR_HEIGHT = 1_240, 590, 1_130, 500
-ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")
+ADDRESS = re.compile(r"^(observer|sidecar): page (http://[\d.:]+)/, ")
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ LAG = {"REBALANCE_AGENT_LAG_GROUPS": ".*", "REBALANCE_AGENT_LAG_INTERVAL_SECONDS
 """Settings of the demo's observer: with the lag of all groups, so that the panels of lag have data."""
 
 JOBS = {"observer": "rebalance-observer", "sidecar": "rebalance-sidecar", "gateway": "rebalance-gateway"}
-ADDRESS = re.compile(r"^([a-z][\w-]*): http://([\d.]+:\d+)/metrics$")
+ADDRESS = re.compile(r"^([a-z][\w-]*): page http://[\d.:]+/, metrics http://([\d.]+:\d+)/metrics$")
 ELAPSED = re.compile(r"^ *(\d+\.\d) s  (.*)$")
 
 
