@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, QUESTIONS_MAX, ReadQuestion
+from rebalance_agent.tracking.evidence.commits.read_times import CLOCKS_MS, ReadQuestion
 from rebalance_agent.tracking.observations import ReadsAppended
 
 __all__ = ["PRECISION_MS", "READS_EVERY_S", "OffsetsAt", "ReadTimesPoll", "last_reads"]
@@ -57,7 +57,7 @@ class ReadTimesPoll:
     def _next(self) -> list[ReadQuestion]:
         """Take questions, each of another partition: one request has one time for each."""
         taken: dict[Partition, ReadQuestion] = {}
-        for _ in range(min(len(self.questions), QUESTIONS_MAX)):
+        for _ in range(len(self.questions)):
             question = self.questions.popleft()
             if question.partition in taken:
                 self.questions.append(question)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-
 from chaos.members.kinds import group_name
 from chaos.members.transactions_member import COPIES
 from chaos.verdict.verdict import Verdict
@@ -15,34 +13,15 @@ from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.reported.seat_event import Act, SeatEvent
 from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
-from support.observer.observing import PATIENCE_S
+from support.observer.observing import everything
+from support.pipeline.latest_events import latest
 
 CRASHED, NEVER = "crashed", float("inf")
 
 
 def copied(bootstrap):
     """Return how often each record was copied in a committed transaction, as (partition, offset)."""
-    consumer = Consumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": "unused",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-            "log_level": 0,
-        }
-    )
-    found, left = Counter(), set(consumer.list_topics(COPIES, PATIENCE_S).topics[COPIES].partitions)
-    consumer.assign([TopicPartition(COPIES, number, OFFSET_BEGINNING) for number in left])
-    while left:
-        message = consumer.poll(PATIENCE_S)
-        assert message is not None, "the copies do not end"
-        if message.error() is None:
-            found[tuple(map(int, message.value().split()))] += 1
-        elif message.error().code() == KafkaError._PARTITION_EOF:
-            left.discard(message.partition())
-    consumer.close()
-    return found
+    return Counter(tuple(map(int, each.value().split())) for each in everything(bootstrap, COPIES, committed=True))
 
 
 def exactly_once(written, found):
@@ -145,12 +124,8 @@ def _acts(published):
 
 
 def _last(published, kind):
-    best = {}
-    for value in published:
-        event = event_from_json(json_object(value))
-        if isinstance(event, kind) and event.revision >= best.get(event.event_id, event).revision:
-            best[event.event_id] = event
-    return best.values()
+    events = (event_from_json(json_object(value)) for value in published)
+    return latest(event for event in events if isinstance(event, kind))
 
 
 def _counts(counter):

@@ -19,7 +19,8 @@ from rebalance_agent.pipeline.tables.schemas import TABLES
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
 from support.pipeline.event_rows import events_frame
-from support.pipeline.reports import latest, report_of
+from support.pipeline.latest_events import latest
+from support.pipeline.reports import report_of
 
 FLEET = FleetPlan(groups=5, days=1, seed=4)
 PREDICTED = {"recorded_stalled_partition_seconds": 10.0, "modelled_stalled_partition_seconds": 40.0}

@@ -203,8 +203,8 @@ def events(bootstrap, topic, *, group):
     ]
 
 
-def everything(bootstrap, topic):
-    """All records of a topic, from its beginning to its current end."""
+def everything(bootstrap, topic, *, committed=False):
+    """All records of a topic, from its beginning to its current end; ``committed``: none of aborted transactions."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -212,7 +212,7 @@ def everything(bootstrap, topic):
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
-            "isolation.level": "read_uncommitted",
+            "isolation.level": "read_committed" if committed else "read_uncommitted",
             "log_level": 0,
         }
     )

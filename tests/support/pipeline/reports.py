@@ -22,6 +22,7 @@ from rebalance_agent.pipeline.report.report_rows import (
 )
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
+from support.pipeline.latest_events import latest
 
 PERIOD_S = 86_400
 PARTS = {
@@ -85,15 +86,6 @@ def report_of(fleet: FleetPlan, *, details=6, rename=None):
         deploys=tuple(deploys),
         details=tuple(pictures[:details]),
     )
-
-
-def latest(events):
-    """Each event once, in its highest revision, in the order of first revisions, as in the table of events."""
-    found = {}
-    for each in events:
-        if each.event_id not in found or found[each.event_id].revision < each.revision:
-            found[each.event_id] = each
-    return list(found.values())
 
 
 def _at(ms):

@@ -23,8 +23,8 @@ __all__ = ["PastAdmissions", "past_admissions"]
 class PastAdmissions:
     """``merged``: rebalances that would not have happened; ``waited_seconds``: of all newcomers together, at most.
 
-    ``stalled_partition_seconds``: a lower bound for the merged rebalances. Of those that would have been one rebalance,
-    the worst does not count.
+    ``stalled_partition_seconds``: a lower bound for the merged rebalances. The longest stall of those that would have
+    been one rebalance does not count.
     """
 
     merged: int = 0

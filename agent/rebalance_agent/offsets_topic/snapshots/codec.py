@@ -4,7 +4,7 @@ The snapshot of a partition is what compaction would leave of its group records 
 each key, with its offset, timestamp and value, under a key of its own; plus one *marker* with the position, and the
 number and digest of these records. Keys change in place while a newer snapshot is written, so a reader takes the
 records before the last marker, and uses them only if number and digest agree. So missing and altered records, and those
-of another writer, are detected. It is not a signature: anyone who may write to the topic can write a valid marker.
+of another writer, are detected. A digest is not a signature: anyone with Write on the topic can write a valid marker.
 Snapshots that follow each other form a *series*; records that an older series left are reported, to be deleted.
 """
 

@@ -7,7 +7,6 @@ share is of a processor; where there is less time for all, the records of groups
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Mapping
@@ -20,9 +19,10 @@ from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.offsets_topic.work_share.set_aside import SetAside, WaitingRecord
 from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, part_seconds, work_seconds
+from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_S", "LONGEST_S", "NAMED_MAX", "NAMED_S", "FairShare"]
+__all__ = ["AHEAD_S", "LONGEST_S", "FairShare"]
 
 AHEAD_S = 0.05
 """Seconds of work in the inbox from which on only records of light groups are put into it. It is how long their records
@@ -30,12 +30,6 @@ wait behind those of others; the inbox is filled again several times in that tim
 
 LONGEST_S = 0.5
 """Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
-
-NAMED_S = 300.0
-"""Seconds for which a group is named after its last record that waited: alerts are evaluated meanwhile."""
-
-NAMED_MAX = 20
-"""Groups that are named at once. The first ones stay named while they wait: an alert is about one group for minutes."""
 
 
 class FairShare:
@@ -53,7 +47,7 @@ class FairShare:
         self._due: list[tuple[float, int, bytes]] = []
         self._turns = itertools.count()
         self._in_due: set[bytes] = set()
-        self._named: dict[bytes, tuple[str, float]] = {}
+        self._names = RecentNames()
 
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
@@ -68,7 +62,7 @@ class FairShare:
         self._skipped += self._waiting.put(group, record)
         if not allowed:
             self._waited += 1
-            self._name(group, record.key, now)
+            self._names.see(group, _ms(now), lambda: _group_name(record.key))
 
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. To be called several times a second.
@@ -120,13 +114,8 @@ class FairShare:
         return self._waiting.held_back(positions) if self._waiting else positions
 
     def named(self) -> list[str]:
-        """Return the groups that recently had to wait, sorted."""
-        self._forget_names()
-        return sorted(name for name, _ in self._named.values())
-
-    def _forget_names(self) -> None:
-        since = self._context.clock.monotonic() - NAMED_S
-        self._named = {group: named for group, named in self._named.items() if named[1] >= since}
+        """Return the groups that recently had to wait, as `RecentNames.names` does."""
+        return self._names.names(_ms(self._context.clock.monotonic()))
 
     def _spend(self, group: bytes, waiting: WaitingRecord, now: float) -> None:
         size, record = len(waiting.message), self._decode(waiting)
@@ -140,12 +129,13 @@ class FairShare:
         elif waiting.skipped:  # one that cannot be read says nothing
             self._waiting.lose(group, waiting.skipped)
 
-    def _name(self, group: bytes, key: bytes, now: float) -> None:
-        if entry := self._named.get(group):
-            self._named[group] = entry[0], now
-            return
-        if len(self._named) >= NAMED_MAX:
-            self._forget_names()
-        if len(self._named) < NAMED_MAX:
-            with contextlib.suppress(DecodeError):
-                self._named[group] = decode_record(key, None).group, now
+
+def _group_name(key: bytes) -> str | None:
+    try:
+        return decode_record(key, None).group
+    except DecodeError:
+        return None
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1_000)

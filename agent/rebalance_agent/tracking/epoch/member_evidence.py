@@ -52,7 +52,8 @@ class MemberEvidence:
         unheard = record.live and self._unheard(name, at_ms if started_ms is None else started_ms)
         had = self._recorded.named(old.held) if (gives_up or unheard) and old else set()
         worked_ms = commits.worked_ms(self._group, had, contact_ms or 0, at_ms) if had else None
-        member, changes = self._records.members.get(name), self._context.coordinators.changes(self._partition)
+        member = self._records.members.get(name)
+        changes = self._context.coordinators.changes(self._partition) if departs else ()
         expelled = old is not None and new is None and self.last_seen.expelled(member, name, old, at_ms, changes)
         if record.live:
             self.handovers.update(
@@ -79,8 +80,8 @@ class MemberEvidence:
                 recent = commits.recent(self._group, had, contact_ms or 0, at_ms)
                 self.last_seen.depart(member, name, old, at_ms, recent, changes, expelled=expelled)
         if had:
-            asks = gives_up and record.live
-            read = commits.ask_reads(self._group, had, contact_ms or 0, at_ms) if asks else None
+            known_ms = worked_ms or contact_ms or 0
+            read = commits.ask_reads(self._group, had, known_ms, at_ms) if gives_up else None
             self.last_seen.work(name, worked_ms, read)
         if new is None:
             self.last_seen.forget(name)

@@ -85,7 +85,7 @@ class FirstCommits:
     def await_anew(self, partitions: Collection[Partition]) -> None:
         """Await the first commits of the partitions, and forget earlier commits and releases of the same ones."""
         if not self.awaited:
-            self.awaited = shared_set(frozenset(set(partitions)))
+            self.awaited = shared_set(frozenset(set(partitions)))  # of a set: one that grows takes twice the memory
         elif isinstance(self.awaited, set):
             self.awaited.update(partitions)
         else:

@@ -51,14 +51,14 @@ class ClassicLastSeen:
     ) -> dict[str, LastSeen]:
         """Return, by member id, when the members of ``before`` were last active by ``at_ms``.
 
-        Of those that are ``gone`` it is asked what they read last.
+        It asks what those that are ``gone`` read last.
         """
         group, asked, seen = before.value.group, {member.member_id for member in gone}, {}
         for member in before.members:
             name, partitions = member.member_id, pairs(member.assigned)
             after_ms = self._assigned_ms.get(name, before.timestamp_ms)
-            read = commits.ask_reads(group, partitions, after_ms, at_ms) if name in asked else None
             worked_ms = commits.worked_ms(group, partitions, after_ms, at_ms)
+            read = commits.ask_reads(group, partitions, worked_ms or after_ms, at_ms) if name in asked else None
             seen[name] = LastSeen(self._contact_ms.get(name), worked_ms, read)
         return seen
 

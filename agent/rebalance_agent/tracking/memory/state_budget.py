@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.memory.recent_names import RecentNames
 
-__all__ = ["GROUP_BYTES", "NAMED_MAX", "NAMED_MS", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
+__all__ = ["GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
 
 UNBOUNDED = 1 << 62
 """No budget, for replays: the observer's is its setting ``max_state_bytes``."""
@@ -26,12 +27,6 @@ GROUP_BYTES = 4_000
 GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 5_500, 1_500, 150
 """Bytes of a generation with what follows from it: awaited commits, stalls, moments, events."""
 
-NAMED_MAX = 20
-"""Groups that are named at once."""
-
-NAMED_MS = 300_000
-"""How long (ms) a group is named after its last record that was not reported: alerts are evaluated meanwhile."""
-
 REFUSED_MAX = 20_000
 """Refused groups that are remembered: of a consumer, share or streams group later records alone say too little."""
 
@@ -43,10 +38,7 @@ def state_bytes(value: GroupSnapshot) -> int:
 
 
 class StateBudget:
-    """The bytes of each group's state. ``unreported``, ``refused``: records that were not taken as usual.
-
-    ``names`` are of groups with such records: the first ones stay named as long as they have more.
-    """
+    """The bytes of each group's state. ``unreported``, ``refused``: records that were not taken as usual."""
 
     def __init__(self, commits: Callable[[str], bool], bytes_max: int = UNBOUNDED) -> None:
         """``commits``: whether a group has committed lately, by its name. ``bytes_max``: the budget."""
@@ -57,7 +49,7 @@ class StateBudget:
         self._sizes: dict[str, int] = {}
         self._unknown: set[str] = set()
         self._refused: dict[str, None] = {}
-        self._named: dict[str, int] = {}
+        self._names = RecentNames()
 
     def set(self, name: str, size_bytes: int) -> None:
         """Set the bytes of a group's state."""
@@ -85,7 +77,7 @@ class StateBudget:
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]
         self.refused += 1
-        self._name(name, now_ms)
+        self._names.see(name, now_ms, lambda: name)
         return False
 
     def forgive(self, name: str) -> None:
@@ -99,19 +91,9 @@ class StateBudget:
             self._unknown.discard(name)
             return True
         self.unreported += 1
-        self._name(name, now_ms)
+        self._names.see(name, now_ms, lambda: name)
         return False
 
     def named(self, now_ms: int) -> list[str]:
-        """Return the groups that are named now, sorted."""
-        self._forget_names(now_ms)
-        return sorted(self._named)
-
-    def _name(self, name: str, now_ms: int) -> None:
-        if name not in self._named and len(self._named) >= NAMED_MAX:
-            self._forget_names(now_ms)
-        if name in self._named or len(self._named) < NAMED_MAX:
-            self._named[name] = now_ms
-
-    def _forget_names(self, now_ms: int) -> None:
-        self._named = {name: at_ms for name, at_ms in self._named.items() if at_ms >= now_ms - NAMED_MS}
+        """Return the groups with records that were not taken as usual, as `RecentNames.names` does."""
+        return self._names.names(now_ms)

@@ -14,7 +14,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share import set_aside
-from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAMED_S
+from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
     GROUP_RATE,
@@ -23,6 +23,7 @@ from rebalance_agent.offsets_topic.work_share.work_budget import (
     WorkBudget,
     work_seconds,
 )
+from rebalance_agent.tracking.memory.recent_names import NAMED_MS
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from support.observer.fakes import FakeRecord, fake_context
 from support.observer.posted import posted
@@ -146,7 +147,7 @@ def test_an_ordinary_large_group_is_read_at_once():
 def test_a_group_is_named_as_long_as_alerts_need_it():
     observer = Observer()
     observer.run(5, ABSURD)
-    observer.context.clock.advance(round(NAMED_S * 1_000) - 1_000)
+    observer.context.clock.advance(NAMED_MS - 1_000)
     assert observer.emitter.share.named() == ["hostile"]
     observer.context.clock.advance(20_000)
     assert observer.emitter.share.named() == []

@@ -7,7 +7,8 @@ from dataclasses import replace
 from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, NAMED_MAX, NAMED_MS, StateBudget, state_bytes
+from rebalance_agent.tracking.memory.recent_names import NAMED_MAX, NAMED_MS
+from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, StateBudget, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, WHOLE, committed, feed, member, record, tick, tombstone, topics

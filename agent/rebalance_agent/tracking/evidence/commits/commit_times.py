@@ -215,21 +215,19 @@ class CommitTimes:
         worked_ms = self.answers.taken_ms(work_ms)
         return worked_ms if worked_ms > after_ms else None
 
-    def ask_reads(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> ReadTime:
-        """Ask when the records were appended that an owner of all these partitions read last.
+    def ask_reads(self, name: str, partitions: Collection[Partition], worked_ms: int, until_ms: int) -> ReadTime:
+        """Ask when the records were appended that an owner of all these partitions read last, until ``until_ms``.
 
-        Times are as for `worked_ms`. Commits that show its work nearly up to the last one need no question.
+        It is known to have worked until ``worked_ms``: commits soon after that need no question.
         """
-        own = []
+        last = []
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
             commit = self._last.get(key)
-            if commit and after_ms < commit[0] <= until_ms:
-                own.append((commit, partition))
-        worked_ms = max([after_ms, *(self.answers.taken_ms(work_ms) for (_, _, _, work_ms), _ in own)])
+            if commit and worked_ms + READS_WORTH_MS < commit[0] <= until_ms:
+                last.append((commit, partition))
         time = ReadTime()
-        for (at_ms, offset, _, _), partition in heapq.nlargest(READS_ASKED, own):
-            if at_ms - worked_ms > READS_WORTH_MS:
-                self.reads.ask(ReadQuestion(partition, offset, worked_ms, at_ms), time)
+        for (at_ms, offset, _, _), partition in heapq.nlargest(READS_ASKED, last):
+            self.reads.ask(ReadQuestion(partition, offset, worked_ms, at_ms), time)
         return time
 
     def recent(

@@ -87,7 +87,8 @@ def test_a_commit_soon_after_the_one_before_needs_no_question():
     commits = CommitTimes()
     for at in (10_000, 10_400):
         commits.update(committed(at, 0).commits)
-    commits.ask_reads("g", [("t", 0)], T0, T0 + 30_000)
+    worked_ms = commits.worked_ms("g", [("t", 0)], T0, T0 + 30_000)
+    commits.ask_reads("g", [("t", 0)], worked_ms, T0 + 30_000)
     assert not commits.reads.unasked
 
 
