@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol, Self, cast
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from rebalance_agent.cluster.admin_client import ANSWER_TIMEOUT_S, raise_cluster_error
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
+from rebalance_agent.model.partitions import to_ranges
 
 __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord", "leader_epoch_of", "record_bytes"]
 
@@ -28,8 +30,13 @@ QUEUE_TUNING = {
 }
 """librdkafka settings that bound its queue to about 30 MB without slowing it down."""
 
+CLOSE_S = 5.0
+"""Seconds to wait for a client that closes: it usually takes milliseconds."""
+
 _GROUP_ID = "rebalance-agent"
 """librdkafka requires a group id even where no group is joined."""
+
+_log = logging.getLogger(__name__)
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - librdkafka's own spelling
 _START_OVER = (
@@ -139,11 +146,12 @@ class TopicReader:
         self.positions |= {partition: max(offset, 0) for partition, offset in offsets.items()}
         self._consumer.incremental_assign([TopicPartition(self.topic, *start) for start in offsets.items()])
 
-    def reopen(self) -> None:
-        """Replace the client, and continue at `positions`: for a client that stopped reading without an error."""
-        stopped, self._consumer = self._consumer, self._new_consumer()
-        # The close() of such a client may never return, so it does not delay the reading.
-        threading.Thread(target=stopped.close, name="close", daemon=True).start()
+    def reopen(self, stuck: Collection[int]) -> None:
+        """Replace the client, and continue at `positions`: it stopped reading ``stuck`` without an error."""
+        _log.warning("partitions %s of %s: reading stopped, and starts again", to_ranges(stuck), self.topic)
+        new = self._new_consumer()
+        self._close()
+        self._consumer = new
         starts = [TopicPartition(self.topic, number, offset or BEGINNING) for number, offset in self.positions.items()]
         self._consumer.incremental_assign(starts)
 
@@ -190,8 +198,14 @@ class TopicReader:
             raise_cluster_error(error, f"reading {self.topic}")
 
     def close(self) -> None:
-        """Close the consumer."""
-        self._consumer.close()
+        """Close the consumer; wait up to `CLOSE_S` for it."""
+        self._close().join(CLOSE_S)
+
+    def _close(self) -> threading.Thread:
+        # The close() of a client that stopped reading may never return, so it does not end the reading.
+        closing = threading.Thread(target=self._consumer.close, name="close", daemon=True)
+        closing.start()
+        return closing
 
     def __enter__(self) -> Self:
         """The reader, which is closed at the end of the block."""

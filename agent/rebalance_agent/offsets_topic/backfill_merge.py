@@ -43,6 +43,11 @@ class BackfillMerge(Generic[R]):
         return not self._ends
 
     @property
+    def ends(self) -> Mapping[int, int]:
+        """Partition that is still being read -> the offset after its last old record."""
+        return self._ends
+
+    @property
     def pending(self) -> frozenset[int]:
         """Partitions that are still being read."""
         return frozenset(self._ends)

@@ -8,6 +8,7 @@ from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 from rebalance_agent.offsets_topic.backfill_merge import BackfillMerge
 from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.progress import ReadingProgress
 
 __all__ = ["BACKFILL_TUNING", "BackfillReader"]
 
@@ -32,6 +33,7 @@ class BackfillReader:
         self._topic = topic
         self._records = records
         self._backfill = BackfillMerge[TopicRecord]()
+        self._progress = ReadingProgress()
         self._reader: TopicReader | None = None
 
     @property
@@ -67,7 +69,10 @@ class BackfillReader:
         reader = self._reader
         if reader is None:
             return {}
-        for message, key in self._records.of_groups(reader.read(BATCH_MAX, BACKFILL_WAIT_S)):
+        records = reader.read(BATCH_MAX, BACKFILL_WAIT_S)
+        if not records:
+            self._reopen_if_stuck(reader)
+        for message, key in self._records.of_groups(records):
             self._backfill.add(message.partition(), message.offset(), key, message)
         complete = {}
         for partition in self._backfill.pending:
@@ -76,6 +81,11 @@ class BackfillReader:
                 complete[partition] = last
         self._close_if_done()
         return complete
+
+    def _reopen_if_stuck(self, reader: TopicReader) -> None:
+        if stuck := self._progress.stuck(reader.positions, self._backfill.ends, self._context.clock.monotonic()):
+            self._progress.reset()
+            reader.reopen(stuck)
 
     def close(self) -> None:
         """Close the client, whatever is still to be read."""

@@ -20,7 +20,6 @@ from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicR
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
-from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
@@ -97,7 +96,7 @@ class OffsetsTail:
         self._initial_count: int | None = None
         self._ever_owned: frozenset[int] = frozenset()
         self._progress = ReadingProgress()
-        self._stuck = threading.Event()
+        self._stuck: list[int] = []
         self._emitter = ObservationEmitter(self.context, self._records, self.on_records)
         self._backfill = BackfillReader(self.context, OFFSETS_TOPIC, self._records)
         self.caught_up = threading.Event()
@@ -126,9 +125,8 @@ class OffsetsTail:
             self.context.health.unready(OFFSETS_PART, str(error))
             return
         if stuck := self._progress.stuck(tail.positions, ends, self.context.clock.monotonic()):
-            _log.warning("partitions %s of %s: reading stopped, and starts again", to_ranges(stuck), OFFSETS_TOPIC)
             self._progress.reset()
-            self._stuck.set()
+            self._stuck = stuck
         self.context.meters.tail_lag(sum(max(0, end - tail.positions.get(number, end)) for number, end in ends.items()))
         if tail is self._tail and self.caught_up.is_set():
             self.context.health.ready(OFFSETS_PART)
@@ -142,9 +140,9 @@ class OffsetsTail:
                 self._tail = tail
                 reported_at = float("-inf")
                 while not stop.is_set():
-                    if self._stuck.is_set():
-                        self._stuck.clear()
-                        tail.reopen()
+                    if stuck := self._stuck:
+                        self._stuck = []
+                        tail.reopen(stuck)
                     self._own(tail)
                     self._read(tail)
                     self._update_readiness(tail)
@@ -168,7 +166,7 @@ class OffsetsTail:
 
     def _forget(self) -> None:
         self.caught_up.clear()
-        self._stuck.clear()
+        self._stuck = []
         self.reached = {}
         self._unknown_since, self._late_reported = self.context.clock.monotonic(), False
 
