@@ -46,6 +46,9 @@ _TUNING = {
     # it is asked again and again (its issue 5511). It looks up a coordinator again that was not used for this long,
     # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
+    # Otherwise one request that waits for a broker that refuses connections keeps librdkafka 2.16 connecting without a
+    # pause, which takes half of a processor. Connections to all brokers cost little: listing groups asks all of them.
+    "enable.sparse.connections": "false",
 }
 
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")

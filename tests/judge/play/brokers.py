@@ -17,7 +17,7 @@ from rebalance_agent.testing import BrokerError
 
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 TOOL_S = 120
-BACK_S, STARTS_MAX = 120, 3
+BACK_S, STARTS_MAX = 120, 10
 COMPACTED = {"segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01", "max.compaction.lag.ms": "1000"}
 
 
@@ -39,6 +39,7 @@ class Inflictions:
 
     def _coordinator_killed(self, chance):
         with self._brokers:
+            self._await_all()
             self._kill_one(chance)
 
     def _kill_one(self, chance):
@@ -51,6 +52,7 @@ class Inflictions:
     def _outage(self, chance):
         """Stop two of three brokers for a while: no controllers, no coordinators, no metadata."""
         with self._brokers:
+            self._await_all()
             gone = chance.sample(self._context.kafka.node_ids, 2)
             for broker in gone:
                 self._context.acts.note("broker killed", broker=broker)
@@ -58,13 +60,16 @@ class Inflictions:
             self._context.over.wait(chance.uniform(4, 12))
             self._back(gone)
 
+    def _await_all(self):
+        """Wait until all brokers are there: a busy machine may take longer to start the last ones than `BACK_S`."""
+        if not self._follow(self._context.kafka.node_ids):
+            raise TimeoutError("not all brokers are back")
+
     def _back(self, brokers):
         """Start brokers together: one alone finds no controllers, and waits for the other."""
         for broker in brokers:
             threading.Thread(target=self._start_broker, args=(broker,), daemon=True).start()
-        pause, until = threading.Event(), now_ms() + BACK_S * 1000
-        while now_ms() < until and not all(map(self._follows, brokers)):
-            pause.wait(0.2)
+        self._follow(brokers)
         self._context.acts.note("brokers back", brokers=brokers)
         if self._compacting:
             self._note_survivors()
@@ -74,6 +79,15 @@ class Inflictions:
             with contextlib.suppress(BrokerError):
                 self._context.kafka.start_broker(broker)
                 return
+
+    def _follow(self, brokers):
+        """Whether brokers answer and are in sync, after up to `BACK_S`."""
+        pause, until = threading.Event(), now_ms() + BACK_S * 1000
+        while not all(map(self._follows, brokers)):
+            if now_ms() > until:
+                return False
+            pause.wait(0.2)
+        return True
 
     def _follows(self, broker):
         """Whether a broker answers, and is in sync with every partition of the offsets topic."""
