@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from confluent_kafka import Producer
 
@@ -17,6 +19,9 @@ pytestmark = pytest.mark.integration
 BACK_S = 30
 """librdkafka 2.16 alone never finds the coordinator again."""
 
+CONNECTS_MAX = 30
+"""In three seconds: librdkafka waits 0.1 s before it connects again, and each time twice as long."""
+
 
 def test_groups_are_described_again_once_their_killed_coordinator_is_back():
     with EmbeddedKafka() as kafka:
@@ -30,6 +35,26 @@ def test_groups_are_described_again_once_their_killed_coordinator_is_back():
             kafka.start_broker(1)
             assert answered(lambda: _described(cluster), BACK_S) == ["g"]
             assert answered(lambda: cluster.absent_groups(["nobody"])) == {"nobody"}
+
+
+def test_a_request_that_waits_for_a_killed_broker_does_not_keep_connecting():
+    statistics = []
+    with EmbeddedKafka(2) as kafka:
+        cluster = Cluster(
+            {
+                "bootstrap.servers": kafka.bootstrap_servers,
+                "log_level": "0",
+                "statistics.interval.ms": "100",
+                "stats_cb": statistics.append,
+            }
+        )
+        assert answered(cluster.list_groups).complete
+        kafka.kill_broker(2)
+        with pytest.raises(ClusterError):
+            cluster.list_groups()
+    brokers = json.loads(statistics[-1])["brokers"].values()
+    connects = next(broker["connects"] for broker in brokers if broker["nodeid"] == 2)
+    assert connects < CONNECTS_MAX, "thousands, where librdkafka connects without a pause"
 
 
 def test_the_bound_of_a_members_stall_reaches_back_before_its_coordinator_was_replaced():
