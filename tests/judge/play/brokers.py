@@ -125,9 +125,9 @@ class Inflictions:
             self._compact(chance.uniform(20, 35))
         finally:
             self._observer.start()
-        if self._observer.wait_ready():  # a compaction that had begun may have ended meanwhile
-            with self._brokers:
-                self._note_survivors()
+        self._observer.wait_ready()
+        with self._brokers:  # a compaction that had begun may have ended meanwhile
+            self._note_survivors()
 
     def _compact(self, seconds):
         with self._brokers:
