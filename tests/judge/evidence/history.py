@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from judge.evidence.epochs import EpochGroup
 from judge.evidence.facts import Fact, State
@@ -92,8 +92,8 @@ class History:
         found = {}
         for at_ms, member_id in removals:
             index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
-            following = next((set().union(*state.ids.values()) for state in self.states[index : index + 1]), ())
-            if member_id in clients and member_id not in following:
+            following = [set().union(*state.ids.values()) for state in self.states[index : index + 1]]
+            if member_id in clients and any(member_id not in ids for ids in following):
                 found.setdefault(clients[member_id], []).append(at_ms)
         return found
 
@@ -130,6 +130,16 @@ class History:
                     break
                 found = state.at_ms
         return found
+
+    def nth_given(self, partition, client, at_ms):
+        """Return the place among the records of ``at_ms``, from 0 on, of the first that gives it to ``client``."""
+        first = bisect_left(self.states, at_ms, key=lambda state: state.at_ms)
+        for number, state in enumerate(self.states[first:]):
+            if state.at_ms > at_ms:
+                break
+            if any(is_client(client, owner) and partition in names for owner, names in state.owners.items()):
+                return number
+        return 0
 
     def held_since(self, partition, client, at_ms, *, every=False):
         """Return since when ``client`` held ``partition`` at ``at_ms``, by the records (see `given`); None if not."""

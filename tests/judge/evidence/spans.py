@@ -34,7 +34,8 @@ from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 class Span:
     """A stall of a partition, from ``stop_first``..``stop_last`` to ``until``, which is infinite if it never ended.
 
-    ``outside``: of any rebalance, since the group had no record meanwhile.
+    ``given``: the time of the record that gave the partition; ``nth``: its place among the group's records of that
+    time. ``outside``: of any rebalance, since the group had no record meanwhile.
     """
 
     partition: str
@@ -50,6 +51,7 @@ class Span:
     idle_since: float | None = None
     """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
     outside: bool = False
+    nth: int = 0
 
     @property
     def earliest(self):

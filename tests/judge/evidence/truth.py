@@ -62,7 +62,8 @@ def _placed(span, history, joins, *, classic):
         given = given if held is None else held
     # A member of a group whose coordinator assigns may lose everything and get it back without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
-    span = replace(span, given=given, outside=outside)
+    nth = 0 if given is None else history.nth_given(span.partition, span.client, given)
+    span = replace(span, given=given, outside=outside, nth=nth)
     until = (span.until if given is None else given) + JUST_AFTER_MS
     emptied = history.emptied_before(until)
     empty = history.states[emptied] if emptied >= 0 else None
