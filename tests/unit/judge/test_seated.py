@@ -95,10 +95,7 @@ def test_a_member_that_was_removed_and_has_not_heard_of_it_is_no_owner(removed, 
 
 
 def test_the_brokers_log_has_removals_and_the_next_record_confirms_them():
-    line = (
-        "03:32:21.050 [x] INFO GroupMetadataManager - [GroupCoordinator id=1] Member {} in group g has failed, removing "
-        "it from the group."
-    )
+    line = "03:32:21.050 [x] INFO a.B - [Group id=1] Member {} in group g has failed, removing it from the group."
     ((one_ms, one), (_, other)) = removals([line.format("a-1"), line.format("b-1")], 1_795_531_000_000)["g"]
     assert (one, other, one_ms % 60_000) == ("a-1", "b-1", 21_050)
     members = [("a-1", "a", [0]), ("b-1", "b", [1])]
