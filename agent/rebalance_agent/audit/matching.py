@@ -179,7 +179,11 @@ class GroupAccount:
     def _update_unowned(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
     ) -> None:
-        """Update how long partitions had no owner by the records alone: the published stall cannot be shorter."""
+        """Update how long partitions had no owner by the records alone: the published stall cannot be shorter.
+
+        Except under a cooperative assignor: a member consumes until it gets the assignment that takes a partition, and
+        its reports show when, which may be seconds after the record.
+        """
         self._unowned_ms = max(self._unowned_ms, entry.unowned_ms)
         self._unowned_sum_ms += entry.unowned_sum_ms
         if now.group_type is not GroupType.CLASSIC or before is None or not now.members:
@@ -188,7 +192,10 @@ class GroupAccount:
         if published.protocol is RebalanceProtocol.EAGER and now.joined_ms is not None and not entry.returned:
             self._add_unowned([now.at_ms - max(now.joined_ms, before.at_ms)] * len(both))
         self._add_unowned([now.at_ms - self._free_ms.pop(name) for name in now.holders.keys() & self._free_ms.keys()])
-        self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
+        freed = before.holders.keys() - now.holders.keys()
+        if self._reported and published.protocol is RebalanceProtocol.COOPERATIVE:
+            freed = {name for name in freed if before.holders[name].isdisjoint(now.identities)}
+        self._free_ms |= dict.fromkeys(freed, now.at_ms)
 
     def _add_unowned(self, times_ms: Sequence[int]) -> None:
         self._unowned_ms = max((self._unowned_ms, *times_ms))

@@ -5,6 +5,7 @@ Once a second it prints ``late MS US...``: for each late poll, by how many micro
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -59,4 +60,5 @@ def _end(stop):
     sys.stdin.read()
     stop.set()
     threading.Event().wait(LEAVING_S)
+    faulthandler.dump_traceback()  # of all threads, to standard error: it shows what never returned
     os._exit(1)

@@ -7,6 +7,8 @@ The copy's value is ``PARTITION OFFSET`` of the record; offsets are committed in
 from __future__ import annotations
 
 import contextlib
+import queue
+import threading
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
@@ -17,6 +19,13 @@ BATCH_S = 0.3
 ANSWER_S = 20
 TRANSACTION_MS = 10_000
 COPIES = "copies"
+
+STUCK_S = TRANSACTION_MS / 1000 + 2
+"""Longest wait for a call that may never return: its transaction has been aborted by then."""
+
+
+class StuckError(Exception):
+    """A call of the producer did not return. Its producer cannot be used any more."""
 
 
 class Copier:
@@ -78,8 +87,8 @@ class Copier:
         batch, self._batch = self._batch, []
         try:
             self._in_transaction(batch)
-        except KafkaException as error:
-            self._abort(error.args[0])
+        except (KafkaException, StuckError) as error:
+            self._abort(error)
             for partition in {each.partition() for each in batch}:
                 first = min(each.offset() for each in batch if each.partition() == partition)
                 with contextlib.suppress(KafkaException):  # it was taken away
@@ -98,18 +107,41 @@ class Copier:
             TopicPartition(self._config["topic"], *each, metadata=self._config["name"]) for each in following.items()
         ]
         member = self.consumer.consumer_group_metadata()
-        self._again(self._producer.send_offsets_to_transaction, offsets, member, ANSWER_S)
+        self._again(self._send_offsets, offsets, member)
         self._again(self._producer.commit_transaction, ANSWER_S)
 
+    def _send_offsets(self, offsets, member):
+        """Send offsets to the transaction.
+
+        Of librdkafka 2.16 the call ignores its timeout, and may never return once the group's coordinator has changed
+        (confluentinc/librdkafka#5456, #5511).
+        """
+        answers, send = queue.SimpleQueue(), self._producer.send_offsets_to_transaction
+
+        def call():
+            try:
+                answers.put(send(offsets, member, ANSWER_S))
+            except KafkaException as error:
+                answers.put(error)
+
+        threading.Thread(target=call, daemon=True).start()
+        try:
+            error = answers.get(timeout=STUCK_S)
+        except queue.Empty:
+            raise StuckError from None
+        if error is not None:
+            raise error
+
     def _abort(self, error):
-        if not error.fatal():
+        if isinstance(error, KafkaException) and not error.args[0].fatal():
             try:
                 self._again(self._producer.abort_transaction, ANSWER_S)
             except KafkaException:
                 pass
             else:
                 return
-        self._producer = self._new_producer()  # its transaction timed out while it was stopped, for example
+        # Its transaction timed out while it was stopped, for example. The broker aborts one that is left open.
+        self._producer = self._new_producer()
 
     def _new_producer(self):
         self._producers += 1

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 
 from chaos.members.kinds import group_name
 from chaos.members.transactions_member import COPIES
+from chaos.verdict.commits import client_id
 from chaos.verdict.verdict import Verdict
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Trigger
@@ -82,25 +83,44 @@ def ledger(all_groups, published, *, seats):
 
 
 def crashed(all_groups, published):
-    """Return the verdict on seats that were given up since their process had ended: it had, or it joined again.
+    """Return the verdict on seats that were given up since their process had ended: it had, or did not use them.
 
-    A process whose connection closed before it had the answer to its JoinGroup does not know of its first seat.
+    A process whose connection closed before it had the answer to its JoinGroup does not know of that seat: it was
+    never assigned partitions with it, and joins again.
     """
-    ended, members, wrong, seen = {}, {}, [], 0
-    last = {event.client_id: event.member_id for event in _in_order(published) if event.client_id is not None}
+    seats, ended, wrong, seen = _occupants(published), {}, [], 0
     for act in all_groups.account.acts:
         if act["do"] in ("kill", "close"):
             ended.setdefault(act["process"].rpartition(".")[0], act["at"])
+    assigned = defaultdict(list)
+    for member in (each for members in all_groups.members.values() for each in members):
+        assigned[client_id(member)] += [at_ms for word, at_ms, _ in list(member.lines) if word == "assigned"]
     for event in _in_order(published):
-        if event.client_id is not None:
-            members[event.member_id] = event.client_id
-        elif event.act is Act.GIVE_UP and event.reason == CRASHED and event.member_id in members:
-            client_id, seen = members[event.member_id], seen + 1
-            if ended.get(client_id, NEVER) > event.timestamp_ms and last[client_id] == event.member_id:
-                wrong.append(
-                    f"{event.group}: the seat of {client_id} was given up at {event.timestamp_ms}, and it lives"
-                )
+        if event.act is not Act.GIVE_UP or event.reason != CRASHED or event.member_id not in seats:
+            continue
+        seen, at_ms = seen + 1, event.timestamp_ms
+        name, since_ms = seats[event.member_id]
+        again = any(other == name and since_ms < later_ms < at_ms for other, later_ms in seats.values())
+        used = any(since_ms <= each <= at_ms for each in assigned[name])
+        if used and not again and ended.get(name, NEVER) > at_ms:
+            wrong.append(f"{event.group}: the seat of {name} was given up at {at_ms}, and it lives")
     return Verdict(f"seats of crashed processes: {seen} were given up, {len(wrong)} of living ones", tuple(wrong))
+
+
+def _occupants(published):
+    """Return member id -> client id of the consumer with this seat, and since when (ms).
+
+    Events of seats name it where the coordinator names its predecessor; else those of generations do.
+    """
+    found = {}
+    for event in _last(published, GenerationEvent):
+        for member in event.members:
+            name, since_ms = found.get(member.member_id, (member.client_id, NEVER))
+            found[member.member_id] = name, min(since_ms, event.timestamp_ms)
+    for event in reversed(_in_order(published)):
+        if event.client_id is not None and event.carried_out:
+            found[event.member_id] = event.client_id, event.timestamp_ms
+    return found
 
 
 def _in_order(published):

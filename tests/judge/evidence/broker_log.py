@@ -1,4 +1,5 @@
-"""Reads from the brokers' logs when and why rebalances of classic groups began, and when groups became Empty."""
+"""Reads from the brokers' logs when and why rebalances of classic groups began, when groups became Empty, and which
+members were removed."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ JOINS = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
 )
 EMPTY = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .*Group (\S+) with generation (\d+) is now empty")
+REMOVED = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* Member (\S+) in group (\S+) has failed, removing it from the group")
 ADDED = re.compile(r" member with id (\S+) joins group ")
 CAUSES = (
     ("Adding new member", "member_joined"),
@@ -61,6 +63,19 @@ def emptied(texts, began_ms):
         for line in text.splitlines():
             if match := EMPTY.match(line):
                 found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+    return {group: sorted(rows) for group, rows in found.items()}
+
+
+def removals(texts, began_ms):
+    """Return [(at_ms, member id)] of the members that a coordinator removed since it heard nothing of them, by group.
+
+    A broker that does not know yet that it is no coordinator any more does so, too, without effect.
+    """
+    found = {}
+    for text in texts:
+        for line in text.splitlines():
+            if match := REMOVED.match(line):
+                found.setdefault(match[3], []).append((_moment(match[1], began_ms), match[2]))
     return {group: sorted(rows) for group, rows in found.items()}
 
 

@@ -42,6 +42,10 @@ class Folder:
                 row[part] = None if row[part] is None else base64.b64decode(row[part])
             yield row
 
+    def events(self, observer):
+        """Rows of an observer's topic of events, as in `rows`."""
+        return self.rows(f"events-{observer}.ndjson")
+
     @cached_property
     def topics(self):
         """Topic id -> name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from judge.evidence.epochs import EpochGroup
 from judge.evidence.facts import Fact, State
@@ -10,11 +10,15 @@ from judge.evidence.process import FOREVER
 
 
 class History:
-    """States and facts of one group, from decoded records in order. ``names``: topic id, or task, -> topic."""
+    """States and facts of one group, from decoded records in order. ``names``: topic id, or task, -> topic.
 
-    def __init__(self, group, names=None):
+    ``occupants``: member id -> client id of the consumer that it stands for, where the coordinator goes on naming its
+    predecessor (see `reported.occupants`).
+    """
+
+    def __init__(self, group, names=None, occupants=None):
         self.group, self.states, self.facts, self.commits = group, [], [], {}
-        self._names = names or {}
+        self._names, self._occupants = names or {}, occupants or {}
         self._epoch = EpochGroup(self)
         self._generation = None
 
@@ -44,8 +48,9 @@ class History:
         number, before = fact["generation"], self._generation
         owners, ids_of = {}, {}
         for each in fact["members"]:
-            ids_of.setdefault(each["client"], set()).add(each["member"])
-            owners.setdefault(each["client"], set()).update(map(self.name, each["partitions"]))
+            client = self._occupants.get(each["member"], each["client"])
+            ids_of.setdefault(client, set()).add(each["member"])
+            owners.setdefault(client, set()).update(map(self.name, each["partitions"]))
         shown = frozenset(name for names in owners.values() for name in names)
         topics = frozenset(topic for each in fact["members"] for topic in each["topics"])
         ids = {each["member"] for each in fact["members"]}
@@ -81,6 +86,17 @@ class History:
         state = self.state_at(until_ms)
         return state is not None and state.at_ms >= since_ms
 
+    def removed(self, removals):
+        """Return client id -> times (ms) of the removals (ms, member id) that the record after them confirms."""
+        clients = {name: client for state in self.states for client, names in state.ids.items() for name in names}
+        found = {}
+        for at_ms, member_id in removals:
+            index = bisect_right(self.states, at_ms, key=lambda state: state.at_ms)
+            following = [set().union(*state.ids.values()) for state in self.states[index : index + 1]]
+            if member_id in clients and any(member_id not in ids for ids in following):
+                found.setdefault(clients[member_id], []).append(at_ms)
+        return found
+
     def emptied_before(self, until_ms):
         """Return the index of the last state before ``until_ms`` in which the group was Empty; -1 if it never was."""
         index = bisect_right(self.states, until_ms, key=lambda state: state.at_ms)
@@ -115,6 +131,16 @@ class History:
                 found = state.at_ms
         return found
 
+    def nth_given(self, partition, client, at_ms):
+        """Return the place among the records of ``at_ms``, from 0 on, of the first that gives it to ``client``."""
+        first = bisect_left(self.states, at_ms, key=lambda state: state.at_ms)
+        for number, state in enumerate(self.states[first:]):
+            if state.at_ms > at_ms:
+                break
+            if any(is_client(client, owner) and partition in names for owner, names in state.owners.items()):
+                return number
+        return 0
+
     def held_since(self, partition, client, at_ms, *, every=False):
         """Return since when ``client`` held ``partition`` at ``at_ms``, by the records (see `given`); None if not."""
         state = self.state_at(at_ms)
@@ -145,7 +171,7 @@ def is_client(client, owner):
     return owner == client or (owner.startswith(client + "-") and "StreamThread" in owner)
 
 
-def histories(rows, names, decode):
+def histories(rows, names, decode, occupants=None):
     """Return the `History` of each group, from rows of the offsets topic in the order of writing."""
     found = {}
     latest = {}
@@ -159,7 +185,7 @@ def histories(rows, names, decode):
         fact = decode(row["key"], row["value"])
         if fact is not None:
             group = fact["group"]
-            history = found.setdefault(group, History(group, names))
+            history = found.setdefault(group, History(group, names, occupants))
             # A new leader's clock may be behind: a later record does not count as earlier.
             latest[group] = max(latest.get(group, 0), row["timestamp"])
             history.add(fact, latest[group], f"{place[0]}:{place[1]}", gap > read.get(group, -1))

@@ -16,6 +16,7 @@ class Possession:
     """A member's possession of a partition, from ``since`` on, when its assigned callback returned.
 
     It stopped between ``stop_first`` and ``stop_last`` for ``reason``, for good or until it went on at ``resumed``.
+    ``removed``: when its coordinator removed the member before that, so that it was no owner any more.
     """
 
     partition: str
@@ -25,17 +26,22 @@ class Possession:
     stop_first: float = FOREVER
     stop_last: float = FOREVER
     reason: str = ""
+    removed: float = FOREVER
 
 
 @dataclass
 class Process:
-    """One member's lines, as possessions and moments at which it stood still."""
+    """One member's lines, as possessions and moments at which it stood still.
+
+    ``removed``: when the coordinator removed the client from the group since it heard nothing of it.
+    """
 
     name: str
     client: str
     lines: list
     acts: list
     streams: bool = False
+    removed: tuple = ()
     still: list = field(default_factory=list)
     """(from, to, reason): its loop did not run."""
 
@@ -95,7 +101,8 @@ class Process:
 
     def _given_up(self, partition, since, called, word):
         """Return the possession that ended with a callback at ``called``, or without one."""
-        made = Possession(partition, self.name, self.client, since, called, called, word)
+        removed = next((at for at in self.removed if since < at), FOREVER)
+        made = Possession(partition, self.name, self.client, since, called, called, word, removed)
         for start, ended, reason in self.still:
             if ended <= since or start > called:
                 continue

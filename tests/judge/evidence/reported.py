@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 
 GENERATION, ABORTED, GONE = "generation", "aborted", "group_gone"
+SEAT, NOT_DONE = "seat", ("failed", "refused", "predicted")
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,7 @@ def read_event(row):
 
 def published(rows):
     """Return all published events in order, from rows with ``value`` in bytes; parts after the first are left out."""
-    for row in rows:
-        try:
-            value = json.loads(row["value"])
-        except (TypeError, ValueError):
-            continue
+    for value in _values(rows):
         if value.get("part", 0) == 0 and (event := read_event(value)):
             yield event
 
@@ -88,3 +86,22 @@ def kept(events):
         if event.id not in found or event.revision > found[event.id].revision:
             found[event.id] = event
     return list(found.values())
+
+
+def occupants(rows):
+    """Return member id -> client id of the consumer that has the member's seat, from rows as in `published`.
+
+    The coordinator gives each consumer that takes a seat a new member id, and goes on naming the client id of the first
+    one. A gateway publishes an act only once the coordinator's answer has the member id.
+    """
+    found = {}
+    for value in _values(rows):
+        if value.get("kind") == SEAT and value["outcome"] not in NOT_DONE and value.get("client_id"):
+            found[value["member_id"]] = value["client_id"]
+    return found
+
+
+def _values(rows):
+    for row in rows:
+        with suppress(TypeError, ValueError):
+            yield json.loads(row["value"])

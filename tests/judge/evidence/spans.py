@@ -10,6 +10,9 @@ is between ``closing`` and the entered callback neither working nor called, so t
 a range: ``shortest_s`` to ``longest_s``. The processor of a streams task is closed some time after its last record,
 which gives such a range, too.
 
+A member that its coordinator has removed, and that has not heard of it yet, is no owner any more: nothing that it
+processes can be committed. It stopped between its removal and its callback.
+
 A member that has not heard yet that it was taken out of the group may have its assigned callback late, for a moment,
 while another one has the partition already: the stop lies between the moments when the two stopped.
 
@@ -31,7 +34,8 @@ from judge.evidence.process import AFTER_WAKING_MS, FOREVER
 class Span:
     """A stall of a partition, from ``stop_first``..``stop_last`` to ``until``, which is infinite if it never ended.
 
-    ``outside``: of any rebalance, since the group had no record meanwhile.
+    ``given``: the time of the record that gave the partition; ``nth``: its place among the group's records of that
+    time. ``outside``: of any rebalance, since the group had no record meanwhile.
     """
 
     partition: str
@@ -47,6 +51,7 @@ class Span:
     idle_since: float | None = None
     """When the last owner stopped, also where the stall counts from later since the group was Empty in between."""
     outside: bool = False
+    nth: int = 0
 
     @property
     def earliest(self):
@@ -154,6 +159,8 @@ def _between(old, new, still):
             unsure = True
             first = last = new.since
             reason = "two owners" if not waking else "woken"
+    elif old.removed < last:
+        first = min(first, old.removed)
     last = min(last, new.since)
     return Span(
         old.partition, first, last, new.since, reason, old.process, new.process, new.client, unsure, None, first

@@ -21,15 +21,20 @@ LOST_JOIN_MS = 10_000
 """Longest time from a join to the next record, unless brokers are away: the rebalance timeout of members here."""
 
 
-def processes_of(folder, group):
-    """Return the members of a group with their lines and the run's actions on them."""
+def processes_of(folder, group, removed=None):
+    """Return the members of a group with their lines and the run's actions on them; ``removed`` as in `History`."""
     acts = {}
     for act in folder.acts:
         if act.get("group") == group and "process" in act:
             acts.setdefault(act["process"], []).append(act)
     streams = folder.run["groups"][group]["type"] == "streams"
     lines = folder.members[group]
-    return [Process(name, name.rpartition(".")[0], lines.get(name, []), acts[name], streams) for name in acts]
+    return [_process(name, lines.get(name, []), acts[name], streams, removed or {}) for name in acts]
+
+
+def _process(name, lines, acts, streams, removed):
+    client = name.rpartition(".")[0]
+    return Process(name, client, lines, acts, streams, tuple(removed.get(client, ())))
 
 
 def true_spans(processes, history, joins, *, classic):
@@ -57,7 +62,8 @@ def _placed(span, history, joins, *, classic):
         given = given if held is None else held
     # A member of a group whose coordinator assigns may lose everything and get it back without a record.
     outside = not classic and given is None and not history.changed(since, span.until)
-    span = replace(span, given=given, outside=outside)
+    nth = 0 if given is None else history.nth_given(span.partition, span.client, given)
+    span = replace(span, given=given, outside=outside, nth=nth)
     until = (span.until if given is None else given) + JUST_AFTER_MS
     emptied = history.emptied_before(until)
     empty = history.states[emptied] if emptied >= 0 else None

@@ -97,9 +97,7 @@ def episodes(events, spans, acts, group, unreported=()):
     for span in spans:
         if span.outside:
             continue
-        given = span.given or span.until
-        # A record is an event's even if it is a millisecond later, unless it is another event's.
-        index = bisect_left(times, given if given in times else given - 1) if span.until is not FOREVER else len(found)
+        index = _closed_by(span, times)
         if index < len(found) and not _of_another(span, found[index], unreported):
             found[index].spans.append(span)
         for number, episode in enumerate(found):
@@ -108,6 +106,17 @@ def episodes(events, spans, acts, group, unreported=()):
     for episode in found:
         episode.kind = _kind(episode, acts, group)
     return found
+
+
+def _closed_by(span, times):
+    """Return the index of the episode that ends the span, by the ``times`` of the episodes' records."""
+    if span.until is FOREVER:
+        return len(times)
+    given = span.given or span.until
+    if given not in times:
+        return bisect_left(times, given - 1)  # a record is an event's even if it is a millisecond later
+    index = bisect_left(times, given)
+    return index + min(span.nth, times.count(given) - 1)
 
 
 def _of_another(span, episode, unreported):

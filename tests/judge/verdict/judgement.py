@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins
+from judge.evidence.broker_log import beginnings, cause_of, emptied, first_joins, removals
 from judge.evidence.folder import Folder
 from judge.evidence.history import histories
 from judge.evidence.records import decode
-from judge.evidence.reported import kept, published
+from judge.evidence.reported import kept, occupants, published
 from judge.evidence.spans import stale_owners, unheard_owners
 from judge.evidence.truth import contradicted, processes_of, true_spans
 from judge.verdict import counters, tightness
@@ -33,15 +33,16 @@ class Truth:
         texts = [folder.text(f"broker-{number}.log") for number in (1, 2, 3)]
         self.log = beginnings(texts, folder.run["began"])
         first = first_joins(texts, folder.run["began"])
-        self.history = histories(folder.rows("records.ndjson"), folder.topics, decode)
+        seated = occupants(row for name in folder.run.get("observers", OBSERVERS) for row in folder.events(name))
+        self.history = histories(folder.rows("records.ndjson"), folder.topics, decode, seated)
         self.history = {name: self.history[name] for name in self.groups if name in self.history}
         for name, rows in emptied(texts, folder.run["began"]).items():
             for at_ms, number in rows if name in self.history else ():
                 self.history[name].add_empty(at_ms, number)
-        self.processes, self.spans = {}, {}
+        self.processes, self.spans, removed = {}, {}, removals(texts, folder.run["began"])
         for name, history in self.history.items():
             history.type = self.groups[name]["type"]
-            self.processes[name] = processes_of(folder, name)
+            self.processes[name] = processes_of(folder, name, history.removed(removed.get(name, ())))
             joins = [at for at, _, reason in self.log.get(name, ()) if reason.startswith(JOINED)] + first.get(name, [])
             classic = history.type == "classic"
             self.spans[name] = true_spans(self.processes[name], history, joins, classic=classic)
@@ -64,7 +65,7 @@ def judgement(path):
     without_brokers = unreadable(folder)
     for name in names:
         found["observers"][name] = _observer(name, folder, truth, without_brokers)
-    one, other = (kept(published(folder.rows(f"events-{name}.ndjson"))) for name in (names[0], names[-1]))
+    one, other = (kept(published(folder.events(name))) for name in (names[0], names[-1]))
     found["same id, another trigger"] = disagreements(one, other)
     found["truth"] = {
         "spans": sum(map(len, truth.spans.values())),
@@ -75,7 +76,7 @@ def judgement(path):
 
 
 def _observer(name, folder, truth, without_brokers):
-    events = kept(published(folder.rows(f"events-{name}.ndjson")))
+    events = kept(published(folder.events(name)))
     late = read_late(name, folder, without_brokers)
     judgements, cases, counts, not_first = [], [], Counter(), []
     facts = coverage(truth.history, events, late, without_brokers)

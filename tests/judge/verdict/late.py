@@ -19,7 +19,7 @@ def read_late(name, folder, without_brokers):
     """
     found, since, left, last = list(without_brokers), None, None, None
     # `chaos` writes no times of its events.
-    published = sorted(row["timestamp"] for row in folder.rows(f"events-{name}.ndjson") if "timestamp" in row)
+    published = sorted(row["timestamp"] for row in folder.events(name) if "timestamp" in row)
     for act in folder.acts:
         if act["do"] == "survivors":
             left = _survivors(folder, act["file"])

@@ -17,6 +17,7 @@ from chaos.processes.seats_groups import FEWEST, FIRST, MOST, SeatsGroups
 from chaos.verdict import seats
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from support.observer.fakes import generation_event
 
@@ -138,14 +139,41 @@ def test_no_act_and_unexplained_generations_are_errors():
     assert judged(unexplained, on=False).wrong == (f"{GROUP}: 1 generations have no known trigger",)
 
 
-@pytest.mark.parametrize(("ended_ms", "reason", "wrong"), [(5, "crashed", 0), (30, "crashed", 1), (30, "rebalance", 0)])
-def test_a_seat_of_a_living_process_that_is_given_up_as_one_of_a_crashed_is_an_error(ended_ms, reason, wrong):
-    groups = SimpleNamespace(account=SimpleNamespace(acts=[{"do": "kill", "process": "c.1", "at": ended_ms}]))
-    seat = replace(acted(1, ActOutcome.DONE), client_id="c")
-    given_up = replace(acted(2, ActOutcome.DONE), act=Act.GIVE_UP, reason=reason, timestamp_ms=20)
-    again = replace(acted(3, ActOutcome.DONE), client_id="c", member_id="another", timestamp_ms=40)
-    assert len(seats.crashed(groups, [json_line(each) for each in (seat, given_up)]).wrong) == wrong
-    assert seats.crashed(groups, [json_line(each) for each in (seat, given_up, again)]).wrong == ()
+def given_up(*more, ended_ms=30, reason="crashed", assigned_ms=10, seat=None):
+    """The errors about the seat of c, which it took at 1 ms, and which was given up at 20 ms."""
+    account = SimpleNamespace(acts=[{"do": "kill", "process": "c.1", "at": ended_ms}])
+    member = SimpleNamespace(who={"process": "c.1"}, lines=[("assigned", assigned_ms, (0,))])
+    groups = SimpleNamespace(account=account, members={KIND.name: [member]})
+    gone = replace(acted(2, ActOutcome.DONE), act=Act.GIVE_UP, reason=reason, timestamp_ms=20)
+    events = (seat or replace(acted(1, ActOutcome.DONE), client_id="c"), gone, *more)
+    return seats.crashed(groups, [json_line(each) for each in events]).wrong
+
+
+def test_a_seat_of_a_living_process_that_is_given_up_as_one_of_a_crashed_is_an_error():
+    assert given_up() == (f"{GROUP}: the seat of c was given up at 20, and it lives",)
+    assert given_up(ended_ms=5) == ()
+    assert given_up(reason="rebalance") == ()
+
+
+def another(at_ms):
+    return replace(acted(3, ActOutcome.DONE), client_id="c", member_id="another", timestamp_ms=at_ms)
+
+
+def test_a_process_that_joins_again_since_its_seat_was_given_up_is_an_error():
+    assert len(given_up(another(40))) == 1
+    assert given_up(another(15)) == (), "it had another seat already"
+
+
+def test_a_process_that_never_had_the_answer_with_its_seat_did_not_use_it():
+    assert given_up(another(40), assigned_ms=45) == ()
+
+
+def test_the_consumer_of_a_seat_that_the_coordinator_names_is_found_in_its_generation():
+    """Of KIP-848; there the event of the seat has no client id."""
+    member = MemberSnapshot("m", None, "c", "/h", ("t",), {}, {})
+    named = generation_event(group=GROUP, members=(member,), timestamp_ms=1)
+    assert len(given_up(named, seat=acted(1, ActOutcome.DONE))) == 1
+    assert given_up(seat=acted(1, ActOutcome.DONE)) == (), "nobody names it"
 
 
 def test_more_duplicates_than_without_seats_are_an_error():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent
@@ -26,6 +27,7 @@ from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
     "UNDATED_SKEW_MAX_MS",
+    "Interruption",
     "MemberReports",
     "ReportSpan",
     "ReportedMember",
@@ -70,6 +72,13 @@ class ReportSpan:
             return False
         skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
         return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
+
+
+class Interruption(NamedTuple):
+    """A time in which a member did not consume a partition of its own: when it stopped, and when it went on."""
+
+    stopped: TimeBounds
+    resumed: TimeBounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +174,30 @@ class MemberReports:
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member stopped consuming it.
 
-        That is when its revoked or lost callback was entered, or when it left. Exact with the evidence ``members``; a
-        gateway sees only frames before and after.
+        That is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
+        again in between. Exact with the evidence ``members``; a gateway sees only frames before and after.
         """
+        return self._stops_and_interruptions(member, span)[0]
+
+    def interruptions(self, member: Member, span: ReportSpan) -> dict[Partition, list[Interruption]]:
+        """Map each partition that the member stopped consuming, and got again in the same generation, to both times."""
+        return self._stops_and_interruptions(member, span)[1]
+
+    def _stops_and_interruptions(
+        self, member: Member, span: ReportSpan
+    ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
         stopped: dict[Partition, TimeBounds] = {}
-        for event in self._within(member.member_id, span, _STOPS):
+        interrupted: dict[Partition, list[Interruption]] = {}
+        events = self._within(member.member_id, span, _STOPS | {Callback.ASSIGNED})
+        for event in sorted(events, key=lambda event: event.started_ms):
+            if event.callback is Callback.ASSIGNED:
+                for partition in self.partitions_of(event) & stopped.keys() if _is_again(event, span) else ():
+                    interrupted.setdefault(partition, []).append(Interruption(stopped.pop(partition), _end(event)))
+                continue
             stop, leaving = _stop(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
-        return stopped
+        return stopped, interrupted
 
     def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
@@ -218,7 +242,8 @@ class MemberReports:
             return Departure.LEFT
         revoking = [event for event in events if event.callback is Callback.REVOKED]
         in_time = [event for event in revoking if event.timestamp_ms <= span.in_time_ms + UNDATED_SKEW_MAX_MS]
-        gave_up = {partition for event in in_time for partition in self.partitions_of(event)}
+        stopped = self.stops(member, span)
+        gave_up = {partition for event in in_time for partition in self.partitions_of(event) if partition in stopped}
         lost = Callback.LOST in callbacks
         if not lost and member.assigned and pairs(member.assigned) <= gave_up:
             return Departure.LEFT
@@ -243,6 +268,17 @@ def _stop(event: MemberEvent) -> TimeBounds:
     # The frame that asked the member to revoke is known if it took a while to answer it.
     asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
     return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
+
+
+def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
+    """Whether the span's first generation was assigned once more.
+
+    A coordinator answers a member that joins again for a reason of its own with the generation that runs, which no
+    record shows. Without a generation, an assignment at the end of the join phase or later is one of the next one.
+    """
+    if assigned.generation < 0:
+        return assigned.timestamp_ms < span.in_time_ms - UNDATED_SKEW_MAX_MS
+    return assigned.generation == span.first_generation
 
 
 def _end(event: MemberEvent) -> TimeBounds:

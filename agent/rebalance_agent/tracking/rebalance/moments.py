@@ -5,7 +5,7 @@ Without reports, commits show how long an old owner worked at least, and when a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -63,7 +63,7 @@ class StepMoments:
         generation = self._generation
         if (
             partition in generation.handovers
-            or (old is not None and partition in self._reported.stops(old))
+            or (old is not None and self._reported.tells_apart(partition, old))
             or (new is not None and partition in self._reported.resumes(new))
         ):
             return partition
@@ -91,6 +91,20 @@ class StepMoments:
             latest_ms = min(moment.latest_ms, stop.latest_ms)
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
         return self._unless_outage(owner, moment)
+
+    def interruptions(self, partition: Partition, owner: Member) -> Iterator[tuple[Moment, Moment]]:
+        """Yield when ``owner``, of the generation before, stopped consuming the partition and had it again.
+
+        A gateway cannot tell whether the client had it at all in between: it may have joined twice for one assignment.
+        """
+        given_ms = self._before.timestamp_ms if self._before else 0
+        for stopped, resumed in self._reported.interruptions(owner).get(partition, ()):
+            if Evidence.GATEWAY in (stopped.evidence, resumed.evidence):
+                until_ms = min(resumed.latest_ms, self.joined_ms)
+                yield Moment(max(stopped.earliest_ms, given_ms), until_ms), Moment(until_ms, until_ms)
+            else:
+                since_ms, until_ms = stopped.latest_ms, resumed.latest_ms
+                yield Moment(since_ms, since_ms, exact=True), Moment(until_ms, until_ms, exact=True)
 
     def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
         """Return until when ``owner``, of the generation before, was surely in contact with its coordinator.

@@ -216,7 +216,7 @@ def _follow(
     ``stopped``: when it stopped, if it had no owner before; ``carried``: its stall that may have gone on until then.
     """
     old, new = members
-    stalls: list[_PartitionStall] = []
+    stalls = [_between(*interruption) for interruption in step.interruptions(partition, old)] if old else []
     handovers = step.handovers(partition)
     if old or stopped is None:
         stopped = _stopped(step, partition, old, handovers[0], carried)

@@ -67,3 +67,28 @@ def test_a_staying_eager_member_stopped_between_the_request_and_its_rejoin():
     reports += [by_gateway(assigned(name, 83_010, 83_020, 2, (0, 1, 2, 3))) for name in "abc"]
     stall = stall_of(*polls, grown, *reports)
     assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.BOUND, 2.51, 2.72)
+
+
+AGAIN = (by_gateway(revoked("b", 4_050, 4_050, 1, (2, 3))), by_gateway(assigned("b", 4_500, 4_510, 1, (2, 3))))
+"""kafka-python joins again at once, and its coordinator answers with the same generation."""
+
+
+@pytest.mark.parametrize("last_stop", [[B_LEFT], []])
+def test_a_member_that_got_its_generation_again_was_not_stalled_since_it_rejoined_for_that(last_stop):
+    """Without the last stop: a gateway that was restarted meanwhile saw nothing of it."""
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    end = by_gateway(assigned("a", 83_010, 83_020, 2, ALL))
+    known, stall = (stall_of(*each, *work, *B_GONE, A_REJOINED, *last_stop, end) for each in ((), AGAIN))
+    assert stall == replace(known, upper_partition_seconds=pytest.approx(known.upper_partition_seconds + 2 * 0.51))
+
+
+def test_the_longest_stall_may_be_one_before_the_same_generation_was_given_again():
+    """By the client's own reports it is exact; a gateway does not know whether the client had it in between."""
+    reports = revoked("b", 6_000, 6_010, 1, (2, 3)), assigned("b", 30_000, 30_010, 1, (2, 3)), left("b", 80_100, 1)
+    end = revoked("a", 82_900, 82_950, 1, (0, 1)), assigned("a", 83_010, 83_020, 2, ALL)
+    stall = stall_of(*reports, *B_GONE, *end)
+    assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.EXACT, 24.01, 24.01)
+    assert stall.partition_seconds == pytest.approx(2 * (24.01 + 83.02 - 80.1) + 2 * (83.02 - 82.9))
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    stall = stall_of(*map(by_gateway, reports), *work, *B_GONE, *map(by_gateway, end))
+    assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.BOUND, 2.91, 24.01)

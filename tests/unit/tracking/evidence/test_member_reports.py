@@ -1,3 +1,5 @@
+import pytest
+
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.completed_generation import Generation
@@ -74,6 +76,37 @@ def test_without_generations_a_later_assignment_is_matched_by_the_revocation_bef
 
 def test_a_leave_stops_all_partitions_of_its_member():
     assert log_of(left("a", 20_000, 4)).stops(A, SPAN) == dict.fromkeys((("t", 0), ("t", 1)), exactly(20_000))
+
+
+def stops_after(*reports):
+    """The stop of partition 0 and its interruptions, in any order of arrival."""
+    logs = [log_of(*each) for each in (reports, reports[::-1])]
+    found = [(log.stops(A, SPAN).get(("t", 0)), log.interruptions(A, SPAN).get(("t", 0), [])) for log in logs]
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize("number", [4, -1])
+def test_a_member_that_got_the_same_generation_again_stopped_later(number):
+    """The coordinator answers a needless JoinGroup with the generation that runs, and writes no record."""
+    first, again = revoked("a", 12_000, 12_010, number, (0,)), assigned("a", 12_500, 12_510, number, (0,))
+    last = revoked("a", 29_000, 29_010, number, (0,))
+    interruption = [(exactly(12_000), exactly(12_510))]
+    assert stops_after(first, again, last) == (exactly(29_000), interruption)
+    assert stops_after(first, again) == (None, interruption)
+    assert stops_after(assigned("a", 11_000, 11_010, number, (0,)), last) == (exactly(29_000), [])
+
+
+def test_the_assignment_of_the_next_generation_is_no_second_one():
+    first = revoked("a", 29_000, 29_010, -1, (0,))
+    assert stops_after(first, assigned("a", 29_990, 30_010, -1, (0,))) == (exactly(29_000), [])
+    assert stops_after(first, assigned("a", 29_990, 30_010, 5, (0,))) == (exactly(29_000), [])
+
+
+def test_what_a_member_got_again_it_did_not_give_up():
+    first, again = revoked("a", 12_000, 12_010, 4, (0, 1)), assigned("a", 12_500, 12_510, 4, (0, 1))
+    assert log_of(first).departure(A, SPAN) is Departure.LEFT
+    assert log_of(first, again).departure(A, SPAN, {"a": Departure.SILENT}) is Departure.FAILED
 
 
 def test_revoking_some_partitions_is_no_leave():
