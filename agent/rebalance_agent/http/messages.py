@@ -8,8 +8,10 @@ from urllib.parse import unquote
 
 __all__ = ["CHUNK_BYTES", "Answer", "Application", "Request", "Response", "chunks"]
 
-CHUNK_BYTES = 1 << 16
-"""Bytes read or sent at a time: `Limits.wait_seconds` bounds each, so that a slow reader may take a large page."""
+CHUNK_BYTES = 1 << 18
+"""Bytes compressed or sent at a time, as many as a socket's buffer takes. Each time gives the interpreter's lock away,
+and to get it back takes milliseconds while other threads compute, tens of them on a busy machine: in small parts, a
+page of 36 MB then takes a minute."""
 
 Answer = tuple[str, str, bytes]
 """Status line without the HTTP version (``200 OK``), content type, body."""

@@ -14,7 +14,7 @@ from rebalance_agent.tracking.build_view import build_view
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.members.measured_quality import MeasuredQuality, measure_quality
 from rebalance_agent.tracking.members.shown_members import ShownMembers
-from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, state_bytes
+from rebalance_agent.tracking.memory.state_budget import AWAITED_BYTES, GROUP_BYTES, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 from rebalance_agent.tracking.patterns.empty_groups import UnownedPartitions, UnownedReason
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -84,11 +84,20 @@ class TrackedGroup:
     @property
     def size_bytes(self) -> int:
         """About how many bytes of memory the state takes: its generations are taken to be as large as the last one."""
+        own = GROUP_BYTES + len(self.group)
         if self.last is None:
-            return GROUP_BYTES
+            return own
         if self._sized[0] is not self.last.value:
-            self._sized = self.last.value, state_bytes(self.last.value)
-        return GROUP_BYTES + self._sized[1] * (1 + sum(len(episode.generations) for episode in self._episodes.all()))
+            self._sized = self.last.value, state_bytes(self.last.value) + len(self.group)
+        awaited = AWAITED_BYTES * self._context.commits.awaited(self.group)
+        return own + awaited + self._sized[1] * (1 + self._generations_before)
+
+    @property
+    def _generations_before(self) -> int:
+        """How many generations are kept beside the last one: of all episodes, and that before a rebalance at least."""
+        shown = self._episodes.shown
+        kept = sum(len(episode.generations) for episode in self._episodes.all())
+        return max(kept, shown is not None and shown.closing.previous_generation is not None)
 
     def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether records of the group between its last one and this ``record`` may have been removed unread.

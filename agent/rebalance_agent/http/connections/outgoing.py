@@ -9,7 +9,7 @@ import struct
 import termios
 from collections.abc import Sequence
 
-from rebalance_agent.http.messages import CHUNK_BYTES, chunks
+from rebalance_agent.http.messages import chunks
 
 __all__ = ["Outgoing", "not_taken"]
 
@@ -27,10 +27,10 @@ class Outgoing:
         self.sent = 0
 
     def send(self, client: socket.socket, bytes_max: int) -> bool:
-        """Send about ``bytes_max`` bytes at most; True once nothing is left.
+        """Send about ``bytes_max`` bytes at most, until the client has to take some first; True once nothing is left.
 
         Raises:
-            BlockingIOError: the client has to take some first; with TLS ``ssl.SSLWantWriteError``.
+            BlockingIOError: the client takes nothing now; with TLS ``ssl.SSLWantWriteError``.
             OSError: the connection is broken.
         """
         until = self.sent + bytes_max
@@ -38,10 +38,12 @@ class Outgoing:
             # TLS must be given the same bytes again after it could not send them: they stay until they are sent.
             if not self._chunk:
                 self._chunk = memoryview(next(self._chunks))
-            number = client.send(self._chunk[:CHUNK_BYTES])
+            number = client.send(self._chunk)
             self._chunk = self._chunk[number:]
             self.left -= number
             self.sent += number
+            if self._chunk:
+                break  # the buffer is full: another attempt would only give the interpreter's lock away
         if not self.left:
             self._chunks, self._chunk, self.held = iter(()), memoryview(b""), 0
         return not self.left

@@ -29,7 +29,7 @@ DRAIN_SECONDS = 1.0
 """Seconds for the client to close, once it has taken its last answer: to close a socket with unread input discards what
 was sent, too."""
 
-SENT_MAX = 4 * CHUNK_BYTES
+SENT_MAX = CHUNK_BYTES
 """Bytes of one answer sent in a row, before other connections have their turn."""
 
 GROWTH_BYTES = 8 * 1024

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import record_bytes
@@ -22,11 +23,15 @@ from rebalance_agent.offsets_topic.work_share.work_budget import WorkBudget, par
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 
-__all__ = ["AHEAD_S", "LONGEST_S", "FairShare"]
+__all__ = ["AHEAD_S", "LONGEST_S", "NAME_BYTES_MAX", "FairShare"]
 
 AHEAD_S = 0.05
 """Seconds of work in the inbox from which on only records of light groups are put into it. It is how long their records
 wait behind those of others; the inbox is filled again several times in that time."""
+
+NAME_BYTES_MAX = 64
+"""Bytes of a group's name as the key of what is remembered of it; a longer one is hashed. Of 10,000 groups something is
+remembered, and a name may have 32 kB."""
 
 LONGEST_S = 0.5
 """Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
@@ -51,7 +56,7 @@ class FairShare:
 
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
-        group, size, now = group_of_key(record.key), len(record.message), self._context.clock.monotonic()
+        group, size, now = _identity(record.key), len(record.message), self._context.clock.monotonic()
         allowed = self._budget.allows(group, size, now)
         if group not in self._waiting and allowed and (self._has_time or self._budget.light(group, now)):
             lost = self._waiting.take_lost(group)
@@ -128,6 +133,12 @@ class FairShare:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
         elif waiting.skipped:  # one that cannot be read says nothing
             self._waiting.lose(group, waiting.skipped)
+
+
+def _identity(key: bytes) -> bytes:
+    """Return what identifies the group of a record: its name, or the hash of a long one."""
+    group = group_of_key(key)
+    return group if len(group) <= NAME_BYTES_MAX else blake2b(group, digest_size=16).digest()
 
 
 def _group_name(key: bytes) -> str | None:

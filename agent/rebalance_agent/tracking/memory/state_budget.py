@@ -13,7 +13,7 @@ from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.memory.recent_names import RecentNames
 
-__all__ = ["GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
+__all__ = ["AWAITED_BYTES", "GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
 
 UNBOUNDED = 1 << 62
 """No budget, for replays: the observer's is its setting ``max_state_bytes``."""
@@ -25,16 +25,23 @@ GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
 
 GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 5_500, 1_500, 150
-"""Bytes of a generation with what follows from it: awaited commits, stalls, moments, events."""
+"""Bytes of a generation with what follows from it: stalls, moments, views, events."""
+
+AWAITED_BYTES = 450
+"""Bytes of a partition whose first commit is awaited."""
 
 REFUSED_MAX = 20_000
 """Refused groups that are remembered: of a consumer, share or streams group later records alone say too little."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:
-    """Return about how many bytes of memory one generation takes in its group's state."""
+    """Return about how many bytes of memory one generation takes in its group's state.
+
+    Those of its record count as well: it may have names and user data of any length.
+    """
     partitions = sum(count_partitions(member.assigned) for member in value.members)
-    return GENERATION_BYTES + MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
+    numbers = MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
+    return GENERATION_BYTES + numbers + value.size_bytes
 
 
 class StateBudget:
@@ -48,7 +55,7 @@ class StateBudget:
         self._bytes_max = bytes_max
         self._sizes: dict[str, int] = {}
         self._unknown: set[str] = set()
-        self._refused: dict[str, None] = {}
+        self._refused: dict[int, None] = {}  # hashes: a name may have 32 kB
         self._names = RecentNames()
 
     def set(self, name: str, size_bytes: int) -> None:
@@ -68,12 +75,12 @@ class StateBudget:
         refused until it is deleted (`forgive`): its later records alone would show a part of it.
         """
         room = self.size_bytes < NEW_GROUPS_UP_TO * self._bytes_max or self._commits(name)
-        if room and (whole or name not in self._refused):
+        if room and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
                 self._unknown.add(name)
             return True
         if not whole:
-            self._refused[name] = None
+            self._refused[hash(name)] = None
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]
         self.refused += 1
@@ -82,7 +89,7 @@ class StateBudget:
 
     def forgive(self, name: str) -> None:
         """Note that a group was deleted: its next records begin anew."""
-        self._refused.pop(name, None)
+        self._refused.pop(hash(name), None)
 
     def reports(self, name: str, now_ms: int) -> bool:
         """Whether the group's rebalances are reported; if not, this one is counted, and the group is named."""

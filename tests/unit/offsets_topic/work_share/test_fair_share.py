@@ -14,7 +14,7 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.work_share import set_aside
-from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S
+from rebalance_agent.offsets_topic.work_share.fair_share import AHEAD_S, LONGEST_S, NAME_BYTES_MAX
 from rebalance_agent.offsets_topic.work_share.work_budget import (
     ALL_RATE,
     GROUP_RATE,
@@ -300,3 +300,14 @@ def test_a_group_of_a_dropped_partition_waits_again_like_any_other():
     found = observer.run(30)
     assert found[-1].value.epoch == 11
     assert observer.emitter.share.held_back({0: observer.offset}) == {0: observer.offset}
+
+
+def test_long_names_take_no_memory_once_their_records_are_processed():
+    """Groups with names of 30,000 characters that differ in the last one: each has its own share."""
+    observer = Observer()
+    names = ["x" * 30_000 + end for end in "ab"]
+    found = observer.run(2, *[(name, _value(1, {"t": (0,)})) for name in names])
+    assert [sum(record.group == name for record in found) for name in names] == [20, 20]
+    remembered = observer.emitter.share._budget._groups
+    assert len(remembered) == 2
+    assert max(map(len, remembered)) <= NAME_BYTES_MAX

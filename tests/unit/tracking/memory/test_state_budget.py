@@ -8,13 +8,13 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.memory.recent_names import NAMED_MAX, NAMED_MS
-from rebalance_agent.tracking.memory.state_budget import GROUP_BYTES, StateBudget, state_bytes
+from rebalance_agent.tracking.memory.state_budget import AWAITED_BYTES, GROUP_BYTES, StateBudget, state_bytes
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, WHOLE, committed, feed, member, record, tick, tombstone, topics
 
-ONE = state_bytes(record(0, 1, member("a", (0, 1))).value)
-SIZE = GROUP_BYTES + 2 * ONE
+ONE = state_bytes(record(0, 1, member("a", (0, 1))).value) + len("known")
+SIZE = GROUP_BYTES + len("known") + 2 * AWAITED_BYTES + 2 * ONE
 """The bytes of a group after its first rebalance."""
 
 

@@ -201,6 +201,10 @@ class CommitTimes:
         for key in self._keys.pop(name.encode(), ()):
             self._awaited.pop(key, None)
 
+    def awaited(self, name: str) -> int:
+        """Return of how many of the group's partitions the first commit is awaited."""
+        return len(self._keys.get(name.encode(), ()))
+
     def has(self, name: str) -> bool:
         """Whether the group has committed."""
         return self._last.has(name.encode())
