@@ -104,6 +104,16 @@ async def test_a_single_address_never_rests():
 
 
 @run
+async def test_a_step_that_waited_for_a_processor_causes_no_rest(monkeypatch):
+    work = Work()
+    monkeypatch.setattr(work.clock, "thread_time", lambda: 0.0)
+    connected = work.turns.of(OTHER)
+    await work.begin(BUSY, BUSY, 3, HOUR_MS)
+    assert len(work.steps) == 3
+    del connected
+
+
+@run
 async def test_an_address_goes_on_after_its_rest():
     work = Work()
     connected = work.turns.of(OTHER)

@@ -33,13 +33,17 @@ T = TypeVar("T")
 
 
 class FairTurns:
-    """The turns of all addresses. A *pass* is one iteration of the event loop: each address gets its turn once."""
+    """The turns of all addresses. A *pass* is one iteration of the event loop, or several with little work.
+
+    An address gets its turn once in a pass.
+    """
 
     def __init__(self, clock: Clock) -> None:
-        """``clock`` measures the processor time of the calling thread, which runs the event loop."""
+        """``clock`` is read by the thread that runs the event loop."""
         self._clock = clock
+        self._measured = clock.thread_time()
         self._of: WeakValueDictionary[str, AddressTurns] = WeakValueDictionary()
-        self._active: set[AddressTurns] = set()
+        self._active: dict[AddressTurns, None] = {}
         self._ending: asyncio.Handle | None = None
 
     def of(self, address: str) -> AddressTurns:
@@ -49,22 +53,32 @@ class FairTurns:
             turns = self._of[address] = AddressTurns(self, self._clock)
         return turns
 
-    def active(self, turns: AddressTurns) -> None:
-        """Note that an address has run a step in this pass, or waits for the next."""
-        self._active.add(turns)
-        if self._ending is None:
+    def active(self, turns: AddressTurns, *, waits: bool) -> None:
+        """Note that an address has run a step in this pass, or that it ``waits`` for the next, which begins soon."""
+        self._active[turns] = None
+        if waits and self._ending is None:
             self._ending = asyncio.get_running_loop().call_soon(self._end_pass)
+
+    def processor_seconds(self, seconds: float) -> float:
+        """Return the processor time of a step that ended now, and has lasted ``seconds``: at most what it took.
+
+        Processor time is read seldom: that takes ten times as long as reading the time.
+        """
+        if seconds < TURN_SECONDS:
+            return seconds
+        before, self._measured = self._measured, self._clock.thread_time()
+        return min(seconds, self._measured - before)
 
     def shared(self) -> bool:
         """Whether more than one address has connections."""
         return len(self._of) > 1
 
     def _end_pass(self) -> None:
-        self._ending = None
-        active, self._active = self._active, set()
+        self._ending, self._measured = None, self._clock.thread_time()
+        active, self._active = self._active, {}
         for turns in active:
             if turns.next_pass(alone=len(active) == 1):
-                self.active(turns)
+                self.active(turns, waits=True)
 
 
 class AddressTurns:
@@ -92,14 +106,14 @@ class AddressTurns:
             while True:
                 if error is None:
                     error = yield from self._turn()
-                begun = self._clock.thread_time()
+                begun = self._clock.monotonic()
                 try:
                     waits = coroutine.send(None) if error is None else coroutine.throw(error)
                 except StopIteration as end:
                     result: T = end.value
                     return result
                 finally:
-                    self._spend(self._clock.thread_time() - begun)
+                    self._spend(self._clock.monotonic() - begun)
                 error = None
                 try:
                     yield waits
@@ -121,7 +135,7 @@ class AddressTurns:
         if self._rest is None and self._used < TURN_SECONDS:
             for _ in range(min(ADMITTED_MAX, len(self._waiting))):
                 _admit(self._waiting.popleft())
-        return self._rest is None and bool(self._waiting or self._used)
+        return self._rest is None and bool(self._waiting or self._used >= TURN_SECONDS)
 
     def _turn(self) -> Generator[Any, Any, BaseException | None]:
         """Wait for a turn; return the exception that interrupts the waiting."""
@@ -129,7 +143,7 @@ class AddressTurns:
         while self._rest or self._used >= TURN_SECONDS or (queue is self._waiting and self._waiting):
             admitted = asyncio.get_running_loop().create_future()
             queue.append(admitted)
-            self._all.active(self)
+            self._all.active(self, waits=True)
             try:
                 yield from admitted
             except GeneratorExit:
@@ -140,14 +154,15 @@ class AddressTurns:
         return None
 
     def _spend(self, seconds: float) -> None:
+        seconds = self._all.processor_seconds(seconds)
         self._used += seconds
-        self._all.active(self)
+        self._all.active(self, waits=self._used >= TURN_SECONDS)
         if seconds >= LONG_SECONDS and self._rest is None and self._all.shared():
             self._rest = asyncio.get_running_loop().call_later(seconds, self._rested)
 
     def _rested(self) -> None:
         self._rest, self._used = None, 0.0
-        self._all.active(self)
+        self._all.active(self, waits=True)
 
 
 def _admit(waiting: asyncio.Future[None]) -> None:
