@@ -16,9 +16,10 @@ from rebalance_agent.gateway.requests_in_flight import CORRELATION, InFlight, Re
 from rebalance_agent.gateway.seating.connections.client_connection import OwnAnswer
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
-from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
+from rebalance_agent.gateway.transport.sharing.fair_turns import AddressTurns
+from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.gateway.transport.tcp_connections import PeerConnection
 
@@ -68,6 +69,7 @@ class ConnectionRelay:
     client: PeerConnection
     broker: PeerConnection
     interceptor: ConnectionInterceptor
+    turns: AddressTurns
     pipes: Pipes
     memory: FrameMemoryBudget
     counts: GatewayCounters
@@ -118,8 +120,8 @@ class ConnectionRelay:
             RefusedError: the gateway had to close the connection; both connections are aborted.
             ConnectionError: one connection broke; both are aborted.
         """
-        requests = asyncio.create_task(self._requests())
-        answers = asyncio.create_task(self._answers())
+        requests = asyncio.create_task(self.turns.run(self._requests))
+        answers = asyncio.create_task(self.turns.run(self._answers))
         try:
             await self._both(requests, answers)
             await self._close()

@@ -9,6 +9,7 @@ import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ListenError
@@ -23,8 +24,10 @@ from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import listening_socket
+from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
+from rebalance_agent.gateway.transport.sharing.fair_turns import AddressTurns, FairTurns
+from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.gateway.transport.tcp_connections import (
     COPY_BYTES,
@@ -98,7 +101,8 @@ class Gateway:
         )
         self._bootstrap = list(addresses.bootstrap)
         self._telemetry = telemetry or TelemetryClients(clock)
-        self._pipes, self._memory = Pipes(), FrameMemoryBudget()
+        self._pipes, self._memory, self._turns = Pipes(), FrameMemoryBudget(), FairTurns(clock)
+        self._lookup = AddressLookup()
         self._warnings = RateLimitedLog(_log, clock)
         self._accept_loop: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -174,7 +178,9 @@ class Gateway:
             self._refused(RefusedError(CloseReason.ROOM, full), "a new client")
             return
         self._of_hosts[host] += 1
-        task = asyncio.get_running_loop().create_task(self._serve(sock, _name(peer), listener))
+        turns = self._turns.of(host)
+        serve = partial(self._serve, sock, _name(peer), listener, turns)
+        task = asyncio.get_running_loop().create_task(turns.run(serve))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         task.add_done_callback(lambda _: self._left(host))
@@ -185,12 +191,14 @@ class Gateway:
         if not self._of_hosts[host]:
             del self._of_hosts[host]
 
-    async def _serve(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
+    async def _serve(
+        self, sock: socket.socket, peer: str, listener: BrokerListener | None, turns: AddressTurns
+    ) -> None:
         self._counts.opened()
         if listener:
             listener.connections += 1
         try:
-            await self._relay(sock, peer, listener)
+            await self._relay(sock, peer, listener, turns)
         except RefusedError as error:
             self._refused(error, peer)
         except ConnectionError as error:
@@ -204,7 +212,9 @@ class Gateway:
                 listener.connections -= 1
             self._counts.closed()
 
-    async def _relay(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
+    async def _relay(
+        self, sock: socket.socket, peer: str, listener: BrokerListener | None, turns: AddressTurns
+    ) -> None:
         client = await self._client(sock, peer)
         try:
             broker = await self._broker(listener)
@@ -213,7 +223,9 @@ class Gateway:
             raise
         telemetry = TelemetryFrames(self._telemetry, self._counts.pushed)
         interceptor = ConnectionInterceptor(self._listeners, self._groups(), telemetry)
-        await ConnectionRelay(client, broker, interceptor, self._pipes, self._memory, self._counts, self._clock).run()
+        await ConnectionRelay(
+            client, broker, interceptor, turns, self._pipes, self._memory, self._counts, self._clock
+        ).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> PeerConnection:
         tuned(sock)
@@ -235,11 +247,11 @@ class Gateway:
 
     async def _broker(self, listener: BrokerListener | None) -> PeerConnection:
         if listener:
-            return await connect(listener.address, self._addresses.to_brokers)
+            return await connect(listener.address, self._addresses.to_brokers, self._lookup)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                connection = await connect(address, self._addresses.to_brokers)
+                connection = await connect(address, self._addresses.to_brokers, self._lookup)
             except RefusedError as error:
                 if number == len(servers) - 1:
                     self._report(BOOTSTRAP, str(error))

@@ -9,9 +9,9 @@ import struct
 import pytest
 
 from rebalance_agent.gateway import gateway_server
-from rebalance_agent.gateway.transport import frame_memory as module
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
-from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, FrameMemoryBudget
+from rebalance_agent.gateway.transport.sharing import frame_memory as module
+from rebalance_agent.gateway.transport.sharing.frame_memory import SMALL_BYTES, FrameMemoryBudget
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 
 LARGE = SMALL_BYTES + 1

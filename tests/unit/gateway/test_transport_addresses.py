@@ -21,6 +21,7 @@ from rebalance_agent.gateway.transport import free_ports as ports
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.kafka_messages import open_frame
 from rebalance_agent.gateway.transport.request_head import RequestHead, read_head
+from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
 from support.gateway.gatewaying import free_base
 from support.gateway.transport import (
     Client,
@@ -337,12 +338,12 @@ async def test_a_bootstrap_port_in_use_is_reported():
 async def test_concurrent_clients_each_try_every_bootstrap_server(monkeypatch):
     broker, release, connect = await RawBroker().start(), [], brokers.connect
 
-    async def connected(address, tls):
+    async def connected(address, tls, lookup):
         if address == NOWHERE:
             release.append(asyncio.Event())
             await release[-1].wait()
             raise RefusedError(CloseReason.UNREACHABLE, "nobody is there")
-        return await connect(address, tls)
+        return await connect(address, tls, lookup)
 
     monkeypatch.setattr(gateway_module, "connect", connected)
     async with through(1, broker.port, bootstrap=(NOWHERE, (HOST, broker.port))) as gateway:
@@ -374,13 +375,13 @@ async def test_reachable_addresses_of_a_name_with_many_are_found(monkeypatch):
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
     monkeypatch.setattr(loop, "sock_connect", connected)
-    link = await brokers.connect(("kafka", broker.port), None)
+    link = await brokers.connect(("kafka", broker.port), None, AddressLookup())
     await link.write(frame_of(request(18, 0, 1)))
     await eventually(lambda: broker.came)
     await link.close()
     real[:] = []
     with pytest.raises(RefusedError, match=r"kafka port .* did not answer within"):
-        await brokers.connect(("kafka", broker.port), None)
+        await brokers.connect(("kafka", broker.port), None, AddressLookup())
     await broker.stop()
 
 

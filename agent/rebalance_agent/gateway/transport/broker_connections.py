@@ -9,6 +9,7 @@ import ssl
 
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
+from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
 from rebalance_agent.gateway.transport.tcp_connections import (
     COPY_BYTES,
     PeerConnection,
@@ -23,8 +24,8 @@ CONNECT_SECONDS_MAX = 10.0
 """Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
 
 
-async def connect(address: Address, tls: ssl.SSLContext | None) -> PeerConnection:
-    """A connection to ``address``.
+async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
+    """A connection to ``address``, whose name ``lookup`` looks up.
 
     Raises:
         RefusedError: it accepts no connection; the text says why.
@@ -32,7 +33,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None) -> PeerConnectio
     host, port = address
     try:
         async with asyncio.timeout(CONNECT_SECONDS_MAX):
-            return await _connect_host(host, port, tls)
+            return await _connect_host(host, port, tls, lookup)
     except TimeoutError:
         problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
     except ssl.SSLCertVerificationError as error:
@@ -42,9 +43,9 @@ async def connect(address: Address, tls: ssl.SSLContext | None) -> PeerConnectio
     raise RefusedError(CloseReason.UNREACHABLE, problem)
 
 
-async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> PeerConnection:
+async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
     loop = asyncio.get_running_loop()
-    resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    resolved = await lookup.find(host, port)
     # Each IP address gets a share of the time: one that does not answer would be tried first again next time.
     seconds = CONNECT_SECONDS_MAX / max(1, len(resolved))
     for number, (family, kind, protocol, _, address) in enumerate(resolved, 1):

@@ -24,6 +24,9 @@ __all__ = ["GONE_SECONDS", "AcceptLoop", "Accepted", "BrokerListener", "BrokerLi
 GONE_SECONDS = 300.0
 """Seconds after which a broker that Metadata does not name is gone, not restarting; its port is closed."""
 
+ACCEPTED_MAX = 20
+"""Connections that are accepted in one pass of the event loop: a millisecond's work."""
+
 NO_DESCRIPTOR_SECONDS = 0.2
 """Pause of accepting while the process has no file descriptor left."""
 
@@ -55,18 +58,26 @@ class AcceptLoop:
         self._loop.add_reader(self._socket, self._ready)
 
     def _ready(self) -> None:
+        # Several: in this queue of the kernel a client waits behind all that others have opened.
+        for _ in range(ACCEPTED_MAX):
+            if not self._accept():
+                return
+
+    def _accept(self) -> bool:
+        """Accept a connection; return whether there was one."""
         # Not in a task: one that is cancelled at the wrong moment would leave an accepted connection open.
         try:
             connection, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError):
-            return
+            return False
         except OSError as error:  # it broke before it was accepted, or there are no descriptors
             self._warnings.warn("accept", "a connection to port %s was not accepted: %s", self.port, error.strerror)
             self._loop.remove_reader(self._socket)
             self._pause = self._loop.call_later(NO_DESCRIPTOR_SECONDS, self._watch)
-            return
+            return False
         connection.setblocking(False)
         self._accepted(connection)
+        return True
 
 
 @dataclass(slots=True)

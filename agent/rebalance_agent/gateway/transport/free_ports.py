@@ -13,9 +13,9 @@ __all__ = ["PORT_MAX", "address_problem", "ephemeral_ports", "listening_socket",
 PORT_MAX = 65_535
 """The highest TCP port."""
 
-BACKLOG = 128
-"""Connections that the kernel queues until they are accepted, which takes a moment."""
-
+BACKLOG = 1_024
+"""Connections that the kernel queues until they are accepted: more than one client opens while the process waits for a
+processor. A client whose connection does not fit tries again after a second."""
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The file with Linux's ephemeral port range, 32768 to 60999 by default."""

@@ -24,6 +24,7 @@ from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
+from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
 from rebalance_agent.model.group import SEAT_LOCKS_PREFIX, GroupState
 from rebalance_agent.runtime.listeners.listen_addresses import listen_addresses
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, failed, passed, skipped
@@ -187,7 +188,7 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
     if problem := address_problem(address):
         return problem
     try:
-        connection = await connect(address, tls)
+        connection = await connect(address, tls, AddressLookup())
     except RefusedError as error:
         return str(error)
     try:

@@ -1,0 +1,49 @@
+"""Finds the IP addresses of brokers' names, once for all connections that need them at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+from rebalance_agent.gateway.transport.addresses import Address
+
+__all__ = ["KEPT_SECONDS", "AddressLookup"]
+
+KEPT_SECONDS = 1.0
+"""Seconds for which a result, or an error, is used again. Lookups run in a few threads: those for hundreds of
+connections that one client opens would come before that for the next client."""
+
+
+class AddressLookup:
+    """Looks names up. All its methods run in the event loop."""
+
+    def __init__(self) -> None:
+        """Nothing was looked up."""
+        self._lookups: dict[Address, asyncio.Task[list[Any]]] = {}
+
+    async def find(self, host: str, port: int) -> list[Any]:
+        """Return what getaddrinfo returns for TCP.
+
+        Raises:
+            OSError: the name has no address.
+            ValueError: it cannot be a name.
+        """
+        try:
+            return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        except socket.gaierror:
+            pass  # it is a name
+        lookup = self._lookups.get((host, port))
+        if lookup is None:
+            lookup = self._lookups[host, port] = asyncio.create_task(_looked_up(host, port))
+            lookup.add_done_callback(lambda done: self._keep((host, port), done))
+        return await asyncio.shield(lookup)  # a client that disconnects does not end the lookup of the others
+
+    def _keep(self, address: Address, lookup: asyncio.Task[list[Any]]) -> None:
+        if not lookup.cancelled():
+            lookup.exception()  # marks it as retrieved: the callers may be gone
+        lookup.get_loop().call_later(KEPT_SECONDS, self._lookups.pop, address, None)
+
+
+async def _looked_up(host: str, port: int) -> list[Any]:
+    return list(await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM))
