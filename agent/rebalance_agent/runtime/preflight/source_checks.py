@@ -51,7 +51,7 @@ def source_findings(
 
 
 def _used(settings: ObserverSettings, allowed: Mapping[str, bool]) -> str:
-    if settings.source:
+    if settings.source != "auto":
         return settings.source
     return next((source for source in SOURCES if allowed[source]), "")
 

@@ -217,7 +217,7 @@ class ClusterWatch:
 
     def _by_frames(self) -> bool:
         """Whether generations that leaders report are taken: where the offsets topic has none."""
-        return self._source == "frames" or (self._source == "" and bool(self.denied()))
+        return self._source == "frames" or (self._source == "auto" and bool(self.denied()))
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()

@@ -69,7 +69,7 @@ def test_each_right_is_one_of_the_roles_own():
 
 
 @pytest.mark.parametrize(
-    ("source", "reads"), [("", True), ("offsets-topic", True), ("frames", False), ("describe", False)]
+    ("source", "reads"), [("auto", True), ("offsets-topic", True), ("frames", False), ("describe", False)]
 )
 def test_without_the_log_no_right_to_it_is_needed_and_no_snapshot_is_kept(source, reads):
     settings = ObserverSettings(source=source)
