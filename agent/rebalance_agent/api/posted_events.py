@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import cast, get_args
 
 from rebalance_agent.errors import InvalidFieldsError, InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, AssignEvent, MemberEvent
 from rebalance_agent.model.group_event import process_event_id
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 
 __all__ = [
     "FAULTS_MAX",
@@ -38,8 +39,8 @@ FAULTS_MAX = 100
 LABELS = ("group", "client_id", "assignor")
 """Fields whose texts become labels."""
 
-_Posted = MemberEvent | AssignEvent
-POSTED_KINDS: Mapping[str, type[_Posted]] = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
+_Posted = MemberEvent | AssignEvent | LedGenerationEvent
+POSTED_KINDS: Mapping[str, type[_Posted]] = {kind.KIND: kind for kind in get_args(_Posted)}
 """``kind`` -> class of the events that a post may contain."""
 
 
@@ -59,7 +60,7 @@ def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
     An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
 
     Raises:
-        PostError: a line is not a ``member`` or ``assign`` event, or exceeds a bound; with all faults of the lines up
+        PostError: a line is not an event of `POSTED_KINDS`, or exceeds a bound; with all faults of the lines up
             to the one at which they become `FAULTS_MAX`.
     """
     events: list[_Posted] = []

@@ -16,10 +16,10 @@ _FORM = SchemaForm("#/$defs/", read=True)
 
 
 def posted_schema() -> dict[str, Any]:
-    """The schema as a JSON-ready dict: a ``member`` or an ``assign`` event.
+    """The schema as a JSON-ready dict: an event of `POSTED_KINDS`.
 
-    A schema cannot express that ranges ascend, the sums of partitions, and the bytes of a line. Unknown fields are
-    allowed, as the endpoint ignores them.
+    A schema cannot express that ranges ascend, that a text is base64, the sums of partitions, and the bytes of a line.
+    Unknown fields are allowed, as the endpoint ignores them.
     """
     shapes = {shape.__name__: shape for kind in POSTED_KINDS.values() for shape in shapes_of(kind)}
     definitions = {name: _FORM.object_of(shape) for name, shape in sorted(shapes.items())}

@@ -79,13 +79,15 @@ def _streams_target(value: _Fields) -> MemberTarget:
 
 
 def _current(value: _Fields) -> CurrentAssignment:
+    assigned = _by(value["assigned_partitions"], "topic_id")
     return CurrentAssignment(
         epoch=value["member_epoch"],
         previous_epoch=value["previous_member_epoch"],
         state=_STATES.get(value["state"], MemberState.UNKNOWN),
-        assigned=_by(value["assigned_partitions"], "topic_id"),
+        assigned=assigned,
         # In a share group nothing is revoked: members share partitions.
         revoking=_by(value.get("partitions_pending_revocation", ()), "topic_id"),
+        assigned_in=_assigned_in(value["assigned_partitions"], assigned),
     )
 
 
@@ -128,6 +130,20 @@ def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
         numbers.setdefault(row[name], set()).update(row["partitions"])
     by_topic = {topic: existing(sorted(numbers[topic])) for topic in sorted(numbers)}
     return {topic: partitions for topic, partitions in by_topic.items() if partitions}
+
+
+def _assigned_in(rows: Iterable[_Fields], assigned: TopicPartitions) -> dict[str, tuple[int, ...]]:
+    """Return the epochs of the ``assigned`` partitions in their order, without topics that have not one for each."""
+    epochs: dict[str, dict[int, int]] = {}
+    for row in rows:
+        if len(recorded := row.get("assignment_epochs") or ()) == len(row["partitions"]):
+            epochs.setdefault(row["topic_id"], {}).update(zip(row["partitions"], recorded, strict=True))
+    shared: dict[int, int] = {}  # most partitions have the same few epochs: one object for each
+    return {
+        topic: tuple(shared.setdefault(of[number], of[number]) for number in numbers)
+        for topic, numbers in assigned.items()
+        if (of := epochs.get(topic)) and of.keys() >= set(numbers)
+    }
 
 
 def _rows(

@@ -10,6 +10,7 @@ the user's own code pass through unchanged.
   ``assign_decision`` is one call with its assessment.
 - ``consumer_progress``: counts records that are consumed again when partitions change owners.
 - ``event_builder``: makes the events.
+- ``leading``, ``led_members``: the generations that the consumer leads.
 - ``delivery``: queues events; daemon threads post them to the sidecar and call the application's ``on_event``. It also
   reports processes without events.
 - ``client_tls``: TLS of these posts, and of the other clients in this package.

@@ -9,6 +9,7 @@ from typing import Protocol
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.instrumentation.delivery.reporter import Reporter
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.assignment_quality import AssignmentQuality
@@ -163,6 +164,15 @@ class EventBuilder:
                 quality=_quality(decision),
                 user_data_errors=decision.assignment.user_data_errors if decision else {},
                 error=error_text(error),
+            )
+        )
+
+    def led(self, led: LedMembers, at_ms: int, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """Report the generation that this member leads, and whose assignment the coordinator accepted at ``at_ms``."""
+        cluster_id = self.membership().cluster_id
+        self._reporter.emit(
+            lambda process, sequence: led.event(
+                self.group, at_ms, session_timeout_ms, rebalance_timeout_ms, process, sequence, cluster_id
             )
         )
 

@@ -13,6 +13,7 @@ from rebalance_agent.instrumentation.delivery.event_callback import OnEvent, fin
 from rebalance_agent.instrumentation.delivery.reporter import Reporter
 from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
+from rebalance_agent.instrumentation.leading import Leading, reports_generations
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener, is_async
 from rebalance_agent.instrumentation.suppress import logger
@@ -24,7 +25,10 @@ __all__ = ["Instrumentation"]
 
 
 class Instrumentation:
-    """Hooks of one consumer. Thread-safe; they do not block and raise nothing of their own."""
+    """Hooks of one consumer. Thread-safe; they do not block and raise nothing of their own.
+
+    ``leading`` takes the generations that the consumer leads; None if they are not reported.
+    """
 
     def __init__(
         self,
@@ -61,6 +65,7 @@ class Instrumentation:
         self._builder = EventBuilder(
             group, client_id, membership, reporter or _reporter(events_url, events_token, on_event), self.progress
         )
+        self.leading = Leading(self._builder, self._clock) if reports_generations() else None
 
     def listener(
         self,

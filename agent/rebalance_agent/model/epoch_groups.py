@@ -88,7 +88,11 @@ class MemberTarget:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """A member's current assignment, and the partitions that it has yet to revoke (``revoking``)."""
+    """A member's current assignment, and the partitions that it has yet to revoke (``revoking``).
+
+    ``assigned_in``: for each topic of ``assigned``, the group epochs in which its partitions came to the member, in the
+    order of the partitions (KIP-1251); it lacks topics for which the broker did not record them (before Kafka 4.4).
+    """
 
     epoch: int
     previous_epoch: int
@@ -96,6 +100,7 @@ class CurrentAssignment:
     assigned: TopicPartitions
     revoking: TopicPartitions = field(default_factory=dict)
     standbys: TopicPartitions = field(default_factory=dict)
+    assigned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def held(self) -> set[tuple[str, int]]:

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
+from rebalance_agent.model.group import SETTLED
 from rebalance_agent.tracking.observations import GroupDescribed
 
-__all__ = ["BATCH_MAX", "DescribePoll"]
+__all__ = ["AGAIN_MAX", "BATCH_MAX", "DescribePoll"]
 
 BATCH_MAX = 100
 """Groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
 
 
+AGAIN_MAX = 20
+"""Groups that `DescribePoll.again` describes in one call: it is called several times a second."""
+
+
 class DescribePoll:
-    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` for each."""
+    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` for each.
+
+    Groups that rebalance or reconcile are described more often, by `again`, until they have settled.
+    """
 
     def __init__(self, context: CollectorContext, needed: Callable[[], bool]) -> None:
         """``needed`` is called before every batch; no batch begins after the inbox was closed."""
         self._context = context
         self._needed = needed
         self._groups: tuple[str, ...] = ()
+        self._unsettled: dict[str, None] = {}
         self._lock = threading.Lock()
         self.poll = Poll("describe", self._ask, context)
+        self._poll_again = Poll("describe", self._ask_again, context)
 
     def on_groups(self, groups: Iterable[str]) -> bool:
         """Take the names of all listed groups; return whether some are new and should be described now."""
@@ -32,12 +43,43 @@ class DescribePoll:
             before, self._groups = self._groups, tuple(sorted(groups))
             return not set(before) >= set(self._groups)
 
+    def on_rebalancing(self, groups: Iterable[str]) -> None:
+        """Take the names of groups that rebalance now."""
+        if self._needed():
+            with self._lock:
+                self._unsettled.update(dict.fromkeys(groups))
+
+    def again(self) -> None:
+        """Describe the groups that had not settled, `AGAIN_MAX` of them, in turn; nothing if there is none."""
+        with self._lock:
+            any_unsettled = bool(self._unsettled)
+        if any_unsettled:
+            self._poll_again()
+
     def _ask(self) -> None:
         with self._lock:
             groups = self._groups
         for start in range(0, len(groups), BATCH_MAX):
-            if self._context.inbox.closed or not self._needed():
+            if not self._describe(groups[start : start + BATCH_MAX]):
                 return
-            asked = self._context.clock.now_ms()
-            for group in self._context.cluster.describe_groups(groups[start : start + BATCH_MAX]):
-                self._context.inbox.offer(GroupDescribed(asked, group))
+
+    def _ask_again(self) -> None:
+        with self._lock:
+            groups = tuple(islice(self._unsettled, AGAIN_MAX))
+        self._describe(groups)
+
+    def _describe(self, groups: Sequence[str]) -> bool:
+        """Describe ``groups``; return False if that is not needed any more."""
+        if self._context.inbox.closed or not self._needed():
+            with self._lock:
+                self._unsettled.clear()
+            return False
+        asked = self._context.clock.now_ms()
+        described = self._context.cluster.describe_groups(groups)
+        with self._lock:
+            for name in groups:  # a group that is gone has no description
+                self._unsettled.pop(name, None)
+            self._unsettled.update({group.group: None for group in described if group.state not in SETTLED})
+        for group in described:
+            self._context.inbox.offer(GroupDescribed(asked, group))
+        return True

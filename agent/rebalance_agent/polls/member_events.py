@@ -15,9 +15,7 @@ from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, MEMBER_PARTITIONS_MAX, Reported
-from rebalance_agent.model.reported.led_generation import LedGenerationEvent
-from rebalance_agent.tracking.observations import MemberReported
-from rebalance_agent.tracking.observed_record import observed_generation
+from rebalance_agent.tracking.observed_record import observed_report
 
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
 
@@ -55,7 +53,7 @@ _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
 class MemberEvents:
-    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that gateways saw in leaders' frames.
+    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that leaders, or their gateways, saw.
 
     Events of other clusters are skipped.
     """
@@ -146,10 +144,8 @@ class MemberEvents:
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
         now_ms = self._context.clock.now_ms()
-        if not isinstance(event, LedGenerationEvent):
-            self._context.inbox.put(MemberReported(now_ms, event, past), record_bytes(message))
-        elif self._hidden() and not past:  # an old generation may not be the present one
-            self._context.inbox.put(observed_generation(event, now_ms), record_bytes(message))
+        if (observed := observed_report(event, now_ms, hidden=self._hidden(), past=past)) is not None:
+            self._context.inbox.put(observed, record_bytes(message))
 
 
 def parse_report(value: bytes | None) -> Reported | None:

@@ -80,7 +80,8 @@ class Generation:
     ``departures``: how members left, where records show it. Both are by the member's old id. ``first_commits``: the
     first commit of each partition after the generation assigned it. ``restarting``: members that revoke everything for
     each epoch, since they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names
-    are unknown. ``incomplete``: records of its handovers may have been removed unread, by compaction.
+    are unknown. ``incomplete``: records of its handovers may have been removed unread, by compaction;
+    ``surely_kept``: then the partitions of which the records that remain show that no other member had them meanwhile.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
     outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
     ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a Kafka
@@ -99,6 +100,7 @@ class Generation:
     assignor_wait_seconds: float | None = None
     returned: bool = False
     incomplete: bool = False
+    surely_kept: frozenset[Partition] = frozenset()
     group_type: GroupType = GroupType.CLASSIC
     handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE, member_assignment, member_subscription
 from rebalance_agent.groupprotocol.group_fact import ClassicGroupFact, GroupFact
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import Reported
 from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
-from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, MemberReported
 
-__all__ = ["observed_generation", "observed_record"]
+__all__ = ["observed_generation", "observed_record", "observed_report"]
 
 _UUID_CHARACTERS = 37
 """A hyphen and a UUID, with which the id of a member ends."""
@@ -59,7 +60,7 @@ def observed_record(
 
 
 def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
-    """The observation of a generation that a gateway saw in its leader's frames.
+    """The observation of a generation that its leader, or a gateway in its leader's frames, saw.
 
     The frames have no hosts of members, and no timeouts but the leader's, which stand for all. A member's id begins
     with its client id, and that of a static member with its instance id: its client id is unknown.
@@ -88,3 +89,16 @@ def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
         members,
     )
     return GroupRecord(event.group, event.timestamp_ms, seen_ms, value, source=Source.FRAMES)
+
+
+def observed_report(
+    event: Reported, seen_ms: int, *, hidden: bool, past: bool = False
+) -> MemberReported | GroupRecord | None:
+    """The observation of a reported event; None if it has nothing for the tracker. ``past``: as in `MemberReported`.
+
+    ``hidden``: whether the offsets topic cannot be read; otherwise its records show all that a leader sees. A ``past``
+    generation may not be the present one.
+    """
+    if not isinstance(event, LedGenerationEvent):
+        return MemberReported(seen_ms, event, past)
+    return observed_generation(event, seen_ms) if hidden and not past else None

@@ -9,13 +9,18 @@ from fuzz.target import KB, MB, Target, read_or_refused
 from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.http.events_post import EVENTS_PATH
 from rebalance_agent.http.health import Readiness
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.model.reported.led_generation import LedMember
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.polls.member_events import parse_report
-from rebalance_agent.tracking.observations import MemberReported, Tick
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.observed_record import observed_report
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import Site
 from support.browsers.webpages import well_formed
@@ -31,6 +36,11 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
 
 LABELS_MAX = 60
 """Values of a label that a sidecar may have exported: its bounds, plus values of several events in one post."""
+
+SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",)))
+ASSIGNMENT = encode_assignment(ConsumerAssignment(3, {"t": (0, 1)}))
+LED = LedMembers(7, "range", "a", NOW - 100, (LedMember("a", SUBSCRIPTION, ASSIGNMENT),))
+"""A generation as its leader reports it."""
 
 WORDS = (b"member", b"assign", b"payments", b"0-99999", b'"kind"', b"1e400", b"\\ud800")
 
@@ -60,7 +70,8 @@ def take_report(data):
     event = read_or_refused(parse_report, data, InvalidInputError)
     if event is not None:
         tracker = Tracker("cluster")
-        for each in feed(tracker, MemberReported(NOW, event), Tick(NOW + 60_000)):
+        observed = observed_report(event, NOW, hidden=True)
+        for each in feed(tracker, *([observed] if observed else []), Tick(NOW + 60_000)):
             json_line(each)
         for group in tracker.changed():
             tracker.view(group)
@@ -77,11 +88,12 @@ def take_row(data):
 
 def posts():
     one, other = json_line(member_event(join_seconds=0.5, reason="r", reprocessed_records=3)), json_line(assign_event())
-    return [one, other, b"\n".join([one, other, b"", one])]
+    led = json_line(LED.event("g", NOW, 45_000, 300_000, "process", 1))
+    return [one, other, led, b"\n".join([one, other, b"", one])]
 
 
 def events():
-    return [*posts()[:2], json_line(generation_event()), *GOLDEN.read_bytes().splitlines()[:12]]
+    return [*posts()[:3], json_line(generation_event()), *GOLDEN.read_bytes().splitlines()[:12]]
 
 
 TARGETS = (

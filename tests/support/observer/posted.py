@@ -131,7 +131,10 @@ def _named(fact):
         case CurrentAssignment():
             more = {
                 "state": STATES[fact.state],
-                "assigned_partitions": _rows("topic_id", fact.assigned),
+                "assigned_partitions": [
+                    row | {"assignment_epochs": fact.assigned_in.get(row["topic_id"], ())}
+                    for row in _rows("topic_id", fact.assigned)
+                ],
                 "partitions_pending_revocation": _rows("topic_id", fact.revoking),
             }
         case EpochMember():

@@ -10,9 +10,12 @@ from rebalance_agent.api.posted_events import (
     PostError,
     parse_events,
 )
+from rebalance_agent.instrumentation.leading import POSTED_BYTES_MAX
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.model.event_json import event_to_json, json_line
 from rebalance_agent.model.events import MEMBER_PARTITIONS_MAX, GroupGoneEvent
 from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.reported.led_generation import LedMember
 from support.observer.views import assign_event, member_event
 
 
@@ -26,9 +29,19 @@ def refused(*lines):
     return caught.value
 
 
-def test_member_and_assign_events_are_decoded_unchanged():
-    events = (member_event(), assign_event(error="boom"))
-    assert parse_events([json_line(events[0]), b"", json_line(events[1]), b" \r"]) == events
+def test_reported_events_are_decoded_unchanged():
+    led = LedMembers(7, "range", "a", 1, (LedMember("a", b"\0\xff", b"\1"),)).event("g", 2, 3, 4, "process", 5)
+    events = (member_event(), assign_event(error="boom"), led)
+    assert parse_events([json_line(events[0]), b"", json_line(events[1]), b" \r", json_line(led)]) == events
+
+
+def test_the_largest_generation_that_a_leader_reports_fits_into_a_line():
+    rows = tuple(LedMember(f"{number:0200}", b"x" * 300, b"", "\N{CIRCLED DIGIT ONE}") for number in range(1_000))
+    count = 0
+    while LedMembers(7, "range", "a", 1, rows[: count + 1]).assigned({}, POSTED_BYTES_MAX) is not None:
+        count += 1
+    led = LedMembers(7, "range", "a", 1, rows[:count])
+    assert LINE_BYTES_MAX * 0.85 < len(json_line(led.event("g", 2, 3, 4, "process", 5))) <= LINE_BYTES_MAX
 
 
 def test_events_of_other_kinds_are_refused():

@@ -11,7 +11,7 @@ from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.polls.describe_groups import BATCH_MAX, DescribePoll
+from rebalance_agent.polls.describe_groups import AGAIN_MAX, BATCH_MAX, DescribePoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.topic_metadata import NAMELESS_S, TopicsPoll
 from rebalance_agent.tracking.observations import (
@@ -203,6 +203,52 @@ def test_groups_are_described_in_bounded_batches_while_enabled():
     wanted[0] = False
     describe.poll()
     assert len(context.cluster.described) == 2
+
+
+class Described(FakeCluster):
+    """Describes each group with its state in ``states``; others are gone."""
+
+    def __init__(self, **states):
+        super().__init__()
+        self.states = states
+
+    def describe_groups(self, groups):
+        self.described.append(list(groups))
+        kinds = GroupType.CONSUMER, "uniform", ()
+        return [DescribedGroup(name, self.states[name], *kinds) for name in groups if name in self.states]
+
+
+def test_groups_that_have_not_settled_are_described_again_until_they_have():
+    cluster = Described(a=GroupState.RECONCILING, b=GroupState.STABLE, c=GroupState.PREPARING_REBALANCE)
+    describe = DescribePoll(fake_context(cluster), lambda: True)
+    describe.again()
+    assert cluster.described == []
+    describe.on_groups("abc")
+    describe.poll()
+    describe.on_rebalancing("b")
+    describe.again()
+    assert cluster.described[1:] == [["a", "c", "b"]]
+    cluster.states |= {"a": GroupState.EMPTY}
+    del cluster.states["c"]
+    for _ in range(3):
+        describe.again()
+    assert cluster.described[2:] == [["a", "c"]], "one has settled, and one is gone"
+
+
+def test_unsettled_groups_take_turns_and_none_is_kept_where_descriptions_are_not_needed():
+    names = [f"g{number:04}" for number in range(AGAIN_MAX + 1)]
+    cluster, needed = Described(**dict.fromkeys(names, GroupState.RECONCILING)), [True]
+    describe = DescribePoll(fake_context(cluster), lambda: needed[0])
+    describe.on_rebalancing(names)
+    describe.again()
+    describe.again()
+    assert cluster.described == [names[:AGAIN_MAX], [names[AGAIN_MAX], *names[: AGAIN_MAX - 1]]]
+    needed[0] = False
+    describe.again()
+    describe.on_rebalancing(names)
+    needed[0] = True
+    describe.again()
+    assert len(cluster.described) == 2
 
 
 def test_descriptions_of_groups_end_with_the_process():

@@ -82,3 +82,23 @@ OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOP
 def test_impossible_partition_numbers_are_omitted(table, fields, fact):
     key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
     assert group_fact(decode_record(key, table.value.encode(0, fields))).value == fact
+
+
+@pytest.mark.parametrize(
+    ("rows", "assigned_in"),
+    [
+        ([((5, 2), (7, 300))], {ZERO_UUID: (300, 7)}),
+        ([((2,), (7,)), ((5, -1), (9, 9))], {ZERO_UUID: (7, 9)}),
+        ([((5, 2), ())], {}),
+        ([((5, 2), None)], {}),
+        ([((5, 2), (7,))], {}),
+        ([((2,), (7,)), ((5,), ())], {}),
+    ],
+)
+def test_epochs_of_partitions_are_in_the_partitions_order_or_absent(rows, assigned_in):
+    table = consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT
+    key = table.key.encode(8, {"group": "g", "member_id": "m"})
+    rows = [{"topic_id": ZERO_UUID, "partitions": p, "assignment_epochs": epochs} for p, epochs in rows]
+    fields = EPOCHS | {"assigned_partitions": rows, "partitions_pending_revocation": []}
+    fact = group_fact(decode_record(key, table.value.encode(0, fields))).value
+    assert (fact.assigned, fact.assigned_in) == ({ZERO_UUID: (2, 5)}, assigned_in)

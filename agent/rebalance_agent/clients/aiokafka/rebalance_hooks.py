@@ -118,7 +118,7 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
             clock=clock,
             **reporting,
         )
-        joining = Joining(self._client, topics_ahead)
+        joining = Joining(self._client, topics_ahead, self._instrumentation.leading)
         OffsetHooks(self._client, self._instrumentation, clock, from_start=self._auto_offset_reset in FROM_START)
         self._offered = tuple(entry.name for entry in listed)
         self._partition_assignment_strategy = tuple(

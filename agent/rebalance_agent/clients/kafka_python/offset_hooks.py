@@ -1,4 +1,4 @@
-"""Reports offsets and join times that kafka-python's coordinator sees to the instrumentation."""
+"""Reports what kafka-python's coordinator sees to the instrumentation: offsets, join times, generations it leads."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 from rebalance_agent.clock import Clock
 from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
+from rebalance_agent.instrumentation.leading import Leading
+from rebalance_agent.instrumentation.led_members import led_members
 from rebalance_agent.instrumentation.suppress import quietly
 
-__all__ = ["hook_join_times", "hook_offsets"]
+__all__ = ["hook_join_times", "hook_leading", "hook_offsets"]
 
 
 def hook_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bool) -> None:  # noqa: ANN401 - kafka-python is untyped
@@ -75,4 +77,34 @@ def hook_join_times(coordinator: Any, instrumentation: Instrumentation, clock: C
 
     coordinator.group_protocols = group_protocols
     coordinator._process_join_group_response = process_join  # noqa: SLF001
+    coordinator._process_sync_group_response = process_sync  # noqa: SLF001
+
+
+def hook_leading(coordinator: Any, leading: Leading) -> None:  # noqa: ANN401 - kafka-python is untyped
+    """Patch ``coordinator`` to pass the generations that it leads to ``leading``.
+
+    ``_perform_assignment`` is called between the two other methods, which process the responses, and replaces the
+    members' subscriptions in the response by decoded ones. It is the method that others have patched before.
+    """
+    joined = coordinator._process_join_group_response  # noqa: SLF001
+    perform = coordinator._perform_assignment  # noqa: SLF001
+    synced = coordinator._process_sync_group_response  # noqa: SLF001
+
+    def process_join(response: Any, *more: Any) -> Any:  # noqa: ANN401
+        result = joined(response, *more)
+        leading.joined(lambda now_ms: led_members(response, now_ms))
+        return result
+
+    def perform_assignment(*arguments: Any) -> Any:  # noqa: ANN401
+        given = perform(*arguments)
+        leading.assigns(given)
+        return given
+
+    def process_sync(*arguments: Any) -> Any:  # noqa: ANN401
+        result = synced(*arguments)
+        leading.accepted(coordinator.config["session_timeout_ms"], coordinator.config["max_poll_interval_ms"])
+        return result
+
+    coordinator._process_join_group_response = process_join  # noqa: SLF001
+    coordinator._perform_assignment = perform_assignment  # noqa: SLF001
     coordinator._process_sync_group_response = process_sync  # noqa: SLF001

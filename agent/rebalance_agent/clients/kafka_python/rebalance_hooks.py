@@ -9,7 +9,7 @@ import kafka
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, ConsumerRebalanceListener
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 
-from rebalance_agent.clients.kafka_python.offset_hooks import hook_join_times, hook_offsets
+from rebalance_agent.clients.kafka_python.offset_hooks import hook_join_times, hook_leading, hook_offsets
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
@@ -66,6 +66,8 @@ class KafkaPythonHooks(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-pytho
         if (progress := self._instrumentation.progress) is not None:
             hook_offsets(self._coordinator, progress, from_start=from_start)
             hook_join_times(self._coordinator, self._instrumentation, clock)
+            if (leading := self._instrumentation.leading) is not None:
+                hook_leading(self._coordinator, leading)
 
     def _hook_existing(self) -> None:
         """Wrap the assignors and the listener that the consumer has already."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.event_builder import error_text
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
@@ -112,18 +112,12 @@ class ClientEvents:
         """Publish the generation that the consumer leads: the coordinator accepted its assignment."""
         self._sequence += 1
         self._emit(
-            LedGenerationEvent(
-                event_id=process_event_id(LedGenerationEvent.KIND, self.process, self._sequence),
-                group=self._group,
-                timestamp_ms=self._clock.now_ms(),
-                generation=led.generation,
-                assignor=led.assignor,
-                leader=led.leader,
-                joined_ms=led.joined_ms,
-                members=led.members,
-                session_timeout_ms=session_timeout_ms,
-                rebalance_timeout_ms=rebalance_timeout_ms,
-                process=self.process,
-                sequence=self._sequence,
+            led.event(
+                self._group,
+                self._clock.now_ms(),
+                session_timeout_ms,
+                rebalance_timeout_ms,
+                self.process,
+                self._sequence,
             )
         )

@@ -14,7 +14,6 @@ from rebalance_agent.gateway.groups.client_answers import elected, restore_join
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import LOST, FrameHandler, FrameResult
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
-from rebalance_agent.gateway.groups.leading.led_members import led_members
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import (
     CONSUMER,
@@ -26,6 +25,7 @@ from rebalance_agent.gateway.groups.offered_protocols import (
 )
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.wire.error_codes import MEMBER_ID_REQUIRED, NO_ERROR
+from rebalance_agent.instrumentation.led_members import led_members
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["JoinGroupHandler"]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.groups.client_answers import Election
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
-from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.gateway.groups.offered_protocols import Offer
+from rebalance_agent.instrumentation.led_members import LedMembers
 
 __all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
 

@@ -21,12 +21,12 @@ from rebalance_agent.gateway.groups.frame_handler import (
 )
 from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.gateway.groups.leading.leader_decision import LeaderDecision, budget_seconds, decide
-from rebalance_agent.gateway.groups.leading.led_members import LedMembers
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION
 from rebalance_agent.groupprotocol.wire.error_codes import INCONSISTENT_GROUP_PROTOCOL, NO_ERROR, REBALANCE_IN_PROGRESS
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.subscription import ConsumerAssignment
 
@@ -66,7 +66,9 @@ class SyncGroupHandler(FrameHandler):
             rename(message, ours.client_name, ours.strategy.name)
             if entry.election is not None:
                 await self._assign(message, entry, ours, entry.election, ask)
-        led = entry.led.assigned(message) if entry is not None and entry.led is not None and current else None
+        led = None
+        if entry is not None and entry.led is not None and current:
+            led = entry.led.assigned({each.member_id: bytes(each.assignment) for each in message.assignments})
         sent = _Sent(message.group_id, client_id, message.generation_id, entry, membership, ours, led)
         return FrameResult(changed=ours is not None, memory=sent)
 

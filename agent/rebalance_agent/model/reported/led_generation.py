@@ -1,4 +1,4 @@
-"""A generation as the frames of its leader contain it, for observers that may not read ``__consumer_offsets``."""
+"""A generation as its leader sees it, for observers that may not read ``__consumer_offsets``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class LedMember:
 
 @dataclass(frozen=True, slots=True)
 class LedGenerationEvent:
-    """The coordinator accepted the assignment of a leader whose frames pass a gateway.
+    """The coordinator accepted the assignment of a leader that reports, or whose frames pass a gateway.
 
-    Times are in milliseconds, by the gateway's clock: ``timestamp_ms`` when the leader's SyncGroup was answered,
-    ``joined_ms`` when its JoinGroup was. ``assignor``: the name that all members agreed on. ``leader``: its member id.
-    ``session_timeout_ms`` and ``rebalance_timeout_ms`` are the leader's own.
+    Times are in milliseconds, by the clock of the consumer's process or the gateway: ``timestamp_ms`` when the leader's
+    SyncGroup was answered, ``joined_ms`` when its JoinGroup was. ``assignor``: the name that all members agreed on.
+    ``leader``: its member id. ``session_timeout_ms`` and ``rebalance_timeout_ms`` are the leader's own.
     """
 
     KIND: ClassVar[str] = "led_generation"

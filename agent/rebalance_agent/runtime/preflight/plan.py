@@ -1,4 +1,4 @@
-"""All checks of a role, in order: this machine, the servers, the cluster, the rights."""
+"""All checks of a role, in order: this machine, the servers, the cluster, the rights, the sources."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     for broker in other_brokers(brokers, servers, properties, clock):
         yield broker.finding
     try:
-        yield from rights_findings(settings, properties, clock)
+        yield from rights_findings(settings, properties, clock, len(brokers))
     except ClusterError as error:
         yield failed("rights", str(error), "repair the cluster, then run check again")
 

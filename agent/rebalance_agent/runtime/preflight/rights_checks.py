@@ -13,6 +13,7 @@ from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
+from rebalance_agent.runtime.preflight.source_checks import source_findings, source_rights
 from rebalance_agent.runtime.settings.rights import EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
@@ -33,8 +34,10 @@ _STATUS = {
 }
 
 
-def rights_findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """One finding per right of the role.
+def rights_findings(
+    settings: AgentSettings, properties: Mapping[str, str], clock: Clock, brokers: int
+) -> Iterator[Finding]:
+    """One finding per right of the role, and for an observer one per source. ``brokers``: their number.
 
     Raises:
         ClusterError: the cluster stopped answering.
@@ -42,11 +45,23 @@ def rights_findings(settings: AgentSettings, properties: Mapping[str, str], cloc
     cluster = Cluster(properties)
     rights = agent_rights(settings)
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
+    verdicts: dict[str, ProbeResult] = {}
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
+        verdicts[str(right)] = seen.verdict
         missing = seen.verdict is ProbeResult.MISSING
         effects = (right.lost, right.mode, acl_command(right, principal, servers)) if missing else ()
         yield Finding(str(right), _STATUS[seen.verdict], right.why, seen.detail, *effects)
+    if not isinstance(settings, ObserverSettings):
+        return
+    of_sources = source_rights(settings)
+    others = [right for right in of_sources.values() if str(right) not in verdicts]
+    verdicts |= {
+        str(right): _seen(right, proof, settings, properties, cluster, clock).verdict
+        for right, proof in prove(others, cluster.access).items()
+    }
+    probes = {source: verdicts[str(right)] for source, right in of_sources.items()}
+    yield from source_findings(settings, probes, brokers, _shown(settings, cluster)[1])
 
 
 def _seen(
@@ -65,10 +80,8 @@ def _seen(
     if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
             return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} visible"))
-        listed = cluster.list_groups().groups
-        shows = GroupFilter(settings.groups_allow, settings.groups_deny)
-        count = sum(shows(group.group) for group in listed)
-        return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} listed, {count} of them shown"))
+        listed, shown = _shown(settings, cluster)
+        return RightsProbe(proof.verdict, _and(proof.detail, f"{listed} listed, {shown} of them shown"))
     return proof
 
 
@@ -93,6 +106,13 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
     except AccessDeniedError:
         return RightsProbe(ProbeResult.MISSING)
     return RightsProbe(ProbeResult.HELD, f"read of one of its {partitions} partitions")
+
+
+def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:
+    """The numbers of listed groups, and of those that the observer shows."""
+    listed = cluster.list_groups().groups
+    shows = GroupFilter(settings.groups_allow, settings.groups_deny)
+    return len(listed), sum(shows(group.group) for group in listed)
 
 
 def _and(detail: str, more: str) -> str:

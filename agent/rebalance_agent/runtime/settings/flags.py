@@ -34,7 +34,7 @@ HELP_GROUPS = {
     "published events": r"events_topic|events_file.*|events_webhook.*",
     "web port": r"listen|tls_.*|web_.*",
     "events that consumers and sidecars post": r"events_(listen|token|tls).*",
-    "which groups and topics": r".*(groups|topics)_(allow|deny)|copartitioned|stall_limits|host_names",
+    "which groups and topics": r"source|.*(groups|topics)_(allow|deny)|copartitioned|stall_limits|host_names",
     "lag": r"lag_.*|max_lag_.*",
     "size of /metrics": r"max_.*|top_topics",
     "times": r".*interval.*|settle_seconds",

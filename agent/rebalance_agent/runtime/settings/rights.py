@@ -53,7 +53,8 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
         lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
-        events = (*_group_rights(settings), write, read, create, *_topic_rights(settings))
+        of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
+        events = (*of_groups, write, read, create, *_topic_rights(settings))
     return tuple(right for right in events if right.name)
 
 

@@ -183,6 +183,12 @@ class ObserverSettings(ListeningSettings):
         default=False,
         description="create no topic and write no record: no events in events_topic, no snapshots in state_topic",
     )
+    source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
+        "auto",
+        description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
+        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
+        "the log if it may be read, else frames. Groups without a generation are described",
+    )
     groups_allow: Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
@@ -269,7 +275,12 @@ class ObserverSettings(ListeningSettings):
     @property
     def snapshots_topic(self) -> str:
         """The topic of snapshots; empty where none are kept."""
-        return "" if self.read_only else self.state_topic
+        return "" if self.read_only or not self.reads_log else self.state_topic
+
+    @property
+    def reads_log(self) -> bool:
+        """Whether the observer reads ``__consumer_offsets``, if it may."""
+        return self.source in ("auto", "offsets-topic")
 
     @model_validator(mode="after")
     def _own_topics(self) -> Self:
@@ -278,6 +289,10 @@ class ObserverSettings(ListeningSettings):
             raise ValueError("state_topic: must be another topic than events_topic")
         if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
             raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
+        if self.replicas_group and not self.reads_log:
+            raise ValueError(
+                "source: replicas share the partitions of the offsets topic, so it must be auto or offsets-topic"
+            )
         # A post reaches one replica; only the topic reaches all of them.
         if self.events_listen and self.replicas_group and not self.published_topic:
             raise ValueError("events_listen: with replicas_group it needs an events_topic, and no read_only")

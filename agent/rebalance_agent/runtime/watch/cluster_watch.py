@@ -16,8 +16,7 @@ from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorConte
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import GroupFilter, NameFilter
 from rebalance_agent.health import Health
-from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.model.reported.seat_event import SeatEvent
+from rebalance_agent.model.events import Event, Reported
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll
@@ -39,7 +38,7 @@ from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_pa
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
 from rebalance_agent.runtime.watch.state_meter import StateMeter
 from rebalance_agent.tracking.lag.group_lag import NO_LAGS, GroupLag
-from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.observed_record import observed_report
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
@@ -57,7 +56,8 @@ JOIN_S = 2.0
 def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
     """The readiness parts of a watch. They are set before the cluster is known: else it would be ready too early."""
     members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
-    return (*POLL_NAMES, *loads, OFFSETS_PART, TRACKER_PART, *members, *share_parts(settings))
+    log = (OFFSETS_PART,) if settings.reads_log else ()
+    return (*POLL_NAMES, *loads, *log, TRACKER_PART, *members, *share_parts(settings))
 
 
 def watch_context(
@@ -97,13 +97,14 @@ class ClusterWatch:
         self._share = share = ObserverShare(context, settings, progress)
         self._context = context = share.context
         self._denied = ""
+        self._source = settings.source
         self._schedule = schedule
 
         # Records of the offsets topic and members' events, each read in a thread of its own into the inbox.
         self._loads = loads = self._loads_poll(settings)
         members = None
         if settings.events_topic:
-            members = MemberEvents(context, settings.events_topic, cluster_id, hidden=lambda: bool(self.denied()))
+            members = MemberEvents(context, settings.events_topic, cluster_id, hidden=self._by_frames)
         self._tail = OffsetsTail(
             share.tail_context,
             self._offsets_denied,
@@ -114,7 +115,7 @@ class ClusterWatch:
             on_late=lambda: self._schedule.soon("describe"),
         )
         readers = [reader for reader in (self._tail, members) if reader]
-        self._workers = [reader.worker for reader in readers]
+        self._workers = [reader.worker for reader in readers if reader is not self._tail or settings.reads_log]
 
         # Polls, whose answers go into the inbox, too; partition counts go to those that need them.
         self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
@@ -152,18 +153,20 @@ class ClusterWatch:
         )
 
         # The intervals of repeated calls.
-        listing = list_poll("list", REBALANCING, context)
+        listing = list_poll("list", REBALANCING, context, self._describe.on_rebalancing)
         self._ticker = Ticker(settings.list_interval_ms / 1000, listing, "list", context.clock)
         every = self._schedule.every
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
+        every(settings.list_interval_ms / 1000, self._describe.again, "describe_again")
         if loads:
             every(settings.lag_interval_seconds, loads.poll, "loads")
         every(READS_EVERY_S, reads, "read_times")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(TAIL_CHECK_S, InboxAge(context), "inbox_age")
-        every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")
+        if settings.reads_log:
+            every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 
     def views(self) -> tuple[GroupView, ...]:
@@ -180,11 +183,12 @@ class ClusterWatch:
 
     def report(self, event: Event, cluster_id: str) -> bool:
         """Take a member's report without the topic; False where the inbox is full. From any thread."""
-        if not isinstance(event, MemberEvent | AssignEvent | SeatEvent) or event.cluster_id != cluster_id:
+        if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)
-        reported = MemberReported(self._context.clock.now_ms(), event)
-        return not self._context.shows(event.group) or self._context.inbox.offer(reported)
+        now_ms, hidden = self._context.clock.now_ms(), self._by_frames()
+        reported = observed_report(event, now_ms, hidden=hidden) if self._context.shows(event.group) else None
+        return reported is None or self._context.inbox.offer(reported)
 
     def start(self, stack: ExitStack) -> None:
         """Start; ``stack`` stops it: first the collectors that fill the inbox, then the core that empties it."""
@@ -210,6 +214,10 @@ class ClusterWatch:
             return None
         follows = NameFilter(settings.lag_groups)
         return LoadsPoll(self._context, follows, self.views, self._tailing)
+
+    def _by_frames(self) -> bool:
+        """Whether generations that leaders report are taken: where the offsets topic has none."""
+        return self._source == "frames" or (self._source == "auto" and bool(self.denied()))
 
     def _tailing(self) -> bool:
         return self._tail.caught_up.is_set()

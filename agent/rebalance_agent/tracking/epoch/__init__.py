@@ -5,6 +5,7 @@
 - ``handovers``, ``backlog``: how each partition gets from one member to the next.
 - ``member_evidence``: what the members' assignments and commits show.
 - ``owner_changes``: what the records show of partitions that a removed member still holds.
+- ``surely_kept``: what members kept while records were missing.
 - ``assignor_wait``: how long a rebalance waits for the assignor.
 - ``facts``: updates of single facts.
 - ``buffered_records``: the first records of a group, until it is clear whether the group is new.

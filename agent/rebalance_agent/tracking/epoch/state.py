@@ -13,17 +13,18 @@ from functools import partial
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
-from rebalance_agent.model.generation_diff import diff_generations
+from rebalance_agent.model.generation_diff import Partition, diff_generations, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.tracking.build_view import keeps_base_view
 from rebalance_agent.tracking.cluster_topics import PartitionCount
-from rebalance_agent.tracking.completed_generation import Episode
+from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.epoch.assignor_wait import AssignorWait
 from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
 from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.member_evidence import MemberEvidence
 from rebalance_agent.tracking.epoch.owner_changes import OwnerChanges
 from rebalance_agent.tracking.epoch.recorded_group import RecordedGroup
+from rebalance_agent.tracking.epoch.surely_kept import surely_kept
 from rebalance_agent.tracking.evidence.known_times import TimeBounds
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
@@ -67,6 +68,8 @@ class EpochState(TrackedGroup):
         self._targets_ms: tuple[int, int] | None = None  # the first and the latest target assignment since the start
         self._seen_ms = now_ms
         self._replayed = self._returning = self._amid_batch = self._after_gap = self._peopled = False
+        self._skipped = False
+        self._described = set[str]()  # members of which a member record came since the last complete epoch
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
         self._assignor_wait = AssignorWait()
@@ -115,7 +118,7 @@ class EpochState(TrackedGroup):
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
-        self._after_gap = after_gap
+        self._after_gap, self._skipped = after_gap, self._skipped or record.skipped > 0
         continuous = self._backfilled and not (after_gap or record.replayed)
         self.history.own_doubly(self._owner_changes.take(record, old, continuous=continuous))
         if record.kind is GroupEpoch:
@@ -125,6 +128,7 @@ class EpochState(TrackedGroup):
             self._assignor_wait.update(record.timestamp_ms, self._records.epoch, self._records.target_epoch)
         elif isinstance(record.value, EpochMember):
             self._peopled = True
+            self._described.add(record.subject)
             self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment:
             self._evidence.take(record, old, self._started_ms)
@@ -213,6 +217,7 @@ class EpochState(TrackedGroup):
         for name in sorted(restarting):
             handovers = self._recorded.restarts(name, started_ms, self._evidence.last_seen.contact_ms(name)) | handovers
         targets_ms = None if started_ms is None or not reached.value.members else self._targets_ms
+        kept = self._surely_kept(before)
         unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = replace(
             reached,
@@ -221,7 +226,8 @@ class EpochState(TrackedGroup):
             joined_ms=targets_ms and targets_ms[1],
             assignor_wait_seconds=None if targets_ms is None else self._assignor_wait.seconds,
             returned=returned,
-            incomplete=self._after_gap,
+            incomplete=self._after_gap and not _nothing_moved(before, reached, kept),
+            surely_kept=kept,
             handovers=self._recorded.by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,
@@ -239,13 +245,23 @@ class EpochState(TrackedGroup):
         self.history.empty_time.see(generation)
         missing = self._after_gap and (before is None or generation.number > before.number + 1)
         self.last, self._started_ms, self._targets_ms = generation, None, None
-        self._after_gap = False
+        self._after_gap = self._skipped = False
+        self._described.clear()
         # Its members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)
         if live and peopled:
             known = not missing and (before is not None or self._created_live)
             yield from self._episodes.add(generation, Episode(before, known))
+
+    def _surely_kept(self, before: Generation | None) -> frozenset[Partition]:
+        """Return the partitions that stayed with their owners while records may have been removed unread.
+
+        Of skipped records not even the latest of each key was read.
+        """
+        if before is None or not self._after_gap or self._skipped or self.group_type is not GroupType.CONSUMER:
+            return frozenset()
+        return surely_kept(before, self._records, self._recorded, self._described)
 
     def _take_report(self, _event: MemberEvent, now_ms: int, *, begins: bool) -> None:
         if begins:
@@ -272,3 +288,7 @@ class EpochState(TrackedGroup):
         if started_ms is not None and self._records.members:
             running = RunningRebalance(started_ms, self._stalled)
         return self.history.complete_view(base_view, state, running)
+
+
+def _nothing_moved(before: Generation | None, after: Generation, kept: frozenset[Partition]) -> bool:
+    return before is not None and owners(before.value).keys() == owners(after.value).keys() == kept

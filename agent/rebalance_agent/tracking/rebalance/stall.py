@@ -118,9 +118,11 @@ def _unmeasured(
     since_ms = episode.before.timestamp_ms if episode.before else -FOREVER_MS
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
-        # If generations are missing, other members may have had what a member seems to have kept.
         had = owners(before.value if before else None, _ids(generation))
-        kept = _kept_consuming(step, before, generation, had) if episode.known else set()
+        kept = _kept_consuming(step, before, generation, had)
+        if not episode.known:
+            # Generations are missing: other members may have had what a member seems to have kept.
+            kept &= generation.surely_kept
         endless: dict[Hashable, OpenStall | None] = {}
         for partition, owner in owners(generation.value).items():
             if partition in kept:

@@ -1,18 +1,23 @@
-"""Where the offsets topic may not be read, generations that are led behind a gateway are known from the frames."""
+"""Where the offsets topic may not be read, generations are known from gateways and instrumented consumers that lead."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from contextlib import ExitStack, closing
 
 import pytest
 
+from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
+from rebalance_agent.instrumentation.leading import GENERATIONS_VARIABLE
 from rebalance_agent.runtime.settings.rights import agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.gateway.gatewaying import gatewaying
 from support.gateway.running import Plain
 from support.kafka.rights import give
-from support.observer.observing import create_topic, events, eventually, observing
+from support.members.instrumented import Member
+from support.observer.observing import beside, create_topic, events, eventually, observing
 
 pytestmark = pytest.mark.integration
 
@@ -91,6 +96,48 @@ def test_generations_that_a_gateway_sees_are_those_of_the_records(kafka, watched
     assert watched.metric("kafka_rebalance_completed_total", consumergroup=group, trigger="member_joined") == 1
 
 
+class AiokafkaMember:
+    """An instrumented consumer of aiokafka in a thread of its own."""
+
+    def __init__(self, bootstrap, group, topic, url):
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._consume(bootstrap, group, topic, url)))
+        self._thread.start()
+
+    async def _consume(self, bootstrap, group, topic, url):
+        consumer = AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, group_id=group, events_url=url)
+        await consumer.start()
+        while not self._stop.is_set():
+            await consumer.getmany(timeout_ms=50)
+        await consumer.stop()
+
+    def close(self):
+        self._stop.set()
+        self._thread.join()
+
+
+@pytest.mark.parametrize("member", [Member, AiokafkaMember])
+def test_generations_that_an_instrumented_leader_reports_are_those_of_the_records(
+    kafka, watched, stack, monkeypatch, member
+):
+    monkeypatch.setenv(GENERATIONS_VARIABLE, "true")
+    group, bootstrap = f"led-by-{member.__name__}", kafka.bootstrap_servers
+    sidecar = stack.enter_context(beside(bootstrap, events_topic=EVENTS))
+    for number in (1, 2):
+        stack.enter_context(closing(member(bootstrap, group, "t", f"http://127.0.0.1:{sidecar.role.events_port}")))
+        eventually(lambda number=number: watched.metric("kafka_rebalance_members", consumergroup=group) == number)
+    assert watched.source(group) == "frames"
+
+    def both():
+        seen, truth = generations(kafka, EVENTS, group), generations(kafka, TRUTH, group)
+        settled = seen and all(len(each[max(each)]["members"]) == 2 for each in (seen, truth) if each)
+        return (seen, truth) if settled and sorted(seen) == sorted(truth) else None
+
+    seen, truth = eventually(both)
+    assert {event["source"] for event in seen.values()} == {"frames"}
+    assert [shown(seen[number]) for number in seen] == [shown(truth[number]) for number in seen]
+
+
 def test_nothing_is_invented_of_generations_that_no_gateway_sees(kafka, watched, gateway, stack):
     group = "led-elsewhere"
     behind = join(stack, gateway.bootstrap, group, "behind")
@@ -121,3 +168,22 @@ def test_a_group_without_members_is_described(kafka, watched, gateway, stack):
     member.close()
     eventually(lambda: watched.source(group) == "admin")
     assert watched.metric("kafka_rebalance_members", consumergroup=group) == 0
+
+
+def test_the_source_is_the_one_that_is_set_and_no_degraded_mode(kafka, gateway, stack):
+    """Both observers may read the offsets topic."""
+    group = "by-the-set-source"
+    usual = {"events_topic": EVENTS, "state_topic": "", **SOON}
+    by_frames, described = (
+        stack.enter_context(observing(kafka.bootstrap_servers, source=source, **usual))
+        for source in ("frames", "describe")
+    )
+    join(stack, gateway.bootstrap, group, "first")
+    eventually(lambda: by_frames.metric("kafka_rebalance_generation", consumergroup=group) == 1)
+    eventually(lambda: described.metric("kafka_rebalance_members", consumergroup=group) == 1)
+    assert (by_frames.source(group), described.source(group)) == ("frames", "admin")
+    assert described.metric("kafka_rebalance_generation", consumergroup=group) is None
+    for watched in (by_frames, described):
+        eventually(watched.ready)
+        assert "offsets_topic" not in watched.parts()
+        assert watched.metric("rebalance_agent_degraded", mode="admin-only") in (None, 0)

@@ -27,7 +27,9 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription
+from rebalance_agent.instrumentation.led_members import LedMembers
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.reported.led_generation import LedMember
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
 from support.observer.recorded_instrumentation import RecordedInstrumentation
 
@@ -115,6 +117,45 @@ def test_a_received_assignment_and_a_rejection_are_unchanged():
     client = Client(member_assignment=b"", error_code=27)
     Joining(client)
     assert ask(client, SYNC_GROUP).member_assignment == b""
+
+
+class Leading:
+    """Keeps the calls of `instrumentation.leading.Leading`."""
+
+    def __init__(self):
+        self.calls = []
+
+    def joined(self, members):
+        self.calls.append(members(9))
+
+    def assigns(self, given):
+        self.calls.append(given)
+
+    def accepted(self, *timeouts):
+        self.calls.append(timeouts)
+
+
+@pytest.mark.parametrize("private", [True, False])
+def test_the_leaders_generation_is_passed_on_as_the_coordinator_has_it(private):
+    members = [("m", "i", b"\0\1\x7f"), ("n", None, SUBSCRIPTION)]
+    answer = {"members": members, "leader_id": "m", "member_id": "m", "generation_id": 3, "group_protocol": "range"}
+    client, leading = Client(member_assignment=b"", **answer), Leading()
+    joining = Joining(client, leading=leading)
+
+    def send(key, **fields):
+        fields = {f"_{name}" if private else name: value for name, value in fields.items()}
+        asyncio.run(joining.send(1, SimpleNamespace(API_KEY=key, **fields)))
+
+    send(JOIN_GROUP, session_timeout=10, rebalance_timeout=20)
+    send(SYNC_GROUP, group_assignment=[("m", b"all")])
+    rows = (LedMember("m", b"\0\1\x7f", b"", "i"), LedMember("n", SUBSCRIPTION, b""))
+    assert leading.calls == [LedMembers(3, "range", "m", 9, rows), {"m": b"all"}, (10, 20)]
+    client.answer.error_code = 27
+    send(SYNC_GROUP, group_assignment=[])
+    assert leading.calls[3:] == [{}], "an assignment that was refused"
+    client.answer = SimpleNamespace(**{**vars(client.answer), "error_code": 0, "leader_id": "n", "members": []})
+    send(JOIN_GROUP, session_timeout=10, rebalance_timeout=20)
+    assert leading.calls[4:] == [None], "a follower"
 
 
 def test_a_join_request_contains_all_strategies_or_is_not_sent():

@@ -6,9 +6,9 @@ import asyncio
 
 from kafka.protocol.consumer.group import SyncGroupRequest
 
-from rebalance_agent.gateway.groups.leading.led_members import LED_BYTES_MAX
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
 from rebalance_agent.groupprotocol.wire.error_codes import REBALANCE_IN_PROGRESS
+from rebalance_agent.instrumentation.led_members import LED_BYTES_MAX
 from rebalance_agent.model.event_json import event_from_json, event_to_json
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 from support.gateway.coordinator import ToyCoordinator

@@ -1,0 +1,88 @@
+"""A generation of a classic group as its leader sees it.
+
+The coordinator's answer to the leader's JoinGroup has every member's subscription, and the leader's SyncGroup every
+member's assignment: together what a ``GroupMetadata`` record has, but for other members' hosts and timeouts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rebalance_agent.model.group_event import process_event_id
+from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
+
+__all__ = ["LED_BYTES_MAX", "LedMembers", "led_members"]
+
+LED_BYTES_MAX = 950_000
+"""Bytes of JSON for the members of a generation that is published: one record has 1 MiB at most."""
+
+_NAMES_BYTES = 100
+"""Bytes for the names of a member's fields in JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedMembers:
+    """The members of the generation that a client leads; ``joined_ms``: when its JoinGroup was answered (epoch ms).
+
+    ``assignor`` is the name that the coordinator knows. Members have no assignment before `assigned`.
+    """
+
+    generation: int
+    assignor: str
+    leader: str
+    joined_ms: int
+    members: tuple[LedMember, ...]
+
+    def assigned(self, given: Mapping[str, bytes], bytes_max: int = LED_BYTES_MAX) -> LedMembers | None:
+        """The members with the assignments of the leader's SyncGroup; None if their JSON exceeds ``bytes_max``."""
+        members = tuple(replace(member, assignment=given.get(member.member_id, b"")) for member in self.members)
+        return None if sum(map(_json_bytes, members)) > bytes_max else replace(self, members=members)
+
+    def event(
+        self,
+        group: str,
+        at_ms: int,
+        session_timeout_ms: int,
+        rebalance_timeout_ms: int,
+        process: str,
+        sequence: int,
+        cluster_id: str = "",
+    ) -> LedGenerationEvent:
+        """The event of this generation of ``group``, whose assignment the coordinator accepted at ``at_ms``."""
+        return LedGenerationEvent(
+            event_id=process_event_id(LedGenerationEvent.KIND, process, sequence),
+            group=group,
+            timestamp_ms=at_ms,
+            generation=self.generation,
+            assignor=self.assignor,
+            leader=self.leader,
+            joined_ms=self.joined_ms,
+            members=self.members,
+            session_timeout_ms=session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms,
+            process=process,
+            sequence=sequence,
+            cluster_id=cluster_id,
+        )
+
+
+def led_members(response: Any, now_ms: int) -> LedMembers | None:  # noqa: ANN401 - kafka-python is untyped
+    """The members in a JoinGroup response as the coordinator sent it; None for a follower.
+
+    None also for a static leader that returns without a rebalance: its generation stays as it was (KIP-814).
+    """
+    if response.leader != response.member_id or response.skip_assignment:
+        return None
+    members = tuple(
+        LedMember(member.member_id, bytes(member.metadata), b"", member.group_instance_id)
+        for member in response.members
+    )
+    return LedMembers(response.generation_id, response.protocol_name or "", response.leader, now_ms, members)
+
+
+def _json_bytes(member: LedMember) -> int:
+    base64 = sum(4 * -(-len(data) // 3) for data in (member.subscription, member.assignment))
+    return base64 + len(json.dumps((member.member_id, member.instance_id))) + _NAMES_BYTES

@@ -1,0 +1,74 @@
+"""Findings about the sources of generations: which ones the rights allow, which one is used, and what each costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.offsets_topic.tail import TAIL_TUNING
+from rebalance_agent.runtime.preflight.findings import Finding, passed, skipped
+from rebalance_agent.runtime.preflight.probes import ProbeResult
+from rebalance_agent.runtime.settings.rights import EVERYTHING, Right
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+
+__all__ = ["SOURCES", "source_findings", "source_rights"]
+
+SOURCES = ("offsets-topic", "frames", "describe")
+"""The values of the setting ``source``, from the one that shows most."""
+
+_RIGHTS = {
+    "offsets-topic": Right("Read", "Topic", OFFSETS_TOPIC, "", "", ""),
+    "describe": Right("Describe", "Group", EVERYTHING, "", "", ""),
+}
+"""Rights by their names only; `rights` has what they are for."""
+
+
+def source_rights(settings: ObserverSettings) -> dict[str, Right]:
+    """Source -> the right that it needs. Frames need none where no topic of events is read: they can be posted."""
+    events = {"frames": Right("Read", "Topic", settings.events_topic, "", "", "")} if settings.events_topic else {}
+    return _RIGHTS | events
+
+
+def source_findings(
+    settings: ObserverSettings, probes: Mapping[str, ProbeResult], brokers: int, groups: int
+) -> Iterator[Finding]:
+    """One finding per source. ``probes``: those of `source_rights`, by source; ``groups``: those that are shown."""
+    rights = source_rights(settings)
+    allowed = {source: probes.get(source) is not ProbeResult.MISSING for source in SOURCES}
+    if not (settings.events_topic or settings.events_listen):
+        allowed["frames"] = False
+    used = _used(settings, allowed)
+    costs = _costs(settings, brokers, groups)
+    for source in SOURCES:
+        name, right = f"source {source}", rights.get(source)
+        if not allowed[source]:
+            text = f"not allowed: needs {right}" if right else "needs events_topic or events_listen"
+            yield skipped(name, text)
+            continue
+        needs = f"needs {right}; " if right else ""
+        unproven = "; the right is not proven" if probes.get(source) is ProbeResult.UNKNOWN else ""
+        yield passed(name, f"{'used' if source == used else 'not used'}; {needs}{costs[source]}{unproven}")
+
+
+def _used(settings: ObserverSettings, allowed: Mapping[str, bool]) -> str:
+    if settings.source != "auto":
+        return settings.source
+    return next((source for source in SOURCES if allowed[source]), "")
+
+
+def _costs(settings: ObserverSettings, brokers: int, groups: int) -> dict[str, str]:
+    """What each source costs all brokers together, per second: upper limits where requests depend on the traffic."""
+    fetches = brokers * 1000 / int(TAIL_TUNING["fetch.wait.max.ms"])
+    listings = brokers * (1000 / settings.list_interval_ms + 1 / settings.list_all_interval_seconds)
+    described = f"{_number(groups / settings.describe_interval_seconds)} descriptions of groups"
+    lists = f"{_number(listings)} ListGroups per second"
+    return {
+        "offsets-topic": f"up to {_number(fetches)} fetches and {lists}",
+        "frames": f"{described} and {lists}; knows groups of the classic protocol whose leader reports or is behind a "
+        "gateway with gateway_generations",
+        "describe": f"{described} and {lists}; shows members and assignments, no generations",
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
