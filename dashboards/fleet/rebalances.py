@@ -86,7 +86,6 @@ STORMS = Panel(
     ),
     thresholds=above(bad=1),
     decimals=2,
-    width=12,
     empty="no group is watched",
     links=(LINE_TO_GROUP,),
 )

@@ -6,7 +6,7 @@ from dashboards.group.assignments import LOADS, OWNERS, SKEWS, TOPICS, UNEVEN
 from dashboards.group.lag import UNREAD
 from dashboards.group.numbers import NUMBERS
 from dashboards.group.queries import STALLED
-from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
+from dashboards.group.rebalances import DEPARTED, FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
 from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
 from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
@@ -41,11 +41,11 @@ ONE = Board(
         Row(3, NUMBERS[4:]),
         Row(6, (TIMELINE, RUNS)),
         Row(9, (TRIGGERS, STALLS, STANDING), "Rebalances: causes and cost"),
-        Row(9, (SLOWEST, PHASES, FOR_NOTHING), "What rebalances wait for"),
+        Row(9, (SLOWEST, DEPARTED, FOR_NOTHING), "Members that rebalances wait for, and that cause them"),
         Row(9, (LOADS, OWNERS), "Assignment"),
         Row(9, (MOVES, SKEWS, UNEVEN)),
         Row(8, (MEMBERS, GENERATIONS, TOPICS), "Members, generations, topics"),
-        Row(8, (UNREAD,), "Lag"),
+        Row(8, (PHASES, UNREAD), "Phases, and lag"),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),

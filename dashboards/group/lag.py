@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.group.queries import of
+from dashboards.parts import colours
 from dashboards.parts.panel import Panel, above
 
 __all__ = ["UNREAD"]
@@ -22,8 +23,8 @@ UNREAD = Panel(
         of("kafka_rebalance_catch_up_seconds", "catch-up"),
     ),
     unit="s",
-    width=24,
+    width=16,
     thresholds=above(60, 300),
     empty="unknown",
-    colours={"without members": "red", "no progress": "orange"},
+    colours=colours.WAITS,
 )

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from dashboards.group.queries import of
-from dashboards.parts.panel import BAD, GOOD, NEUTRAL, WARN, Column, Look, Panel
+from dashboards.parts import colours
+from dashboards.parts.panel import NEUTRAL, Column, Look, Panel
 from dashboards.parts.query import ONE_GROUP, Query, gauge
 
 __all__ = ["GENERATIONS", "MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
-STATES = (
-    ("Stable", GOOD),
-    ("PreparingRebalance", BAD),
-    ("CompletingRebalance", WARN),
-    ("Assigning", BAD),
-    ("Reconciling", WARN),
-    ("NotReady", "purple"),
-    ("Empty", NEUTRAL),
-)
-"""The states in the broker's spelling. The number of a state on the board is its position here, from 1."""
+STATES = tuple(colours.STATES.items())
+"""Each state and its colour. The number of a state on the board is its position here, from 1."""
 
 STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
@@ -27,7 +20,8 @@ TIMELINE = Panel(
     9,
     "State",
     "In which state was the group at which time? Red (members rejoin) and orange (members wait for the assignment) "
-    "mean that consumption stops; cooperative members continue with the partitions that they keep.",
+    "mean that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group "
+    "is Empty, it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
     width=12,
@@ -76,7 +70,7 @@ MEMBERS = Panel(
     ),
     decimals=0,
     empty="unknown",
-    colours={"idle": "orange", "flapping": "red"},
+    colours=colours.MEMBERSHIP,
 )
 GENERATIONS = Panel(
     22,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.members.queries import CALLBACK, CLIENT, MEMBER, reporting, total
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import GROUP, Query, gauge
+from dashboards.parts.query import GROUP, Query, count_in, gauge
 
 __all__ = ["NUMBERS"]
 
@@ -15,6 +15,10 @@ BUCKET = (
     f"{reporting('$__range')})) >= 0)"
 )
 """Two bounds of a process's slowest callback, in seconds: the time of all, and its bucket's; no bucket without any."""
+
+LOST = "kafka_rebalance_partitions_lost_total"
+GROUPS = 'cluster=~"$cluster", consumergroup=~"$consumergroup"'
+"""Label matchers of observers' metrics: this board's jobs are those of sidecars and gateways."""
 
 NUMBERS = (
     Panel(
@@ -55,14 +59,15 @@ NUMBERS = (
     Panel(
         4,
         "Partitions lost",
-        "Did members lose partitions without revoking them? Their session timed out, or poll() was too late "
-        "(max.poll.interval.ms).",
-        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)})", now=True),),
+        "Did members of these groups fail while they had partitions? By the observer, as in the alert "
+        "KafkaGroupPartitionsLost: a member that was killed reports nothing, and not every client has a callback for "
+        "it. Of all members of the groups, whatever Member says.",
+        (Query(f"sum({count_in(LOST, GROUPS, across='sum')})", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no member reports",
+        empty="no observer is scraped",
     ),
     Panel(
         5,

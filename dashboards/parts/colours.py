@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "MOVES", "REASONS", "TRIGGERS"]
+__all__ = ["DEPLOYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "STATES", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -48,3 +48,42 @@ DEPLOYS = {
     "otherwise": "orange",
 }
 """Whether a rebalance belongs to a deploy."""
+
+STATES = {
+    "Stable": "green",
+    "PreparingRebalance": "red",
+    "CompletingRebalance": "orange",
+    "Assigning": "red",
+    "Reconciling": "orange",
+    "NotReady": "purple",
+    "Empty": "yellow",
+}
+"""States of groups in the broker's spelling. Red and orange: members wait. Yellow: nobody consumes."""
+
+STALLED = {
+    "standing": "red",
+    "at most": "orange",
+    "no owner, empty": "yellow",
+    "no owner, unassigned": "dark-red",
+    "two owners": "purple",
+    "catching up": "green",
+    "subscribed": "blue",
+}
+"""Partitions that nobody reads, and why."""
+
+MEMBERSHIP = {
+    "members": "blue",
+    "static": "light-blue",
+    "idle": "orange",
+    "flapping": "red",
+    "deploy": "purple",
+}
+"""Members of a group, and whether they are being replaced."""
+
+WAITS = {
+    "without members": "red",
+    "lag": "blue",
+    "no progress": "orange",
+    "catch-up": "green",
+}
+"""What records wait for."""
