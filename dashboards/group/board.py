@@ -7,7 +7,7 @@ from dashboards.group.lag import UNREAD
 from dashboards.group.numbers import NUMBERS
 from dashboards.group.queries import STALLED
 from dashboards.group.rebalances import DEPARTED, FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
-from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
+from dashboards.group.states import MEMBERS, RUNS, TIMELINE
 from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
     AGENT_UID,
@@ -44,8 +44,8 @@ ONE = Board(
         Row(9, (SLOWEST, DEPARTED, FOR_NOTHING), "Members that rebalances wait for, and that cause them"),
         Row(9, (LOADS, OWNERS), "Assignment"),
         Row(9, (MOVES, SKEWS, UNEVEN)),
-        Row(8, (MEMBERS, GENERATIONS, TOPICS), "Members, generations, topics"),
-        Row(8, (PHASES, UNREAD), "Phases, and lag"),
+        Row(8, (MEMBERS, TOPICS, PHASES), "Members, topics, phases"),
+        Row(8, (UNREAD,), "Lag"),
     ),
     (
         leads_to(FLEET_UID, "Fleet", "job", "across"),

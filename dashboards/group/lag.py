@@ -23,7 +23,7 @@ UNREAD = Panel(
         of("kafka_rebalance_catch_up_seconds", "catch-up"),
     ),
     unit="s",
-    width=16,
+    width=24,
     thresholds=above(60, 300),
     empty="unknown",
     colours=colours.WAITS,

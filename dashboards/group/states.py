@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dashboards.group.queries import of
 from dashboards.parts import colours
-from dashboards.parts.panel import NEUTRAL, Column, Look, Panel
+from dashboards.parts.panel import COUNT, NEUTRAL, Column, Look, Panel
 from dashboards.parts.query import ONE_GROUP, Query, gauge
 
-__all__ = ["GENERATIONS", "MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
+__all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
 STATES = tuple(colours.STATES.items())
 """Each state and its colour. The number of a state on the board is its position here, from 1."""
@@ -24,7 +24,7 @@ TIMELINE = Panel(
     "is Empty, it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
-    width=12,
+    width=10,
     thresholds=((None, NEUTRAL),),
     least=None,
     empty="no data of the group in this time",
@@ -34,7 +34,8 @@ RUNS = Panel(
     10,
     "What it runs",
     "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
-    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown.",
+    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown. Generation: the number "
+    "of its assignment, one more with each rebalance; 1 again when the group was deleted and created again.",
     (
         Query(
             gauge(
@@ -44,15 +45,17 @@ RUNS = Panel(
             ),
             rows=True,
         ),
+        Query(gauge("kafka_rebalance_generation", ONE_GROUP, "cluster"), rows=True),
     ),
     Look.TABLE,
-    width=12,
+    width=14,
     empty="no data of the group",
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=110),
         Column("group_type", "Type", width=90),
         Column("source", "Known by", width=100),
+        Column("Value #B", "Generation", COUNT, 0, width=95),
         Column("cluster", "Cluster", width=100),
     ),
 )
@@ -71,14 +74,4 @@ MEMBERS = Panel(
     decimals=0,
     empty="unknown",
     colours=colours.MEMBERSHIP,
-)
-GENERATIONS = Panel(
-    22,
-    "Generation",
-    "How fast does the generation increase? One step for each rebalance, more for cooperative ones. It starts again "
-    "at 1 when a group was deleted and created again.",
-    (of("kafka_rebalance_generation", "generation"),),
-    decimals=0,
-    least=None,
-    empty="unknown",
 )

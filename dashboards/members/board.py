@@ -5,7 +5,7 @@ from __future__ import annotations
 from dashboards.members.clients import COMMITS, IDLE, LIBRARIES, POLLS, REBALANCES
 from dashboards.members.each import AGAIN, COUNTS, EACH, GENERATION, PARTITIONS
 from dashboards.members.leaders import ASSIGN, ERRORS, SKEW
-from dashboards.members.numbers import GROUPS, NUMBERS
+from dashboards.members.numbers import NUMBERS
 from dashboards.members.waits import CALLBACKS, CALLS, PHASES, STALLS
 from dashboards.parts.board import (
     AGENT_UID,
@@ -18,7 +18,6 @@ from dashboards.parts.board import (
     leads_to,
 )
 from dashboards.parts.grid import Row
-from dashboards.parts.query import gauge
 from dashboards.parts.variables import cluster, instance, job, some_groups, some_members
 
 __all__ = ["MEMBERS"]
@@ -55,7 +54,9 @@ MEMBERS = Board(
     (
         Annotation(
             "Rebalances",
-            f"{gauge('kafka_rebalance_last_completed_timestamp_seconds', GROUPS)} * 1000",
+            # Observers export this metric, but this board's jobs are those of sidecars and gateways.
+            "max by (cluster, consumergroup) (kafka_rebalance_last_completed_timestamp_seconds"
+            '{cluster=~"$cluster", consumergroup=~"$consumergroup"}) * 1000',
             "Rebalance",
             "{{consumergroup}}",
             "blue",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.members.queries import CALLBACK, CLIENT, MEMBER, reporting, total
 from dashboards.parts.panel import Look, Panel, above
-from dashboards.parts.query import GROUP, Query, count_in, gauge
+from dashboards.parts.query import GROUP, Query, gauge
 
 __all__ = ["NUMBERS"]
 
@@ -15,10 +15,6 @@ BUCKET = (
     f"{reporting('$__range')})) >= 0)"
 )
 """Two bounds of a process's slowest callback, in seconds: the time of all, and its bucket's; no bucket without any."""
-
-LOST = "kafka_rebalance_partitions_lost_total"
-GROUPS = 'cluster=~"$cluster", consumergroup=~"$consumergroup"'
-"""Label matchers of observers' metrics: this board's jobs are those of sidecars and gateways."""
 
 NUMBERS = (
     Panel(
@@ -58,16 +54,17 @@ NUMBERS = (
     ),
     Panel(
         4,
-        "Partitions lost",
-        "Did members of these groups fail while they had partitions? By the observer, as in the alert "
-        "KafkaGroupPartitionsLost: a member that was killed reports nothing, and not every client has a callback for "
-        "it. Of all members of the groups, whatever Member says.",
-        (Query(f"sum({count_in(LOST, GROUPS, across='sum')})", now=True),),
+        "Partitions reported lost",
+        "Did members report that they lost partitions without revoking them? Not every client has a callback for that, "
+        "and a member that was killed reports nothing, so no number does not mean that nothing was lost. The alert "
+        "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) count by the coordinator's "
+        "records.",
+        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)} > 0)", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no observer is scraped",
+        empty="none reported",
     ),
     Panel(
         5,

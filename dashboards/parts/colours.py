@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "STATES", "TRIGGERS", "WAITS"]
+__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "STATES", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -87,3 +87,11 @@ WAITS = {
     "catch-up": "green",
 }
 """What records wait for."""
+
+GATEWAYS = {
+    "open": "blue",
+    "opened per second": "light-blue",
+    "brokers": "green",
+    "brokers shut": "red",
+}
+"""Connections of gateways, and brokers that clients reach or cannot reach through them."""

@@ -34,8 +34,8 @@ def departed(number: int, matchers: str, to_member: Link, *columns: Column, widt
         columns=(
             *columns,
             Column("client_id", "Member", link=to_member),
-            Column("host", "Host", width=105),
-            Column("how", "How", width=80),
-            Column("Value", "Times", COUNT, 0, above(1, 3), width=62),
+            Column("host", "Host", width=95),
+            Column("how", "How", width=75),
+            Column("Value", "Times", COUNT, 0, above(1, 3), width=58),
         ),
     )

@@ -249,7 +249,7 @@ class Episodes:
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
-        if settlement.closing.members:
+        if settlement.closing.members and not closed.episode.last.returned:
             self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)
         yield from settlement.events
         if closed.episode.known and (

@@ -48,7 +48,7 @@ EMPTY_LINES_MAX = 3
 _STATE = 1
 """Index of the column of states."""
 
-_STATES = {"Stable": "green", "Empty": "dim"}
+_STATES = {"Stable": "green", "Empty": "yellow"}
 
 
 @dataclass(frozen=True, slots=True)
