@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 COLUMN, UNIT, GAP = 46, 30, 6
 """Pixels of a grid's column and row, and of the space between panels."""
 
-LEFT, RIGHT = 50, 14
+LEFT, RIGHT = 58, 14
 """Pixels of a panel left and right of its time axis."""
 
 NAMES_MAX = 6
@@ -182,8 +182,8 @@ def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], wid
     parts = [
         *_axis(span, width, foot),
         f"<path d='M{LEFT} {foot}H{width - RIGHT}M{LEFT} {32}H{width - RIGHT}' stroke='{EDGE}'/>",
-        _text(46, foot + 4, f"{least}", 9, FAINT, "end"),
-        _text(46, 36, f"{top:.4g}" if stacked else top_text, 9, FAINT, "end"),
+        _text(LEFT - 4, foot + 4, f"{least}", 9, FAINT, "end"),
+        _text(LEFT - 4, 36, f"{top:.4g}" if stacked else top_text, 9, FAINT, "end"),
     ]
     moments = sorted({at for _, times, _ in drawn for at in times})
     apart = min((after - at for at, after in pairwise(moments)), default=last - first)

@@ -202,7 +202,7 @@ def test_a_problem_has_one_severity_in_the_list_on_the_groups_page_and_in_its_al
 
 def test_returns_of_static_members_are_no_storm():
     triggers = [Trigger.MEMBER_REPLACED] * 9 + [Trigger.MEMBER_LEFT] * 2
-    rebalances = [build_rebalance(generation_event(timestamp_ms=NOW, trigger=trigger)) for trigger in triggers]
+    rebalances = [build_rebalance([generation_event(timestamp_ms=NOW, trigger=trigger)]) for trigger in triggers]
     recent = recent_rebalances(rebalances, NOW)
     assert (recent.hour, recent.storm) == (11, 2)
 
