@@ -2,12 +2,11 @@
 
 A member's name is its instance id; else its client id if no other member of the group has it; else client id and host
 if no other member has both. Members without a unique name are ignored. A member *returns* when its name was gone and is
-back, or has a new member id. It flaps from its `RETURNS`-th return within `WINDOW_MS` on, until it has neither left nor
+back, or has a new member id. It flaps from a number of returns within `WINDOW_MS` on, until it has neither left nor
 joined for `WINDOW_MS`.
 
 Deploys restart all members: each rollout is a return of each member that keeps its name, and several may follow each
-other within minutes. So a member flaps only if it returned `RETURNS` times more often than most others of its group, or
-`RETURNS_MAX` times.
+other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or `RETURNS_MAX`.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def test_three_deploys_of_static_members_within_minutes_are_no_flapping():
     assert named(group) == []
 
 
-def test_a_member_that_returns_three_times_more_often_than_deploys_flaps():
+def test_a_member_with_three_returns_more_than_deploys_cause_flaps():
     group = Group(*"abcd", static=True)
     for name in "abcd":
         group.step(40, gone=[name], come=[name])
