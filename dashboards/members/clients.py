@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.members.queries import CLIENT, MEMBER, highest_worst, total
 from dashboards.parts.panel import COUNT, Column, Look, Panel, above
-from dashboards.parts.query import Query, gauge, worst
+from dashboards.parts.query import Query, gauge, was_highest, worst
 
 __all__ = ["COMMITS", "IDLE", "LIBRARIES", "POLLS", "REBALANCES"]
 
@@ -14,6 +14,10 @@ NAME = "{{consumergroup}} {{client_id}} {{host}}"
 AGE = f"{PREFIX}last_poll_age_seconds"
 IDLE_RATIO = f"{PREFIX}poll_idle_ratio"
 LOWEST = f"min_over_time({IDLE_RATIO}{{{MEMBER}}}[$__range] @ end())"
+LIMIT = f"{PREFIX}poll_limit_seconds"
+LATEST_POLLS = f"{was_highest(AGE, MEMBER, *HOST)} or 0 * {was_highest(LIMIT, MEMBER, *HOST)}"
+"""A ranking of clients by the time since their last call of poll(); last those that do not push it."""
+
 NOTHING = "no client pushes to a gateway"
 
 
@@ -74,13 +78,7 @@ POLLS = Panel(
     (
         slowest("poll_interval_seconds", f"{NAME} between polls"),
         highest_worst(AGE, MEMBER, gauge(AGE, MEMBER, *HOST), f"{NAME} since the last", *HOST),
-        highest_worst(
-            AGE,
-            MEMBER,
-            f"min by ({', '.join(HOST)}) ({PREFIX}poll_limit_seconds{{{MEMBER}}})",
-            f"{NAME} limit",
-            *HOST,
-        ),
+        Query(worst(10, f"min by ({', '.join(HOST)}) ({LIMIT}{{{MEMBER}}})", LATEST_POLLS, *HOST), f"{NAME} limit"),
     ),
     unit="s",
     width=12,

@@ -59,7 +59,7 @@ NUMBERS = (
         "and a member that was killed reports nothing, so no number does not mean that nothing was lost. The alert "
         "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) count by the coordinator's "
         "records.",
-        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)} > 0)", now=True),),
+        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(bad=1),

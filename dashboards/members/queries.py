@@ -66,8 +66,8 @@ def worst_of(metric: str, *by: str, number: int = 10) -> str:
 
 def counted_worst(metric: str, legend: str, *by: str) -> Query:
     """Return the counter as bars, only the series with the highest increases in the time range."""
-    bars = counted(metric, legend, *by)
-    return Query(f"({bars.expression}){worst_of(metric, *by)}", legend)
+    bars = bars_of(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__rate_interval"))
+    return Query(f"({bars}{worst_of(metric, *by)}) > 0", legend)
 
 
 def mean_worst(metric: str, legend: str, *by: str) -> Query:

@@ -6,7 +6,8 @@ back, or has a new member id. It flaps from a number of returns within `WINDOW_M
 joined for `WINDOW_MS`.
 
 Deploys restart all members: each rollout is a return of each member that keeps its name, and several may follow each
-other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or `RETURNS_MAX`.
+other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or
+`RETURNS_MAX`.
 """
 
 from __future__ import annotations
