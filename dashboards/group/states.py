@@ -6,10 +6,11 @@ from dashboards.group.queries import of
 from dashboards.parts import colours
 from dashboards.parts.panel import COUNT, NEUTRAL, Column, Look, Panel
 from dashboards.parts.query import ONE_GROUP, Query, gauge
+from rebalance_agent.ui.sentences.state_colours import STATE_COLOURS
 
 __all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
-STATES = tuple(colours.STATES.items())
+STATES = tuple((str(state), colour) for state, colour in STATE_COLOURS.items())
 """Each state and its colour. The number of a state on the board is its position here, from 1."""
 
 STATE = " or ".join(

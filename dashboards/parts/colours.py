@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "STATES", "TRIGGERS", "WAITS"]
+__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -48,17 +48,6 @@ DEPLOYS = {
     "otherwise": "orange",
 }
 """Whether a rebalance belongs to a deploy."""
-
-STATES = {
-    "Stable": "green",
-    "PreparingRebalance": "red",
-    "CompletingRebalance": "orange",
-    "Assigning": "red",
-    "Reconciling": "orange",
-    "NotReady": "purple",
-    "Empty": "yellow",
-}
-"""States of groups in the broker's spelling. Red and orange: members wait. Yellow: nobody consumes."""
 
 STALLED = {
     "standing": "red",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from dashboards.parts import colours as colour_names
 from dashboards.parts.query import labels_of
 
 from rebalance_agent.metrics.catalogue import BY_NAME
@@ -149,11 +148,11 @@ def test_all_panels_of_a_board_have_its_time_axis(uid):
 
 def test_a_group_without_members_has_the_colour_of_a_warning():
     """Blue is neutral, and a group that had members and has none hurts."""
-    assert colour_names.STATES["Empty"] in WARNINGS
-    assert WatchRow("orders", ("orders", "Empty"), running=False).styles[1] in WARNINGS
-
-
-WARNINGS = {"yellow", "orange", "dark-orange"}
+    (timeline,) = (each for each in panels(COMMITTED["rebalance-group"]) if each["title"] == "State")
+    (mapping,) = timeline["fieldConfig"]["defaults"]["mappings"]
+    (on_board,) = (each["color"] for each in mapping["options"].values() if each["text"] == "Empty")
+    (_, in_watch) = WatchRow("orders", ("orders", "Empty"), running=False).styles
+    assert on_board == in_watch == "yellow"
 
 
 def test_critical_alerts_are_on_top():
