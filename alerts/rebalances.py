@@ -76,6 +76,15 @@ NOOP = Alert(
         or 0 * $across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))
       )
     ) >= $rebalances
+      and on (cluster, consumergroup) (
+        $across by (cluster, consumergroup) (increase(kafka_rebalance_noop_total[$window]))
+          >= $share * $across by (cluster, consumergroup) (
+            sum without (trigger) (increase(kafka_rebalance_completed_total[$window]))
+          )
+      )
+      unless on (cluster, consumergroup) (
+        max by (cluster, consumergroup) (max_over_time(kafka_rebalance_rollout_in_progress[$window])) == 1
+      )
     """,
     "$group rebalances without changes",
     "{{ $value | humanize }} rebalances of consumer group $group within $window moved no partition. "

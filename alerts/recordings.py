@@ -35,7 +35,7 @@ RECORDINGS = RuleGroup(
             "cluster_consumergroup:kafka_rebalance_completed:increase$window",
             """
             $across by (cluster, consumergroup) (
-              sum without (trigger) (increase(kafka_rebalance_completed_total[$window]))
+              sum without (trigger) (increase(kafka_rebalance_completed_total{trigger!="member_replaced"}[$window]))
             )
             """,
             "KafkaGroupRebalanceStorm",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.agent.queries import counted, highest, rate
+from dashboards.parts import colours
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import ROLE, Query, quantile
 
@@ -20,7 +21,7 @@ CONNECTIONS = Panel(
         Query(f"sum(rebalance_agent_gateway_brokers_shut{{{ROLE}}})", "brokers shut"),
     ),
     empty="no gateway is scraped",
-    colours={"brokers shut": "red"},
+    colours=colours.GATEWAYS,
 )
 DELAY = Panel(
     21,

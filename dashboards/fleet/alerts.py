@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dashboards.fleet.queries import TO_GROUP
+from dashboards.fleet.queries import TO_GROUP, TO_MEMBER
+from dashboards.parts.departed import departed
 from dashboards.parts.panel import Column, Look, Panel
-from dashboards.parts.query import Query
+from dashboards.parts.query import GROUP, Query
 
-__all__ = ["ALERTS"]
+__all__ = ["ALERTS", "DEPARTED"]
 
 _LABELS = "cluster, consumergroup, alertname, severity"
 _OF_GROUPS = 'alertname=~"KafkaGroup.+", severity!="info", cluster=~"$cluster", consumergroup=~"$consumergroup"'
@@ -38,4 +39,12 @@ ALERTS = Panel(
         Column("severity", "Severity", width=78),
         Column("Value", "For", "s", 0, width=76),
     ),
+)
+DEPARTED = departed(
+    27,
+    GROUP,
+    TO_MEMBER,
+    Column("cluster", "Cluster", width=75),
+    Column("consumergroup", "Group", link=TO_GROUP),
+    width=12,
 )

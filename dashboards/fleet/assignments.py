@@ -16,6 +16,7 @@ SKEWS = Panel(
     "Which groups have an uneven assignment? The highest load of a member divided by the load that its strategy "
     "promises: 1 is best, 2 means that a member has twice its share. The ten highest.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
+    width=7,
     thresholds=SHARES,
     decimals=2,
     least=1,
@@ -54,7 +55,7 @@ MEMBERS = Panel(
         Query(f"sum({gauge('kafka_rebalance_idle_members', GROUP)})", "idle"),
     ),
     decimals=0,
-    width=12,
+    width=7,
     empty="no group is watched",
-    colours={"idle": "orange"},
+    colours=colours.MEMBERSHIP,
 )

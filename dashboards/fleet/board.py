@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.fleet.alerts import ALERTS
+from dashboards.fleet.alerts import ALERTS, DEPARTED
 from dashboards.fleet.assignments import MEMBERS, MOVES, SKEWS
 from dashboards.fleet.groups import RUN, WHICH
 from dashboards.fleet.lag import CATCHING_UP, EMPTY, LAGS, TOPIC_LAGS
@@ -39,11 +39,11 @@ FLEET = Board(
     (
         Row(4, NUMBERS),
         Row(10, (WHICH,)),
-        Row(8, (ALERTS, STORMS), "Alerts and storms"),
+        Row(8, (ALERTS, DEPARTED), "Alerts, and members that cause rebalances"),
         Row(8, (STANDING, TRIGGERS), "Stalls and their causes"),
-        Row(9, (STALL, AGES, PHASES)),
-        Row(9, (SKEWS, MOVES, FAILED), "Assignments and members"),
-        Row(8, (MEMBERS, RUN)),
+        Row(9, (STALL, AGES, STORMS)),
+        Row(9, (PHASES, MOVES, FAILED)),
+        Row(8, (SKEWS, MEMBERS, RUN), "Assignments and members"),
         Row(8, (EMPTY, LAGS, CATCHING_UP, TOPIC_LAGS), "Groups without members, and lag"),
     ),
     (

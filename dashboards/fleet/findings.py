@@ -20,8 +20,11 @@ __all__ = ["FINDINGS", "GRAVEST", "STORMINESS", "STUCK"]
 STUCK = f"{RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN})"
 """Seconds for which rebalances have run beyond their members' rebalance timeout; negative if it is not reached."""
 
+UNLESS_RETURNED = GROUP + ', trigger!="member_replaced"'
+"""Label matchers of rebalances that are more than the return of a static member."""
+
 STORMINESS = (
-    f"{count_in(COMPLETED, GROUP, window=STORM)} "
+    f"{count_in(COMPLETED, UNLESS_RETURNED, window=STORM)} "
     f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN}) "
     f"unless {gauge('kafka_rebalance_rollout_in_progress', GROUP)} == 1"
 )

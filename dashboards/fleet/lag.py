@@ -55,13 +55,19 @@ LAG_AGES = Panel(
     empty="lag_groups names no group",
     links=(LINE_TO_GROUP,),
 )
+TOPIC_LAG = "kafka_rebalance_topic_lag_offsets"
 TOPIC_LAGS = Panel(
     21,
     "Lag by topic",
-    "Which topics have the most lag, over all groups? _folded stands for the topics beyond max_lag_topics.",
+    "Which ten topics have the most lag, over all groups? _folded stands for the topics beyond max_lag_topics.",
     (
         Query(
-            f"topk(10, sum by (topic) ({gauge('kafka_rebalance_topic_lag_offsets', GROUP, 'consumergroup', 'topic')}))",
+            worst(
+                10,
+                f"sum by (topic) ({gauge(TOPIC_LAG, GROUP, 'consumergroup', 'topic')})",
+                was_highest(TOPIC_LAG, GROUP, "topic"),
+                "topic",
+            ),
             "{{topic}}",
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.parts.board import GROUP_UID
+from dashboards.parts.board import GROUP_UID, MEMBERS_UID
 from dashboards.parts.panel import Link
 from dashboards.parts.query import GROUP, bars_of, gauge
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE
@@ -21,6 +21,7 @@ __all__ = [
     "STALLED_UPPER",
     "TIMEOUT",
     "TO_GROUP",
+    "TO_MEMBER",
     "TRIGGER",
     "WHOLE",
     "lately",
@@ -49,6 +50,12 @@ TO_GROUP = Link(
     f"/d/{GROUP_UID}?var-consumergroup=${{__data.fields.Group:percentencode}}"
     "&${datasource:queryparam}&${cluster:queryparam}&${job:queryparam}&${across:queryparam}"
     "&${__url_time_range}",
+)
+TO_MEMBER = Link(
+    "Open the reports of this member",
+    f"/d/{MEMBERS_UID}?var-consumergroup=${{__data.fields.Group:percentencode}}"
+    "&var-client_id=${__data.fields.Member:percentencode}"
+    "&${datasource:queryparam}&${cluster:queryparam}&${__url_time_range}",
 )
 LINE_TO_GROUP = Link(TO_GROUP.title, TO_GROUP.url.replace("__data.fields.Group", "__field.labels.consumergroup"))
 

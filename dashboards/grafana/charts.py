@@ -7,6 +7,7 @@ from grafana_foundation_sdk.models import common as shapes
 from grafana_foundation_sdk.models import dashboard as models
 
 from dashboards.parts.panel import Look, Panel
+from dashboards.parts.query import CLOSED, labels_of
 
 __all__ = ["lines", "number", "states"]
 
@@ -26,14 +27,19 @@ def number(_panel: Panel) -> stat.Panel:
 
 
 def lines(panel: Panel) -> timeseries.Panel:
-    """Return lines, bars, areas or dots over time."""
+    """Return lines, bars, areas or dots over time.
+
+    Grafana shows a few rows of a legend. Where names are those of groups, members or topics it is a table, sorted by
+    what hurts.
+    """
+    table = panel.look is Look.LINES or any(set(labels_of(query.legend)) - CLOSED for query in panel.queries)
     legend = (
         common.VizLegendOptions()
         .show_legend(True)
-        .display_mode(shapes.LegendDisplayMode.TABLE if panel.look is Look.LINES else shapes.LegendDisplayMode.LIST)
+        .display_mode(shapes.LegendDisplayMode.TABLE if table else shapes.LegendDisplayMode.LIST)
         .placement(shapes.LegendPlacement.BOTTOM)
     )
-    if panel.look is Look.LINES:  # a table, of which a few rows are visible: the worst ones
+    if table:
         legend.calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
     made = (
         timeseries.Panel()

@@ -6,8 +6,8 @@ from dashboards.group.assignments import LOADS, OWNERS, SKEWS, TOPICS, UNEVEN
 from dashboards.group.lag import UNREAD
 from dashboards.group.numbers import NUMBERS
 from dashboards.group.queries import STALLED
-from dashboards.group.rebalances import FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
-from dashboards.group.states import GENERATIONS, MEMBERS, RUNS, TIMELINE
+from dashboards.group.rebalances import DEPARTED, FOR_NOTHING, MOVES, PHASES, SLOWEST, STALLS, STANDING, TRIGGERS
+from dashboards.group.states import MEMBERS, RUNS, TIMELINE
 from dashboards.parts.annotations import deploys
 from dashboards.parts.board import (
     AGENT_UID,
@@ -41,10 +41,10 @@ ONE = Board(
         Row(3, NUMBERS[4:]),
         Row(6, (TIMELINE, RUNS)),
         Row(9, (TRIGGERS, STALLS, STANDING), "Rebalances: causes and cost"),
-        Row(9, (SLOWEST, PHASES, FOR_NOTHING), "What rebalances wait for"),
+        Row(9, (SLOWEST, DEPARTED, FOR_NOTHING), "Members that rebalances wait for, and that cause them"),
         Row(9, (LOADS, OWNERS), "Assignment"),
         Row(9, (MOVES, SKEWS, UNEVEN)),
-        Row(8, (MEMBERS, GENERATIONS, TOPICS), "Members, generations, topics"),
+        Row(8, (MEMBERS, TOPICS, PHASES), "Members, topics, phases"),
         Row(8, (UNREAD,), "Lag"),
     ),
     (

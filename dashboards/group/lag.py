@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.group.queries import of
+from dashboards.parts import colours
 from dashboards.parts.panel import Panel, above
 
 __all__ = ["UNREAD"]
@@ -25,5 +26,5 @@ UNREAD = Panel(
     width=24,
     thresholds=above(60, 300),
     empty="unknown",
-    colours={"without members": "red", "no progress": "orange"},
+    colours=colours.WAITS,
 )

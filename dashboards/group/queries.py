@@ -8,6 +8,7 @@ from dashboards.parts.query import ONE_GROUP, Query, bars_of, gauge
 
 __all__ = [
     "COMPLETED",
+    "DEPARTED_TO_MEMBER",
     "GROUP_STALLED",
     "LINE_TO_MEMBER",
     "MOVED",
@@ -40,6 +41,7 @@ TO_MEMBER = Link(
     f"/d/{MEMBERS_UID}?var-client_id=${{__data.fields.Client:percentencode}}"
     "&${datasource:queryparam}&${cluster:queryparam}&${consumergroup:queryparam}&${__url_time_range}",
 )
+DEPARTED_TO_MEMBER = Link(TO_MEMBER.title, TO_MEMBER.url.replace("__data.fields.Client", "__data.fields.Member"))
 LINE_TO_MEMBER = Link(TO_MEMBER.title, TO_MEMBER.url.replace("__data.fields.Client", "__field.labels.client_id"))
 
 

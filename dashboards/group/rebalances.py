@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboards.group.queries import (
     COMPLETED,
+    DEPARTED_TO_MEMBER,
     GROUP_STALLED,
     LINE_TO_MEMBER,
     MOVED,
@@ -16,10 +17,11 @@ from dashboards.group.queries import (
     of,
 )
 from dashboards.parts import colours
+from dashboards.parts.departed import departed
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import ONE_GROUP, Query, bars_of, mean_of
 
-__all__ = ["FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "STANDING", "TRIGGERS"]
+__all__ = ["DEPARTED", "FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "STANDING", "TRIGGERS"]
 
 TRIGGERS = Panel(
     11,
@@ -104,6 +106,7 @@ SLOWEST = Panel(
     empty="nothing known: no rebalance in the last hour, or no evidence",
     links=(LINE_TO_MEMBER,),
 )
+DEPARTED = departed(26, ONE_GROUP, DEPARTED_TO_MEMBER, width=8)
 STANDING = Panel(
     16,
     "Stalled partitions",
@@ -135,7 +138,7 @@ STANDING = Panel(
         of("kafka_rebalance_partitions", "subscribed"),
     ),
     empty="unknown",
-    colours={"standing": "red", "at most": "orange", "subscribed": "blue", "two owners": "purple"},
+    colours=colours.STALLED,
 )
 FOR_NOTHING = Panel(
     23,

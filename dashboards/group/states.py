@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dashboards.group.queries import of
-from dashboards.parts.panel import BAD, GOOD, NEUTRAL, WARN, Column, Look, Panel
+from dashboards.parts import colours
+from dashboards.parts.panel import COUNT, NEUTRAL, Column, Look, Panel
 from dashboards.parts.query import ONE_GROUP, Query, gauge
+from rebalance_agent.ui.sentences.state_colours import STATE_COLOURS
 
-__all__ = ["GENERATIONS", "MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
+__all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 
-STATES = (
-    ("Stable", GOOD),
-    ("PreparingRebalance", BAD),
-    ("CompletingRebalance", WARN),
-    ("Assigning", BAD),
-    ("Reconciling", WARN),
-    ("NotReady", "purple"),
-    ("Empty", NEUTRAL),
-)
-"""The states in the broker's spelling. The number of a state on the board is its position here, from 1."""
+STATES = tuple((str(state), colour) for state, colour in STATE_COLOURS.items())
+"""Each state and its colour. The number of a state on the board is its position here, from 1."""
 
 STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
@@ -27,10 +21,11 @@ TIMELINE = Panel(
     9,
     "State",
     "In which state was the group at which time? Red (members rejoin) and orange (members wait for the assignment) "
-    "mean that consumption stops; cooperative members continue with the partitions that they keep.",
+    "mean that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group "
+    "is Empty, it lost all its members.",
     (Query(STATE, "state"),),
     Look.STATES,
-    width=12,
+    width=10,
     thresholds=((None, NEUTRAL),),
     least=None,
     empty="no data of the group in this time",
@@ -40,7 +35,8 @@ RUNS = Panel(
     10,
     "What it runs",
     "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
-    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown.",
+    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown. Generation: the number "
+    "of its assignment, one more with each rebalance; 1 again when the group was deleted and created again.",
     (
         Query(
             gauge(
@@ -50,15 +46,17 @@ RUNS = Panel(
             ),
             rows=True,
         ),
+        Query(gauge("kafka_rebalance_generation", ONE_GROUP, "cluster"), rows=True),
     ),
     Look.TABLE,
-    width=12,
+    width=14,
     empty="no data of the group",
     columns=(
         Column("assignor", "Assignor"),
         Column("rebalance_protocol", "Protocol", width=110),
         Column("group_type", "Type", width=90),
         Column("source", "Known by", width=100),
+        Column("Value #B", "Generation", COUNT, 0, width=95),
         Column("cluster", "Cluster", width=100),
     ),
 )
@@ -76,15 +74,5 @@ MEMBERS = Panel(
     ),
     decimals=0,
     empty="unknown",
-    colours={"idle": "orange", "flapping": "red"},
-)
-GENERATIONS = Panel(
-    22,
-    "Generation",
-    "How fast does the generation increase? One step for each rebalance, more for cooperative ones. It starts again "
-    "at 1 when a group was deleted and created again.",
-    (of("kafka_rebalance_generation", "generation"),),
-    decimals=0,
-    least=None,
-    empty="unknown",
+    colours=colours.MEMBERSHIP,
 )

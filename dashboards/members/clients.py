@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import CLIENT, MEMBER, total
+from dashboards.members.queries import CLIENT, MEMBER, highest_worst, total
 from dashboards.parts.panel import COUNT, Column, Look, Panel, above
-from dashboards.parts.query import Query, gauge
+from dashboards.parts.query import Query, gauge, was_highest, worst
 
 __all__ = ["COMMITS", "IDLE", "LIBRARIES", "POLLS", "REBALANCES"]
 
 PREFIX = "kafka_rebalance_member_client_"
 HOST = ("consumergroup", "client_id", "host")
 NAME = "{{consumergroup}} {{client_id}} {{host}}"
+AGE = f"{PREFIX}last_poll_age_seconds"
+IDLE_RATIO = f"{PREFIX}poll_idle_ratio"
+LOWEST = f"min_over_time({IDLE_RATIO}{{{MEMBER}}}[$__range] @ end())"
+LIMIT = f"{PREFIX}poll_limit_seconds"
+LATEST_POLLS = f"{was_highest(AGE, MEMBER, *HOST)} or 0 * {was_highest(LIMIT, MEMBER, *HOST)}"
+"""A ranking of clients by the time since their last call of poll(); last those that do not push it."""
+
 NOTHING = "no client pushes to a gateway"
 
 
-def slowest(name: str, *by: str) -> str:
-    """Return what each client measured as the longest."""
-    return gauge(f"{PREFIX}{name}", f'{MEMBER}, stat="max"', *HOST, *by)
+def slowest(name: str, legend: str, *by: str) -> Query:
+    """Return what clients measured as the longest, of the ten clients with the highest values."""
+    metric, matchers = f"{PREFIX}{name}", f'{MEMBER}, stat="max"'
+    return highest_worst(metric, matchers, gauge(metric, matchers, *HOST, *by), legend, *HOST)
 
 
 LIBRARIES = Panel(
@@ -49,10 +57,11 @@ REBALANCES = Panel(
     20,
     "Rebalances as clients measure them",
     "How long do a rebalance and its callbacks take, as clients measure them? The longest in the client's own "
-    "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only.",
+    "window: since its last push for librdkafka, the last minute for Java. Callbacks: Java only. The ten slowest "
+    "clients.",
     (
-        Query(slowest("rebalance_seconds"), f"{NAME} rebalance"),
-        Query(slowest("callback_seconds", "callback"), f"{NAME} {{{{callback}}}}"),
+        slowest("rebalance_seconds", f"{NAME} rebalance"),
+        slowest("callback_seconds", f"{NAME} {{{{callback}}}}", "callback"),
     ),
     Look.DOTS,
     "s",
@@ -65,11 +74,11 @@ POLLS = Panel(
     "Time between polls",
     "Do consumers call poll() too rarely? The longest time between two calls of poll() in the last "
     "minute, and the time since the last call when the client pushed (Java only). limit: the member's "
-    "max.poll.interval.ms, beyond which it leaves its group.",
+    "max.poll.interval.ms, beyond which it leaves its group. The ten slowest clients.",
     (
-        Query(slowest("poll_interval_seconds"), f"{NAME} between polls"),
-        Query(gauge(f"{PREFIX}last_poll_age_seconds", MEMBER, *HOST), f"{NAME} since the last"),
-        Query(f"min by ({', '.join(HOST)}) ({PREFIX}poll_limit_seconds{{{MEMBER}}})", f"{NAME} limit"),
+        slowest("poll_interval_seconds", f"{NAME} between polls"),
+        highest_worst(AGE, MEMBER, gauge(AGE, MEMBER, *HOST), f"{NAME} since the last", *HOST),
+        Query(worst(10, f"min by ({', '.join(HOST)}) ({LIMIT}{{{MEMBER}}})", LATEST_POLLS, *HOST), f"{NAME} limit"),
     ),
     unit="s",
     width=12,
@@ -80,8 +89,8 @@ IDLE = Panel(
     22,
     "Idle time of consumers",
     "Do consumers have time left? The share of time that a consumer spends in poll(): near 0, it only processes, and "
-    "will be late for polls and rebalances first.",
-    (Query(gauge(f"{PREFIX}poll_idle_ratio", MEMBER, *HOST), NAME),),
+    "will be late for polls and rebalances first. The ten with the lowest share.",
+    (Query(worst(10, gauge(IDLE_RATIO, MEMBER, *HOST), f"-min by ({', '.join(HOST)}) ({LOWEST})", *HOST), NAME),),
     unit="percentunit",
     width=12,
     empty=NOTHING,
@@ -89,9 +98,9 @@ IDLE = Panel(
 COMMITS = Panel(
     23,
     "Time of commits",
-    "How long do offset commits take? The longest in the client's own window. A slow commit in the revoked callback "
-    "delays the whole group.",
-    (Query(slowest("commit_seconds"), NAME),),
+    "How long do offset commits take? The longest in the client's own window; the ten slowest. A slow commit in the "
+    "revoked callback delays the whole group.",
+    (slowest("commit_seconds", NAME),),
     Look.DOTS,
     "s",
     width=12,

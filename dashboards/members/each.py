@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import CLIENT, MEMBER, NAME, NEWEST, counted, total
+from dashboards.members.queries import (
+    CLIENT,
+    GENERATION_OF,
+    MEMBER,
+    NAME,
+    NEWEST,
+    WHO,
+    counted_worst,
+    highest_worst,
+    total,
+)
 from dashboards.parts.panel import COUNT, Column, Look, Panel, above
-from dashboards.parts.query import Query, gauge
+from dashboards.parts.query import GROUP, Query, gauge, was_highest, worst
 
 __all__ = ["AGAIN", "COUNTS", "EACH", "GENERATION", "PARTITIONS"]
+
+BEHIND = (
+    f"{was_highest(GENERATION_OF, GROUP, 'consumergroup')} - on (consumergroup) group_right () "
+    f"{was_highest(GENERATION_OF, MEMBER, *WHO)}"
+)
+"""Generations that each member is behind the newest of its group, in the whole time range."""
 
 EACH = Panel(
     10,
     "Members",
     "Which member differs from the others? Behind: number of generations behind the newest member of its group. "
     "Above 0, the member has left the group or has not received the new generation. The counts are for the time "
-    "range.",
+    "range. Lost: partitions of which a callback said so; not all clients have that callback, and a killed member "
+    "reports nothing, so no number does not mean that nothing was lost.",
     (
         Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(
@@ -23,13 +40,13 @@ EACH = Panel(
         ),
         Query(f"sum by (cluster, consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", rows=True),
         *(
-            Query(total(metric, *CLIENT), rows=True)
-            for metric in (
-                "kafka_rebalance_member_revoked_total",
-                "kafka_rebalance_member_assigned_total",
-                "kafka_rebalance_member_lost_total",
-                "kafka_rebalance_member_reprocessed_records_total",
-                "kafka_rebalance_member_rejected_commits_total",
+            Query(total(metric, *CLIENT) + only, rows=True)
+            for metric, only in (
+                ("kafka_rebalance_member_revoked_total", ""),
+                ("kafka_rebalance_member_assigned_total", ""),
+                ("kafka_rebalance_member_lost_total", " > 0"),
+                ("kafka_rebalance_member_reprocessed_records_total", ""),
+                ("kafka_rebalance_member_rejected_commits_total", ""),
             )
         ),
     ),
@@ -54,20 +71,28 @@ EACH = Panel(
 PARTITIONS = Panel(
     11,
     "Partitions by member",
-    "How many partitions does each member have? Members with the same client id are added up.",
-    (Query(f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", NAME),),
+    "How many partitions does each member have? Members with the same client id are added up. The ten with most.",
+    (
+        highest_worst(
+            "kafka_rebalance_member_partitions",
+            MEMBER,
+            f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})",
+            NAME,
+            *WHO,
+        ),
+    ),
     Look.AREAS,
     empty="no member reports",
 )
 COUNTS = Panel(
     12,
     "Given up, received, lost",
-    "How many partitions are revoked, assigned and lost? A cooperative member gives up a few partitions; an eager "
-    "member gives up all of them in every rebalance.",
+    "How many partitions are revoked, assigned and lost? Of each the ten groups with most. A cooperative member gives "
+    "up a few partitions; an eager member gives up all of them in every rebalance.",
     (
-        counted("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
-        counted("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
-        counted("kafka_rebalance_member_lost_total", "{{consumergroup}} lost", "consumergroup"),
+        counted_worst("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
+        counted_worst("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),
+        counted_worst("kafka_rebalance_member_lost_total", "{{consumergroup}} lost", "consumergroup"),
     ),
     Look.COUNTS,
     width=12,
@@ -76,11 +101,11 @@ COUNTS = Panel(
 AGAIN = Panel(
     13,
     "Work done again",
-    "When were records read twice because of rebalances, and when were commits rejected? Commit in the revoked "
-    "callback to reduce both.",
+    "When were records read twice because of rebalances, and when were commits rejected? The ten members with most. "
+    "Commit in the revoked callback to reduce both.",
     (
-        counted("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", "consumergroup", "client_id"),
-        counted("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", "consumergroup", "client_id"),
+        counted_worst("kafka_rebalance_member_reprocessed_records_total", f"{NAME} records", *WHO),
+        counted_worst("kafka_rebalance_member_rejected_commits_total", f"{NAME} commits", *WHO),
     ),
     Look.COUNTS,
     width=12,
@@ -90,8 +115,8 @@ GENERATION = Panel(
     17,
     "Generation by member",
     "Is a member behind its group? The lines of one group normally coincide; a line that stays below has missed a "
-    "rebalance.",
-    (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
+    "rebalance. The ten members that are furthest behind.",
+    (Query(worst(10, gauge("kafka_rebalance_member_generation", MEMBER, *WHO), BEHIND, *WHO), NAME),),
     decimals=0,
     least=None,
     empty="no member reports",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import MEMBER, NAME, counted, mean
+from dashboards.members.queries import MEMBER, NAME, WHO, counted, highest_worst, mean_worst
 from dashboards.parts.goals import SHARES
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import Query, gauge
@@ -12,9 +12,13 @@ __all__ = ["ASSIGN", "ERRORS", "SKEW"]
 ASSIGN = Panel(
     14,
     "Time of assign()",
-    "How long does the leader's assign() take? Mean since the previous point. The group waits for it in the sync "
-    "phase. Seconds mean many topics or a slow assignor.",
-    (mean("kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"),),
+    "How long does the leader's assign() take? Mean since the previous point, of the ten with the most time. The "
+    "group waits for it in the sync phase. Seconds mean many topics or a slow assignor.",
+    (
+        mean_worst(
+            "kafka_rebalance_member_assign_seconds", "{{consumergroup}} {{assignor}}", "consumergroup", "assignor"
+        ),
+    ),
     Look.DOTS,
     "s",
     thresholds=above(0.5, 5),
@@ -45,12 +49,13 @@ ERRORS = Panel(
     Look.COUNTS,
     empty="none counted",
 )
+SKEW_OF = "kafka_rebalance_member_assignment_skew_ratio"
 SKEW = Panel(
     16,
     "Skew of leaders' assignments",
     "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
-    "Only members that were a leader are shown.",
-    (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", MEMBER, "consumergroup", "client_id"), NAME),),
+    "Only members that were a leader are shown, the ten with the highest skew.",
+    (highest_worst(SKEW_OF, MEMBER, gauge(SKEW_OF, MEMBER, *WHO), NAME, *WHO),),
     thresholds=SHARES,
     decimals=2,
     least=1,

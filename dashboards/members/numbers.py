@@ -54,15 +54,17 @@ NUMBERS = (
     ),
     Panel(
         4,
-        "Partitions lost",
-        "Did members lose partitions without revoking them? Their session timed out, or poll() was too late "
-        "(max.poll.interval.ms).",
-        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)})", now=True),),
+        "Partitions reported lost",
+        "Did members report that they lost partitions without revoking them? Not every client has a callback for that, "
+        "and a member that was killed reports nothing, so no number does not mean that nothing was lost. The alert "
+        "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) count by the coordinator's "
+        "records.",
+        (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
         Look.NUMBER,
         width=8,
         thresholds=above(bad=1),
         decimals=0,
-        empty="no member reports",
+        empty="none reported",
     ),
     Panel(
         5,

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from dashboards.parts.query import GROUP, Query, bars_of, gauge, mean_of, times_in
+import re
+
+from dashboards.parts.query import GROUP, Query, bars_of, gauge, mean_of, times_in, was_highest, went_up, worst
 from rebalance_agent.metrics.catalogue import BY_NAME
 
-__all__ = ["CALLBACK", "CLIENT", "MEMBER", "NAME", "NEWEST", "counted", "mean", "reporting", "total"]
+__all__ = [
+    "CALLBACK",
+    "CLIENT",
+    "GENERATION_OF",
+    "MEMBER",
+    "NAME",
+    "NEWEST",
+    "WHO",
+    "counted",
+    "counted_worst",
+    "highest_worst",
+    "mean",
+    "mean_worst",
+    "reporting",
+    "total",
+    "worst_of",
+]
 
 CALLBACK = "kafka_rebalance_member_callback_seconds"
-GENERATION = "kafka_rebalance_member_generation"
+GENERATION_OF = "kafka_rebalance_member_generation"
 CLIENT = ("cluster", "consumergroup", "client_id")
+WHO = ("consumergroup", "client_id")
 MEMBER = GROUP + ', client_id=~"$client_id"'
 """Label matchers of metrics with a member's label."""
 
-NEWEST = gauge(GENERATION, GROUP)
+NEWEST = gauge(GENERATION_OF, GROUP)
 NAME = "{{consumergroup}} {{client_id}}"
 
 
@@ -23,7 +42,9 @@ def reporting(window: str, at: str = "") -> str:
     It is for metrics without a member's label. A sidecar reports the consumers of its pod, so this selects a member's
     own series; a gateway's series are those of all its members. ``at``: ``@ end()`` for rankings.
     """
-    return f"and on (job, instance, consumergroup) max_over_time({GENERATION}{{{MEMBER}}}[{window}]{at and ' ' + at})"
+    return (
+        f"and on (job, instance, consumergroup) max_over_time({GENERATION_OF}{{{MEMBER}}}[{window}]{at and ' ' + at})"
+    )
 
 
 def total(metric: str, *by: str) -> str:
@@ -37,6 +58,29 @@ def counted(metric: str, legend: str, *by: str) -> Query:
     return Query(f"{went_up} > 0", legend)
 
 
+def worst_of(metric: str, *by: str, number: int = 10) -> str:
+    """Return a clause that selects the series whose counter increased most in the time range."""
+    ranking = went_up(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__range", "@ end()"))
+    return worst(number, "", ranking, *by)
+
+
+def counted_worst(metric: str, legend: str, *by: str) -> Query:
+    """Return the counter as bars, only the series with the highest increases in the time range."""
+    bars = bars_of(metric, _matchers(metric), *by, across="sum", only=_only(metric, "$__rate_interval"))
+    return Query(f"({bars}{worst_of(metric, *by)}) > 0", legend)
+
+
+def mean_worst(metric: str, legend: str, *by: str) -> Query:
+    """Return the mean as points, only the series with the most time in the time range."""
+    points = mean(metric, legend, *by)
+    return Query(f"{points.expression}{worst_of(f'{metric}_sum', *by)}", legend)
+
+
+def highest_worst(metric: str, matchers: str, expression: str, legend: str, *by: str) -> Query:
+    """Return the gauge, only the series that were highest in the time range."""
+    return Query(worst(10, expression, was_highest(metric, matchers, *by), *by), legend)
+
+
 def mean(metric: str, legend: str, *by: str) -> Query:
     """Return the mean of the observations since the previous point; no point without any."""
     return Query(mean_of(metric, GROUP, *by, only=reporting("$__rate_interval")), legend)
@@ -46,9 +90,9 @@ def _matchers(metric: str) -> str:
     return MEMBER if _has_member(metric) else GROUP
 
 
-def _only(metric: str, window: str) -> str:
-    return "" if _has_member(metric) else reporting(window)
+def _only(metric: str, window: str, at: str = "") -> str:
+    return "" if _has_member(metric) else reporting(window, at)
 
 
 def _has_member(metric: str) -> bool:
-    return "client_id" in BY_NAME[metric.removesuffix("_count")].labels
+    return "client_id" in BY_NAME[re.sub("_(count|sum)$", "", metric)].labels

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dashboards.members.queries import CALLBACK, counted, mean, reporting
+from dashboards.members.queries import CALLBACK, counted_worst, mean_worst, worst_of
 from dashboards.parts.panel import Look, Panel, above
 from dashboards.parts.query import GROUP, Query, mean_of
 
 __all__ = ["CALLBACKS", "CALLS", "PHASES", "STALLS"]
 
 PROCESS = ("consumergroup", "instance")
-MOST_TIME = (
-    "and on (consumergroup, instance) topk(10, sum by (consumergroup, instance) "
-    f"(increase({CALLBACK}_sum{{{GROUP}}}[$__range] @ end()) {reporting('$__range', '@ end()')}))"
-)
-"""Selects the ten processes with the most time in callbacks in the whole time range."""
-
 CALLBACKS = Panel(
     7,
     "Slowest callbacks",
@@ -23,7 +17,7 @@ CALLBACKS = Panel(
     "member; lost runs after the member was removed from the group.",
     (
         Query(
-            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')} {MOST_TIME}",
+            f"{mean_of(CALLBACK, GROUP, *PROCESS, 'callback')}{worst_of(f'{CALLBACK}_sum', *PROCESS)}",
             "{{consumergroup}} {{callback}} {{instance}}",
         ),
     ),
@@ -36,8 +30,9 @@ STALLS = Panel(
     8,
     "Stalls of members",
     "How long does a member consume nothing in a rebalance? Measured by the member, from its revoked or lost callback "
-    "to the end of its next assigned callback. Mean of its group's members since the previous point.",
-    (mean("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
+    "to the end of its next assigned callback. Mean of its group's members since the previous point; the ten groups "
+    "with the longest stalls in all.",
+    (mean_worst("kafka_rebalance_member_stall_seconds", "{{consumergroup}}", "consumergroup"),),
     Look.DOTS,
     "s",
     thresholds=above(10, 60),
@@ -48,9 +43,9 @@ PHASES = Panel(
     "Stop, join, sync",
     "In which step do members wait? stop: from the notification of the rebalance to JoinGroup, which the member "
     "itself causes (only gateways report it); join: the wait for the slowest other member; sync: the wait for the "
-    "leader's assign(). Mean of the group's members since the previous point.",
+    "leader's assign(). Mean of the group's members since the previous point; of each step the ten groups with most.",
     tuple(
-        mean(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
+        mean_worst(f"kafka_rebalance_member_{phase}_seconds", f"{{{{consumergroup}}}} {phase}", "consumergroup")
         for phase in ("stop", "join", "sync")
     ),
     Look.DOTS,
@@ -61,8 +56,9 @@ PHASES = Panel(
 CALLS = Panel(
     18,
     "Callbacks",
-    "How often does each callback run? Many lost callbacks mean that members are removed from their group.",
-    (counted(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
+    "How often does each callback run? The ten that run most often. Many lost callbacks mean that members are removed "
+    "from their group.",
+    (counted_worst(f"{CALLBACK}_count", "{{consumergroup}} {{callback}}", "consumergroup", "callback"),),
     Look.COUNTS,
     empty="no member reports",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEPLOYS", "MOVES", "REASONS", "TRIGGERS"]
+__all__ = ["DEPLOYS", "GATEWAYS", "MEMBERSHIP", "MOVES", "REASONS", "STALLED", "TRIGGERS", "WAITS"]
 
 TRIGGERS = {
     "member_failed": "red",
@@ -48,3 +48,39 @@ DEPLOYS = {
     "otherwise": "orange",
 }
 """Whether a rebalance belongs to a deploy."""
+
+STALLED = {
+    "standing": "red",
+    "at most": "orange",
+    "no owner, empty": "yellow",
+    "no owner, unassigned": "dark-red",
+    "two owners": "purple",
+    "catching up": "green",
+    "subscribed": "blue",
+}
+"""Partitions that nobody reads, and why."""
+
+MEMBERSHIP = {
+    "members": "blue",
+    "static": "light-blue",
+    "idle": "orange",
+    "flapping": "red",
+    "deploy": "purple",
+}
+"""Members of a group, and whether they are being replaced."""
+
+WAITS = {
+    "without members": "red",
+    "lag": "blue",
+    "no progress": "orange",
+    "catch-up": "green",
+}
+"""What records wait for."""
+
+GATEWAYS = {
+    "open": "blue",
+    "opened per second": "light-blue",
+    "brokers": "green",
+    "brokers shut": "red",
+}
+"""Connections of gateways, and brokers that clients reach or cannot reach through them."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from rebalance_agent.metrics.catalogue import BY_NAME
 
 __all__ = [
     "BAR",
+    "CLOSED",
     "GROUP",
     "ONE_GROUP",
     "ROLE",
@@ -15,6 +17,7 @@ __all__ = [
     "bars_of",
     "count_in",
     "gauge",
+    "labels_of",
     "mean_of",
     "quantile",
     "rate_of",
@@ -34,6 +37,11 @@ ONE_GROUP = ROLE + ', consumergroup="$consumergroup"'
 """The same for boards of one group."""
 
 
+CLOSED = frozenset(label for metric in BY_NAME.values() for label in metric.values)
+"""Labels with few values, all of them known: a legend with one of them is short."""
+
+_LABEL = re.compile(r"\{\{(\w+)\}\}")
+
 BAR = "3m"
 """The minimum distance between points that count: three scrapes at a scrape interval of 60 s."""
 
@@ -50,6 +58,11 @@ class Query:
     now: bool = False
     rows: bool = False
     """The result has the rows of a table instead of series."""
+
+
+def labels_of(legend: str) -> list[str]:
+    """Return the labels in a legend's format."""
+    return _LABEL.findall(legend)
 
 
 def gauge(metric: str, matchers: str, *by: str) -> str:
@@ -108,19 +121,22 @@ def quantile(share: float, metric: str, matchers: str, *by: str, window: str = "
     return f"histogram_quantile({share}, sum by ({labels}) (rate({metric}_bucket{{{matchers}}}[{window}])))"
 
 
-def worst(number: int, expression: str, ranking: str) -> str:
-    """Return the groups with the highest ``ranking``, which is computed once over the whole time range."""
-    return f"{expression} and on (cluster, consumergroup) topk({number}, {ranking})"
+def worst(number: int, expression: str, ranking: str, *by: str) -> str:
+    """Return the series with the highest ``ranking``, which is computed once over the whole time range.
+
+    ``by``: labels that the ranking has, those of a group if none are given.
+    """
+    return f"{expression} and on ({_labels(by)}) topk({number}, {ranking})"
 
 
-def went_up(counter: str, matchers: str) -> str:
+def went_up(counter: str, matchers: str, *by: str, across: str = "$across", only: str = "") -> str:
     """Return a ranking: the increase of the counter in the time range."""
-    return _across(f"increase({counter}{{{matchers}}}[$__range] @ end())", counter, (), "$across")
+    return _across(f"increase({counter}{{{matchers}}}[$__range] @ end()){_after(only)}", counter, by, across)
 
 
-def was_highest(metric: str, matchers: str) -> str:
+def was_highest(metric: str, matchers: str, *by: str) -> str:
     """Return a ranking: the highest value in the time range."""
-    return f"max by ({_labels(())}) (max_over_time({metric}{{{matchers}}}[$__range] @ end()))"
+    return f"max by ({_labels(by)}) (max_over_time({metric}{{{matchers}}}[$__range] @ end()))"
 
 
 def _across(each: str, metric: str, by: tuple[str, ...], across: str) -> str:

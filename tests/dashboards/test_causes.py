@@ -13,6 +13,9 @@ TABLE = {
 }
 (MOSTLY,) = (each for each in TABLE.values() if "on (trigger)" in each.expression)
 (FIRING,) = (each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Firing alerts")
+(DEPARTED,) = (
+    each for each in questions(FLEET, boards()[FLEET]) if each.panel == "Members that failed or keep leaving"
+)
 (ALSO,) = (each for each in TABLE.values() if '"finding"' in each.expression)
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
@@ -88,6 +91,24 @@ def test_the_gravest_finding_of_a_group_is_named(finding, tmp_path):
 
 def test_a_group_without_a_finding_has_none(tmp_path):
     assert objections(ALSO, QUIET, "", 0, tmp_path) == ""
+
+
+def test_each_member_that_failed_or_keeps_leaving_has_one_row_with_several_observers(tmp_path):
+    series = {
+        f'kafka_rebalance_departures{{job="a", instance="{instance}", consumergroup="{group}", client_id="{member}", '
+        f'host="h", how="{how}"}}': values
+        for instance, group, member, how, values in (
+            ("b", "orders", "orders-2", "expelled", "3x20"),
+            ("c", "orders", "orders-2", "expelled", "2x20"),
+            ("b", "payments", "payments-2", "failed", "1x20"),
+            ("b", "billing", "billing-3", "left", "5x10 _x10"),
+        )
+    }
+    rows = {
+        '{consumergroup="orders", client_id="orders-2", host="h", how="expelled"}': 3,
+        '{consumergroup="payments", client_id="payments-2", host="h", how="failed"}': 1,
+    }
+    assert unlike(series, [Answer(filled(DEPARTED.expression, 1_200, 60), "20m", rows)], tmp_path) == ""
 
 
 def test_firing_alerts_are_listed_with_their_age_and_others_are_not(tmp_path):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from dashboards.parts.query import labels_of
 
 from rebalance_agent.metrics.catalogue import BY_NAME
+from rebalance_agent.ui.sentences.group_table import WatchRow
 from support.charts.boards import boards, panels
 
 COMMITTED = boards()
@@ -102,6 +106,55 @@ def test_timelines_show_the_text_of_each_value(uid):
             assert all(each["text"] and each["color"] for each in mapping["options"].values())
 
 
+LIMITED = {
+    "kafka_rebalance_slowest_member_seconds": "at most five members",
+    "kafka_rebalance_topic_spread_ratio": "at most top_topics",
+    "kafka_rebalance_topic_lag_seconds": "at most max_lag_topics",
+    "rebalance_agent_group_over_budget": "at most 40",
+    "kafka_rebalance_owner_partitions": "a stack of all partitions of the group; its members by max_member_series",
+}
+"""Metrics of which all series are drawn, and why they are not too many."""
+
+MANY = {"consumergroup", "client_id", "host", "topic", "instance"}
+"""Labels with any number of values."""
+
+
+def names_of(uid, target):
+    """The labels in a legend that have any number of values on this board."""
+    return set(labels_of(target.get("legendFormat", ""))) & (
+        MANY - ({"consumergroup"} if uid == "rebalance-group" else set())
+    )
+
+
+@ALL
+def test_of_groups_members_and_topics_the_worst_are_drawn_and_listed_first(uid):
+    for panel in panels(COMMITTED[uid]):
+        if panel["type"] != "timeseries":
+            continue
+        for target in panel["targets"]:
+            named, expression = names_of(uid, target), target["expr"]
+            if named:
+                assert panel["options"]["legend"]["displayMode"] == "table", panel["title"]
+            if named - {"instance"} and not any(metric in expression for metric in LIMITED):
+                assert "topk(" in expression or expression.endswith(" > 0"), panel["title"]
+
+
+@ALL
+def test_all_panels_of_a_board_have_its_time_axis(uid):
+    for panel in panels(COMMITTED[uid]):
+        assert not {"timeFrom", "timeShift", "hideTimeOverride"} & set(panel), panel["title"]
+        assert panel["fieldConfig"]["defaults"].get("custom", {}).get("axisPlacement") != "hidden", panel["title"]
+
+
+def test_a_group_without_members_has_the_colour_of_a_warning():
+    """Blue is neutral, and a group that had members and has none hurts."""
+    (timeline,) = (each for each in panels(COMMITTED["rebalance-group"]) if each["title"] == "State")
+    (mapping,) = timeline["fieldConfig"]["defaults"]["mappings"]
+    (on_board,) = (each["color"] for each in mapping["options"].values() if each["text"] == "Empty")
+    (_, in_watch) = WatchRow("orders", ("orders", "Empty"), running=False).styles
+    assert on_board == in_watch == "yellow"
+
+
 def test_critical_alerts_are_on_top():
     """By name, critical is before warning."""
     shown = [each for board in COMMITTED.values() for each in panels(board) if each["title"] == "Firing alerts"]
@@ -140,6 +193,30 @@ def test_each_value_of_a_closed_label_has_its_own_colour(label, metric, on):
                 assert len(set(fixed.values())) == len(fixed), panel["title"]
                 shown.add(uid)
     assert shown == on
+
+
+def possible_names(target):
+    """All names that a legend can have; none if a label has any number of values."""
+    legend = target.get("legendFormat", "")
+    names = {legend}
+    for label in labels_of(legend):
+        metrics = [BY_NAME[metric] for metric in METRIC.findall(target["expr"]) if metric in BY_NAME]
+        values = {value for metric in metrics for value in metric.values.get(label, ())}
+        names = {name.replace(f"{{{{{label}}}}}", value) for name in names for value in values}
+    return names
+
+
+METRIC = re.compile(r"\bkafka_rebalance_\w+")
+
+
+@ALL
+def test_where_colours_have_a_meaning_each_series_has_one_of_its_own(uid):
+    """A series without one gets a colour of Grafana's palette, which another may have."""
+    for panel in panels(COMMITTED[uid]):
+        if fixed := colours(panel):
+            names = set().union(*map(possible_names, panel["targets"]))
+            assert names <= set(fixed), panel["title"]
+            assert len({fixed[name] for name in names}) == len(names), panel["title"]
 
 
 def test_a_name_has_the_same_colour_on_all_boards():

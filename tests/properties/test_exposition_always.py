@@ -13,7 +13,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_samples import group_samples, running_samples
-from rebalance_agent.metrics.group_values import SLOWEST_SHOWN_SECONDS
+from rebalance_agent.metrics.group_values import MEMBERS_SHOWN_SECONDS
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
@@ -125,7 +125,7 @@ MORE = st.fixed_dictionaries(
 )
 
 
-@given(views(), CHANGED, MORE, st.lists(st.integers(0, 2 * SLOWEST_SHOWN_SECONDS * 1000), min_size=1, max_size=3))
+@given(views(), CHANGED, MORE, st.lists(st.integers(0, 2 * MEMBERS_SHOWN_SECONDS * 1000), min_size=1, max_size=3))
 def test_a_page_has_the_values_of_its_time_although_no_view_changed(view, changed, more, waits):
     held = [replace(view, **AT_REST | more | changed)]
     assert held[0].at_rest is not bool(changed)

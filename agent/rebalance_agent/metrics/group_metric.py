@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -230,12 +230,13 @@ def running(
     text: str,
     unit: str,
     labels: tuple[str, ...] = GROUP_LABEL,
+    closed: Mapping[str, tuple[str, ...]] | None = None,
     *,
     running: Callable[[GroupView, int], Values],
     at_rest: bool = False,
     series: int = 1,
 ) -> GroupMetric:
-    """A metric whose value the passing of time changes."""
+    """A metric whose value the passing of time changes; ``closed``: the closed sets of values of its labels."""
     return GroupMetric(
         name,
         kind,
@@ -243,6 +244,7 @@ def running(
         text,
         labels,
         unit,
+        closed or {},
         running=running,
         at_rest=at_rest,
         series=lambda _type: series,

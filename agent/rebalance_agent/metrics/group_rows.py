@@ -393,7 +393,7 @@ ROLLOUT = gauge(
 )
 FLAPPING = gauge(
     "flapping_members",
-    "Members that leave and return repeatedly.",
+    "Members that leave and return repeatedly, more often than most others of the group.",
     "members",
     value=lambda view: None if polled(view) else len(view.flapping),
 )
@@ -405,6 +405,18 @@ SLOWEST_MEMBER = running(
     "seconds",
     _OWNER,
     running=values.slowest,
+    series=0,
+)
+DEPARTURES = running(
+    "kafka_rebalance_departures",
+    MetricType.GAUGE,
+    "How often this member departed, at most 15 minutes apart; until an hour after the last time. Only of members that "
+    "failed or were expelled (by reports, commits, or the coordinator's records), or departed at least three times; "
+    "how: the last time. At most five members: those that failed, and those that departed most often.",
+    "departures",
+    (*_OWNER, "how"),
+    {"how": ("left", "failed", "expelled", "unknown")},
+    running=values.departures,
     series=0,
 )
 METADATA_BYTES = gauge(

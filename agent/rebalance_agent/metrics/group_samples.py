@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rebalance_agent.metrics.group_metric import ExportedGroup, SeriesLimits, Values
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
-from rebalance_agent.metrics.group_values import slowest_until_ms
+from rebalance_agent.metrics.group_values import members_until_ms
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
 from rebalance_agent.tracking.views import GroupView
@@ -41,12 +41,12 @@ def constant_until_ms(view: GroupView, now_ms: int) -> int:
     """Return until when (epoch ms) `running_samples` stay as they are, apart from rows that run ``at_rest``; 0: now."""
     if not view.at_rest:
         return 0
-    until_ms = slowest_until_ms(view, now_ms)
+    until_ms = members_until_ms(view, now_ms)
     return FOREVER_MS if until_ms is None else until_ms
 
 
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Values]]:
-    """Yield the values that change while the view does not: ages, partition-seconds, and the slowest members."""
+    """Yield the values that change while the view does not: ages, partition-seconds, and members by name."""
     for metric, running in _RUNNING:
         if values := running(view, now_ms):
             yield metric, values

@@ -5,34 +5,40 @@ from __future__ import annotations
 from rebalance_agent.metrics.group_metric import ExportedGroup, Values, client_labels, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.empty_groups import UnownedReason
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.views import COUNTED_LATE_MS, GroupView, StallHistogram, partition_seconds_at
 
 __all__ = [
-    "SLOWEST_SHOWN_SECONDS",
+    "MEMBERS_SHOWN_SECONDS",
     "completed",
+    "departures",
     "empty_seconds",
     "failed",
     "group_stalls",
     "in_progress",
+    "members_until_ms",
     "partition_seconds",
     "seats_taken",
     "skews",
     "slowest",
-    "slowest_until_ms",
     "stalls",
     "states",
     "unowned",
     "worst_topics",
 ]
 
-SLOWEST_SHOWN_SECONDS = 3600
-"""Seconds after a rebalance for which its slowest member is exported."""
+MEMBERS_SHOWN_SECONDS = 3600
+"""Seconds after a rebalance for which its slowest member is exported, and those that departed."""
 
 
 _TRIGGERS = tuple((trigger,) for trigger in Trigger)
 """The labels of `completed`."""
+
+
+_SHOWN_AS = {Departure.SILENT: Departure.UNKNOWN}
+"""A member that may have failed: nothing excludes it, and nothing shows it."""
 
 
 def states(group: ExportedGroup) -> Values:
@@ -123,13 +129,23 @@ def seats_taken(group: ExportedGroup) -> Values:
     return [(labels, taken[labels]) for labels in sorted(newest)]
 
 
-def slowest_until_ms(view: GroupView, now_ms: int) -> int | None:
-    """Return until when (epoch ms) the slowest members that are exported now stay the same; None if there are none."""
-    until = (member.at_ms + SLOWEST_SHOWN_SECONDS * 1000 for member in view.awaited)
+def members_until_ms(view: GroupView, now_ms: int) -> int | None:
+    """Return until when (epoch ms) `slowest` and `departures` stay as they are; None if there are none."""
+    until = (member.at_ms + MEMBERS_SHOWN_SECONDS * 1000 for member in (*view.awaited, *view.departed))
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:
-    """Seconds of the slowest member of each recent rebalance, for `SLOWEST_SHOWN_SECONDS`."""
-    since_ms = now_ms - SLOWEST_SHOWN_SECONDS * 1000
+    """Seconds of the slowest member of each recent rebalance, for `MEMBERS_SHOWN_SECONDS`."""
+    since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
     return [((member.client_id, member.host), member.seconds) for member in view.awaited if member.at_ms > since_ms]
+
+
+def departures(view: GroupView, now_ms: int) -> Values:
+    """How often each member departed that failed or keeps leaving, for `MEMBERS_SHOWN_SECONDS`."""
+    since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
+    return [
+        ((member.client_id, member.host, _SHOWN_AS.get(member.how, member.how)), member.times)
+        for member in view.departed
+        if member.at_ms > since_ms
+    ]

@@ -16,6 +16,7 @@ from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
+from rebalance_agent.tracking.patterns.departed_members import DepartedMember
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
 from rebalance_agent.tracking.patterns.group_stalls import StalledTime
@@ -138,6 +139,7 @@ class GroupView:
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
     ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
     ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
+    ``departed``: members that failed, or that keep leaving.
     ``recent_ms``: when the last rebalances completed (see `recent_rebalances.with_rebalance`).
     ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
     ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
@@ -187,6 +189,7 @@ class GroupView:
     flapping: tuple[FlappingMember, ...] = ()
     former_owner: FormerOwner | None = None
     awaited: tuple[AwaitedMember, ...] = ()
+    departed: tuple[DepartedMember, ...] = ()
     recent_ms: tuple[int, ...] = ()
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0

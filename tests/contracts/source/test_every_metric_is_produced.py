@@ -115,10 +115,12 @@ def replaced():
     ]
 
 
-def restless():
-    """A member that leaves and returns three times."""
+def restless(*, reports=False):
+    """A member that leaves and returns three times; ``reports``: it says that it leaves."""
     yield from (*BEGIN, TWO)
     for time in range(3):
+        if reports:
+            yield left("b", 19_500 + time * 40_000, 1 + 2 * time)
         yield record(20_000 + time * 40_000, 2 + 2 * time, ONE)
         yield record(40_000 + time * 40_000, 3 + 2 * time, member("a", (0, 1)), member("b", (2, 3)))
 
@@ -226,6 +228,7 @@ HISTORIES = {
     "an assign() that raised": failing_assign(),
     "replaced": replaced(),
     "restless": [*restless()],
+    "leaves again and again": [*restless(reports=True)],
     "measured": exactly(),
     "held on": held_on(),
     "handed over": handed_over(),

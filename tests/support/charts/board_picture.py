@@ -6,12 +6,16 @@ picture.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 from xml.sax.saxutils import escape
 
 COLUMN, UNIT, GAP = 46, 30, 6
 """Pixels of a grid's column and row, and of the space between panels."""
+
+LEFT, RIGHT = 58, 14
+"""Pixels of a panel left and right of its time axis."""
 
 NAMES_MAX = 6
 """Maximum number of lines of a legend that are drawn; in Grafana it may have more."""
@@ -112,19 +116,35 @@ def _span(frames: Frames) -> tuple[float, float]:
     return min(times), max(*times, min(times) + 1)
 
 
-def _timeline(frames: Frames, span: tuple[float, float], width: float, height: float) -> list[str]:
+def _axis(span: tuple[float, float], width: float, foot: float) -> list[str]:
+    """Texts of the time axis, the same for all panels of a board: its begin, its middle and its end."""
     first, last = span
-    band = (height - 48) / len(frames)
-    parts, seen = [], {}
+    marks = ((first, "start"), ((first + last) / 2, "middle"), (last, "end"))
+    return [_text(_x(at, span, width), foot + 12, _clock(at), 9, FAINT, anchor) for at, anchor in marks]
+
+
+def _x(at: float, span: tuple[float, float], width: float) -> float:
+    """The horizontal position of a time in a panel of this width."""
+    first, last = span
+    return LEFT + (at - first) / (last - first) * (width - LEFT - RIGHT)
+
+
+def _clock(at_ms: float) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%H:%M:%S")
+
+
+def _timeline(frames: Frames, span: tuple[float, float], width: float, height: float) -> list[str]:
+    band = (height - 62) / len(frames)
+    parts, seen = _axis(span, width, height - 34), {}
     for row, frame in enumerate(frames):
         times, states = frame["fields"][0]["numbers"], _values(frame)[0]
         for at, cell in enumerate(states["values"]):
-            begin = (times[at] - first) / (last - first)
-            end = (times[at + 1] - first) / (last - first) if at + 1 < len(times) else 1
+            begin = _x(times[at], span, width)
+            end = _x(times[at + 1] if at + 1 < len(times) else span[1], span, width)
             seen[cell["text"]] = cell["color"]
             parts.append(
-                f"<rect x='{8 + begin * (width - 16):.1f}' y='{28 + row * band:.1f}' height='{max(band - 2, 1):.1f}' "
-                f"width='{max((end - begin) * (width - 16), 0.5):.1f}' fill='{seen[cell['text']]}'/>"
+                f"<rect x='{begin:.1f}' y='{28 + row * band:.1f}' height='{max(band - 2, 1):.1f}' "
+                f"width='{max(end - begin, 0.5):.1f}' fill='{seen[cell['text']]}'/>"
             )
     return [*parts, *_legend(list(seen.items()), width, height)]
 
@@ -135,8 +155,8 @@ def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], wid
         (field, frame["fields"][0]["numbers"], field.get("fixed") or COLOURS[at % len(COLOURS)])
         for at, (frame, field) in enumerate((frame, field) for frame in frames for field in _values(frame))
     ]
-    names = [(field["name"], colour) for field, _, colour in drawn]
-    foot = height - 18 - 14 * min(NAMES_MAX, len(names))
+    names = _names(panel, drawn)
+    foot = height - 30 - 14 * min(NAMES_MAX, len(names))
     custom = panel["fieldConfig"]["defaults"]["custom"]
     stacked = custom.get("stacking", {}).get("mode") == "normal"
     piled = [stacked and field.get("drawStyle") in (None, custom["drawStyle"]) for field, _, _ in drawn]
@@ -160,13 +180,14 @@ def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], wid
         default=(0, "0"),
     )[1]
     parts = [
-        f"<path d='M50 {foot}H{width - 8}M50 {32}H{width - 8}' stroke='{EDGE}'/>",
-        _text(46, foot + 4, f"{least}", 9, FAINT, "end"),
-        _text(46, 36, f"{top:.4g}" if stacked else top_text, 9, FAINT, "end"),
+        *_axis(span, width, foot),
+        f"<path d='M{LEFT} {foot}H{width - RIGHT}M{LEFT} {32}H{width - RIGHT}' stroke='{EDGE}'/>",
+        _text(LEFT - 4, foot + 4, f"{least}", 9, FAINT, "end"),
+        _text(LEFT - 4, 36, f"{top:.4g}" if stacked else top_text, 9, FAINT, "end"),
     ]
-    apart = min((after - at for _, times, _ in drawn for at, after in pairwise(times)), default=last - first)
-    room = (width - 64) * min(apart / (last - first), 0.1)
-    edge = room / 2 if custom["drawStyle"] == "bars" else 0
+    moments = sorted({at for _, times, _ in drawn for at in times})
+    apart = min((after - at for at, after in pairwise(moments)), default=last - first)
+    room = (width - LEFT - RIGHT) * min(apart / (last - first), 0.1)
     below: dict[float, float] = {}
     for (field, times, colour), pile in zip(drawn, piled, strict=True):
         points, style = [], field.get("drawStyle") or custom["drawStyle"]
@@ -176,10 +197,20 @@ def _lines(panel: dict[str, Any], frames: Frames, span: tuple[float, float], wid
             base = below.get(at, 0.0) if pile else 0.0
             if pile:
                 below[at] = base + number
-            x = 50 + edge + (at - first) / (last - first) * (width - 64 - 2 * edge)
+            x = _x(at, span, width)
             points.append((x, *(foot - (value - least) / top * (foot - 32) for value in (base + number, base))))
         parts.append(_drawn(style, points, colour, room, stacked))
     return [*parts, *_legend(names, width, height)]
+
+
+def _names(panel: dict[str, Any], drawn: list[tuple[dict[str, Any], list[float], str]]) -> list[tuple[str, str]]:
+    """The names of the legend with their colours; those of a table in its order, the highest first."""
+    legend, listed = panel["options"]["legend"], list(drawn)
+    if legend["displayMode"] == "table" and legend.get("sortBy") == "Max":
+        listed.sort(
+            key=lambda series: max((number for number in series[0]["numbers"] if number), default=0), reverse=True
+        )
+    return [(field["name"], colour) for field, _, colour in listed]
 
 
 def _tops(drawn: list[tuple[dict[str, Any], list[float], str]]) -> list[float]:

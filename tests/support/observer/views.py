@@ -9,7 +9,9 @@ from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigg
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
+from rebalance_agent.tracking.patterns.departed_members import DepartedMember
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import (
     STALL_BUCKETS,
@@ -92,6 +94,7 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             AwaitedMember("consumer-1", "10.0.0.1", 4.2, episode.timestamp_ms),
             AwaitedMember("consumer-0", "10.0.0.9", 10.5, episode.timestamp_ms - 60_000),
         ),
+        departed=(DepartedMember("consumer-2", "10.0.0.2", Departure.FAILED, 2, episode.timestamp_ms - 60_000),),
         recent_ms=(episode.timestamp_ms, episode.timestamp_ms - 60_000),
         former_owner=FormerOwner("m0", "consumer-0", "10.0.0.9", 2, 14.5, NOW - 3_600_000),
         counters=Counters(

@@ -38,12 +38,13 @@ def _all_at_once(name, **spec):
     return script
 
 
-def _static():
+def _static(name="static", deploys=1, every=60):
     """Static members return within their session, so the group does not rebalance."""
-    script = Script("static", *(), session_timeout_ms=60_000)
+    script = Script(name, session_timeout_ms=60_000)
     for number, pod in enumerate(PODS):
         script.join(1, pod, instance_id=pod)
-        script.restart(FROM + 60 * number, pod, 20, instance_id=pod)
+        for deploy in range(deploys):
+            script.restart(FROM + every * (number + deploy * MEMBERS), pod, 20, instance_id=pod)
     return script
 
 
@@ -64,6 +65,12 @@ DEPLOYS = {
         _successor_first("cooperative, successors first", assignor="cooperative-sticky"),
         _all_at_once("eager, all at once", reports=True),
         _static(),
+        _static("static, three times within 12 min", deploys=3, every=40),
+        _successor_first("eager, successors without partitions first", topics={"t": MEMBERS}),
+        _successor_first(
+            "consumer, successors without partitions first", kind=GroupType.CONSUMER, topics={"t": MEMBERS}
+        ),
+        _one_by_one("eager, a single owner", topics={"t": 1}),
         _one_by_one("consumer, one by one", kind=GroupType.CONSUMER, reports=True),
         _successor_first("consumer, successors first", kind=GroupType.CONSUMER),
         _one_by_one("streams, one by one", kind=GroupType.STREAMS),

@@ -5,17 +5,18 @@ import pytest
 from rebalance_agent.metrics import group_rows as rows
 from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
-from rebalance_agent.metrics.group_samples import group_samples, running_samples
+from rebalance_agent.metrics.group_samples import constant_until_ms, group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
 from rebalance_agent.model.reported.seat_event import SeatOccupant
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
 from support.observer.views import EMPTY_COUNTS, NOW, full_view
 
 HISTOGRAM_SERIES = len(STALL_BUCKETS) + 3
-MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER, rows.SEAT_TAKEN)
+MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER, rows.DEPARTURES, rows.SEAT_TAKEN)
 
 
 def samples(view, metric, limits=None):
@@ -213,7 +214,7 @@ def test_both_counters_of_the_slo_advance_during_a_rebalance():
 
 
 def test_a_group_with_unknown_partitions_has_no_slo_series():
-    shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER}
+    shown = {rows.IN_PROGRESS, rows.EMPTY_SECONDS, rows.SLOWEST_MEMBER, rows.DEPARTURES}
     assert running(full_view(partitions=None)).keys() == shown
 
 
@@ -244,6 +245,20 @@ def test_the_slowest_member_of_a_rebalance_is_shown_for_an_hour_also_if_another_
     assert shown(before.at_ms + hour_ms - 1) == both
     assert shown(before.at_ms + hour_ms) == shown(last.at_ms + hour_ms - 1) == {("consumer-1", "10.0.0.1"): 4.2}
     assert shown(last.at_ms + hour_ms) == {}
+
+
+def test_members_that_departed_are_shown_for_an_hour_and_then_the_text_is_written_again():
+    view, hour_ms = full_view(running=None), 3_600_000
+    (failed,) = view.departed
+
+    def shown(now_ms):
+        return next((dict(values) for metric, values in running_samples(view, now_ms) if metric is rows.DEPARTURES), {})
+
+    assert shown(failed.at_ms + hour_ms - 1) == {("consumer-2", "10.0.0.2", "failed"): 2}
+    assert shown(failed.at_ms + hour_ms) == {}
+    assert constant_until_ms(bare(departed=view.departed), NOW) == failed.at_ms + hour_ms
+    silent = replace(view, departed=(failed._replace(how=Departure.SILENT),))
+    assert dict(running_samples(silent, NOW))[rows.DEPARTURES] == [(("consumer-2", "10.0.0.2", "unknown"), 2)]
 
 
 @pytest.mark.parametrize("group_type", GroupType)

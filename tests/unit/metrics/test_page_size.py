@@ -12,7 +12,9 @@ from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import Callback
+from rebalance_agent.tracking.evidence.known_times import Departure
 from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember
+from rebalance_agent.tracking.patterns.departed_members import DEPARTED_MAX, DepartedMember
 from rebalance_agent.tracking.views import MemberLoad
 from support.observer.pages import observer_agent, observer_phases
 from support.observer.scrapes import families, values
@@ -53,6 +55,9 @@ def greedy_view(number=0):
         counters=replace(view.counters, stalls=stalls),
         topic_spread=tuple((f"t{each}{DAMAGED}", 0.5) for each in range(9)),
         awaited=tuple(AwaitedMember(f"w{each}{DAMAGED}", DAMAGED, 1.0, NOW) for each in range(AWAITED_MAX)),
+        departed=tuple(
+            DepartedMember(f"d{each}{DAMAGED}", DAMAGED, Departure.FAILED, 1, NOW) for each in range(DEPARTED_MAX)
+        ),
     )
 
 

@@ -82,7 +82,7 @@ def test_the_page_of_a_group_without_a_history_shows_what_is_unknown():
 
 
 def test_a_group_shows_that_its_topics_are_on_one_host():
-    note = "all their partitions on one of 4 hosts, although members on others subscribe."
+    note = "all their partitions on one of 4 hosts."
     for number, noted in ((41, True), (40, False)):
         view = full_view("g", running=None, host_spread=HostSpread(80, number, 4, 0.5, 1e-9))
         _, _, page = get(site([view]), "group?name=g")

@@ -1,9 +1,11 @@
+import re
 from dataclasses import replace
 
 import pytest
+from alerts.values import load
 
 from rebalance_agent.api.shapes import GroupStall, RebalanceKind, SlowestMember
-from rebalance_agent.api.view_shapes import build_rebalance, build_summary
+from rebalance_agent.api.view_shapes import build_detail, build_rebalance, build_summary
 from rebalance_agent.assignors.hosts.topic_hosts import HostSpread
 from rebalance_agent.metrics.group_values import group_stalls
 from rebalance_agent.model.episode import Basis, Stall, Trigger
@@ -11,17 +13,22 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.lag.group_lag import GroupLag, StuckPartition
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup
+from rebalance_agent.tracking.patterns.flapping import FlappingMember
 from rebalance_agent.tracking.patterns.group_stalls import StalledTime, StallLimits
 from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.group_page import group_content
 from rebalance_agent.ui.page.trouble import (
     HOUR_MS,
     SKEW_RATIO_MAX,
     Level,
     RecentRebalances,
     Trouble,
+    lasting,
     recent_rebalances,
     trouble,
 )
+from rebalance_agent.ui.sentences.explanation import explanation_of
+from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
@@ -173,6 +180,31 @@ def test_a_stall_of_the_whole_group_has_the_level_of_the_alert_on_it(seconds, li
     counted = dict(group_stalls(view, NOW))
     assert bool(counted["critical",]) is (level is Level.CRITICAL)
     assert bool(counted["warning",]) is ("as a whole" in text)
+
+
+@pytest.mark.parametrize(
+    ("alert", "changes", "text"),
+    [
+        ("KafkaGroupMemberFlapping", {"flapping": (FlappingMember("a<b", None, 3, NOW),)}, "Members keep leaving"),
+        ("KafkaGroupTopicsOnOneHost", {"host_spread": HostSpread(80, 41, 4, 0.5, 1e-9)}, "41 of 80 topics"),
+        ("KafkaGroupCopartitionBroken", {"copartition_breaks": 2}, "Co-partitioning is broken"),
+    ],
+)
+def test_a_problem_has_one_severity_in_the_list_on_the_groups_page_and_in_its_alert(alert, changes, text):
+    view = full_view(running=None, **changes)
+    severity = load().alerts[alert]["severity"]
+    close_up = GroupCloseUp(build_detail(view, NOW), (), None, None)
+    (kind,) = re.findall(rf'<p class="note (\w+)">{text}', group_content(close_up, (), 0, explanation_of((), (), 3)))
+    assert kind == severity
+    listed = [each for each in lasting(close_up.detail.summary) if each.why[0].lower().startswith(text.lower())]
+    assert [each.level.css for each in listed] == ([] if alert == "KafkaGroupCopartitionBroken" else [severity])
+
+
+def test_returns_of_static_members_are_no_storm():
+    triggers = [Trigger.MEMBER_REPLACED] * 9 + [Trigger.MEMBER_LEFT] * 2
+    rebalances = [build_rebalance([generation_event(timestamp_ms=NOW, trigger=trigger)]) for trigger in triggers]
+    recent = recent_rebalances(rebalances, NOW)
+    assert (recent.hour, recent.storm) == (11, 2)
 
 
 def test_a_stalled_group_comes_before_one_that_only_rebalances_for_longer():

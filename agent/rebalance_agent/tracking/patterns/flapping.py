@@ -2,23 +2,31 @@
 
 A member's name is its instance id; else its client id if no other member of the group has it; else client id and host
 if no other member has both. Members without a unique name are ignored. A member *returns* when its name was gone and is
-back, or has a new member id. It flaps from its `RETURNS`-th return within `WINDOW_MS` on, until it has neither left nor
-joined for `WINDOW_MS`. In a rollout each member returns once, which is not flapping.
+back, or has a new member id. It flaps from a number of returns within `WINDOW_MS` on, until it has neither left nor
+joined for `WINDOW_MS`.
+
+Deploys restart all members: each rollout is a return of each member that keeps its name, and several may follow each
+other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or
+`RETURNS_MAX`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median_low
 
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import Member
 from rebalance_agent.model.member_changes import member_name
 
-__all__ = ["NAMES_MAX", "RETURNS", "WINDOW_MS", "AnyMember", "Flapping", "FlappingMember"]
+__all__ = ["NAMES_MAX", "RETURNS", "RETURNS_MAX", "WINDOW_MS", "AnyMember", "Flapping", "FlappingMember"]
 
 RETURNS = 3
-"""Returns that make a member flap: one is a restart, two may be a rollback."""
+"""Returns, beyond those of most other members, that make a member flap: one is a restart, two may be a rollback."""
+
+RETURNS_MAX = 6
+"""Returns that make a member flap whatever the others do: more often than a group is deployed within the window."""
 
 WINDOW_MS = 15 * 60_000
 """Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow up to five minutes."""
@@ -49,7 +57,9 @@ class FlappingMember:
 
 @dataclass(slots=True)
 class _MemberHistory:
-    """The returns of one member. ``returned_ms``: those within the window, until it flaps. ``due_ms``: when to drop it.
+    """The returns of one member, and whether it ``flaps``.
+
+    ``returned_ms``: the returns within the window, until it flaps. ``due_ms``: when to drop it.
 
     It holds only ids: a reference to the member would keep old generations in memory.
     """
@@ -60,10 +70,7 @@ class _MemberHistory:
     gone: bool = False
     returned_ms: tuple[int, ...] = ()
     returns: int = 0
-
-    @property
-    def flaps(self) -> bool:
-        return self.returns >= RETURNS
+    flaps: bool = False
 
     def came_back(self, at_ms: int) -> None:
         """Count a return; once the member flaps, all returns count."""
@@ -75,6 +82,10 @@ class _MemberHistory:
             at_ms,
         )
         self.returns = len(self.returned_ms)
+
+    def returns_since(self, at_ms: int) -> int:
+        """Return the number of returns at ``at_ms`` or later; of a member that flaps all returns."""
+        return self.returns if self.flaps else sum(returned_ms >= at_ms for returned_ms in self.returned_ms)
 
 
 class Flapping:
@@ -111,6 +122,7 @@ class Flapping:
                 if member and (away or (old and old.member_id != member.member_id)):
                     history = self._change(name, member, now_ms, gone=False)
                     history.came_back(at_ms)
+                    history.flaps = history.flaps or self._flaps(history, member, after, at_ms)
                     changed.append(history)
             before = after
         self._show()
@@ -128,6 +140,17 @@ class Flapping:
         """Shift the deadlines: the observer's clock was set back by ``by_ms``."""
         for history in self._histories.values():
             history.due_ms -= by_ms
+
+    def _flaps(self, history: _MemberHistory, member: AnyMember, members: Sequence[AnyMember], at_ms: int) -> bool:
+        """Whether the member of ``history``, which just returned, returned more often than deploys explain."""
+        if not RETURNS <= history.returns < RETURNS_MAX:
+            return history.returns >= RETURNS_MAX
+        others = [self._returns_since(at_ms - WINDOW_MS, other) for other in members if other is not member]
+        return history.returns >= RETURNS + (median_low(others) if others else 0)
+
+    def _returns_since(self, at_ms: int, member: AnyMember) -> int:
+        histories = (self._histories.get(name) for name in _names(member))
+        return max((history.returns_since(at_ms) for history in histories if history), default=0)
 
     def _change(self, name: _Name, member: AnyMember, now_ms: int, *, gone: bool) -> _MemberHistory:
         # Move it to the end of the order, so that the first one is due first.

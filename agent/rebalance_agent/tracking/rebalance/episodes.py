@@ -11,11 +11,13 @@ from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episo
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
+from rebalance_agent.tracking.patterns.departed_members import DepartedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
+from rebalance_agent.tracking.rebalance.departed import departed
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -85,6 +87,7 @@ class Episodes:
         self.rollouts = Rollouts()
         self.flapping = Flapping()
         self.awaited = AwaitedMembers()
+        self.departed = DepartedMembers()
         self.recent_ms: tuple[int, ...] = ()
         self._context = context
         self._reports = reports
@@ -119,7 +122,7 @@ class Episodes:
         """The parts that views show; they change with events, and sometimes with time."""
         rollouts = self.rollouts
         patterns = rollouts.shown, rollouts.going_well, self.flapping.shown, self.awaited.shown
-        return self.shown, *patterns, self._totals.group_stalls
+        return self.shown, *patterns, self.departed.shown, self._totals.group_stalls
 
     @property
     def due_ms(self) -> int | None:
@@ -239,14 +242,14 @@ class Episodes:
         settled = _Settled(closed.episode, settlement, carried, now_ms + REVISE_MAX_MS, unnamed, counted, awaits)
         if awaits:
             self._look_due_ms = now_ms + LOOK_AGAIN_MS
-        self._count_slow(settled)
+        self._take_members(settled)
         self._settled.append(settled)
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
-        if settlement.closing.members:
+        if settlement.closing.members and not closed.episode.last.returned:
             self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)
         yield from settlement.events
         if closed.episode.known and (
@@ -280,15 +283,19 @@ class Episodes:
         if revised := revise(before, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
             self.shown = settled.settlement if self.shown is before else self.shown
-            self._count_slow(settled)
+            self._take_members(settled)
             if not settled.episode.last.replayed:
                 settled.counted = self._totals.add_group_stalls(later.group_spans, settled.counted)
             yield from changed
 
-    def _count_slow(self, settled: _Settled) -> None:
-        """Count the members that were removed since they were slow, and keep the slowest; also after a late report."""
+    def _take_members(self, settled: _Settled) -> None:
+        """Keep the slowest and the departed members, and count those that were too slow; also after a late report."""
         settlement = settled.settlement
         self.awaited.add(settlement.closing)
+        if settled.episode.known:
+            for before, after in settled.episode.steps():
+                if before is not None:
+                    self.departed.add(after.timestamp_ms, departed(before, after, self._reports))
         more = 0 if settled.episode.last.replayed else len(settlement.slowness.expelled) - settled.expelled
         if more > 0:
             settled.expelled += more

@@ -121,6 +121,7 @@ class GroupHistory:
             last_assignor_wait_seconds=shown.longest("assignor_wait_seconds") if shown else None,
             last_reconcile_seconds=shown.longest("reconcile_seconds") if shown else None,
             awaited=self.episodes.awaited.shown,
+            departed=self.episodes.departed.shown,
             recent_ms=self.episodes.recent_ms,
             counters=self.totals.counters,
             stalled_time=self.totals.group_stalls,

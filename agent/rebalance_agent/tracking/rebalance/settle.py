@@ -16,8 +16,9 @@ from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
-from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
+from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
+from rebalance_agent.tracking.rebalance.departed import departed
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
@@ -261,10 +262,9 @@ def _moves(before: Generation | None, after: Generation, reports: MemberReports)
     """
     diff = difference(before, after)
     lost, lost_known = 0, True
-    if before and diff.gone:
-        span = ReportSpan.between(before, after)
-        for member in diff.gone:
-            departure, partitions = reports.departure(member, span, after.departures), count_partitions(member.assigned)
+    if before:
+        for member, departure in departed(before, after, reports):
+            partitions = count_partitions(member.assigned)
             lost += partitions * departure.failed
             lost_known = lost_known and (departure.known or not partitions)
     if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:

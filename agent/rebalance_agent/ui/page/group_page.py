@@ -10,7 +10,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, since, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
-from rebalance_agent.ui.page.trouble import ONE_HOST_RATIO_MAX
+from rebalance_agent.ui.page.trouble import Level, lasting
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
@@ -26,7 +26,7 @@ from rebalance_agent.ui.sentences.group_detail import (
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.unsettled import unsettled_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.words import escaped, one_host_text, plural, printable, shortened, stalled_partitions_text
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, stalled_partitions_text
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -35,6 +35,9 @@ MEMBERS_SHOWN = 200
 
 MOVES_SHOWN = 100
 """Rows that the table of moves shows."""
+
+FLAPPING_SHOWN = 8
+"""Flapping members that are listed by name."""
 
 TEXT_MAX = 2_000
 """Characters of a cell that are shown: a member may own partitions of thousands of topics."""
@@ -137,15 +140,13 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
         yield note(f"{text}.")
-    spread = detail.summary.host_spread
-    if spread and spread.clustered_ratio > ONE_HOST_RATIO_MAX:
-        yield note(f"{escaped(one_host_text(spread))}, although members on others subscribe.", "critical")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
-        yield note(f"Co-partitioning is broken: {number} with different owners in different topics.", "critical")
-    if detail.summary.flapping:
-        names = ", ".join(escaped(shortened(printable(name), 60)) for name in detail.summary.flapping[:8])
-        yield note(f"Members that keep leaving and rejoining: {names}.", "critical")
+        text = f"Co-partitioning is broken: {number} with different owners in different topics."
+        yield note(text, Level.WARNING.css)
+    for problem in lasting(detail.summary, FLAPPING_SHOWN):
+        (text,) = problem.why
+        yield note(f"{escaped(text[:1].upper() + text[1:])}.", problem.level.css)
 
 
 def _explanation(explanation: Explanation) -> str:

@@ -18,7 +18,7 @@ from rebalance_agent.ui.sentences.empty_text import Urgency, empty_text, urgency
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.group_detail import HOUR_MS
 from rebalance_agent.ui.sentences.group_stall import long_stall_text, stall_limit
-from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_storm
+from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_return, is_storm
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
@@ -45,6 +45,7 @@ __all__ = [
     "Level",
     "RecentRebalances",
     "Trouble",
+    "lasting",
     "recent_rebalances",
     "trouble",
 ]
@@ -85,6 +86,11 @@ class Level(IntEnum):
     WARNING = 1
     CRITICAL = 2
 
+    @property
+    def css(self) -> str:
+        """The CSS class of remarks with this severity."""
+        return self.name.lower()
+
 
 class Trouble(NamedTuple):
     """A group's state: worst level, weight to order groups of one level, and reasons in words, the worst first."""
@@ -120,7 +126,12 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
         if rebalance.stall and rebalance.stall.lower_seconds >= STALLED_SECONDS_MIN
     ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return RecentRebalances(len(hour), len(storm), sum(bool(rebalance.lost_min) for rebalance in storm), stalled)
+    return RecentRebalances(
+        len(hour),
+        sum(not is_return(rebalance.trigger) for rebalance in storm),
+        sum(bool(rebalance.lost_min) for rebalance in storm),
+        stalled,
+    )
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
@@ -152,14 +163,19 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.WARNING, 100 + group.skew_ratio, (f"the most loaded member has {times} its share",))
-    if group.host_spread and group.host_spread.clustered_ratio > ONE_HOST_RATIO_MAX:
-        yield Trouble(Level.WARNING, 100 + group.host_spread.clustered_ratio, (one_host_text(group.host_spread),))
-    if group.flapping:
-        names = listed([shortened(printable(name), 60) for name in group.flapping], NAMED_MAX)
-        yield Trouble(Level.WARNING, 250, (f"members keep leaving and rejoining: {names}",))
+    yield from lasting(group)
     if group.idle_members:
         number = group.idle_members
         yield Trouble(Level.OK, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} no partitions",))
+
+
+def lasting(group: GroupSummary, names_max: int = NAMED_MAX) -> Iterator[Trouble]:
+    """Reasons that the group's own page also shows, with up to ``names_max`` members by name."""
+    if group.host_spread and group.host_spread.clustered_ratio > ONE_HOST_RATIO_MAX:
+        yield Trouble(Level.WARNING, 100 + group.host_spread.clustered_ratio, (one_host_text(group.host_spread),))
+    if group.flapping:
+        names = listed([shortened(printable(name), 60) for name in group.flapping], names_max)
+        yield Trouble(Level.WARNING, 250, (f"members keep leaving and rejoining: {names}",))
 
 
 def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
+from rebalance_agent.model.group import SETTLED
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
+from rebalance_agent.ui.sentences.state_colours import STATE_COLOURS
 from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
@@ -48,7 +50,8 @@ EMPTY_LINES_MAX = 3
 _STATE = 1
 """Index of the column of states."""
 
-_STATES = {"Stable": "green", "Empty": "dim"}
+_STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
+"""Rows of other states have the style of a running rebalance."""
 
 
 @dataclass(frozen=True, slots=True)

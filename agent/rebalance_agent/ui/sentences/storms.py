@@ -6,9 +6,10 @@ The numbers are those of the alert on storms (``alerts/values.yaml``), which a d
 from __future__ import annotations
 
 from rebalance_agent.api.shapes import GroupSummary
+from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MS
 
-__all__ = ["STORM_MIN", "STORM_PER_MEMBER", "STORM_SECONDS", "is_storm", "rebalances_lately"]
+__all__ = ["STORM_MIN", "STORM_PER_MEMBER", "STORM_SECONDS", "is_return", "is_storm", "rebalances_lately"]
 
 STORM_SECONDS = RECENT_MS / 1000
 """Seconds in which rebalances count as a storm, and for which failures of members are shown."""
@@ -18,6 +19,11 @@ STORM_PER_MEMBER = 2
 
 STORM_MIN = 6
 """Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
+
+
+def is_return(trigger: Trigger | None) -> bool:
+    """Whether a rebalance was only the return of a static member: no other member notices it, so it is no storm."""
+    return trigger is Trigger.MEMBER_REPLACED
 
 
 def is_storm(group: GroupSummary, rebalances: int) -> bool:

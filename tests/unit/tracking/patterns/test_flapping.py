@@ -66,6 +66,48 @@ def test_a_rolling_restart_is_no_flapping():
     assert named(group) == []
 
 
+def test_three_deploys_of_static_members_within_minutes_are_no_flapping():
+    group = Group(*"abcd", static=True)
+    for _ in range(3):
+        for name in "abcd":
+            group.step(40, gone=[name], come=[name])
+    group.wait(6)
+    assert named(group) == []
+
+
+def test_a_member_with_three_returns_more_than_deploys_cause_flaps():
+    group = Group(*"abcd", static=True)
+    for name in "abcd":
+        group.step(40, gone=[name], come=[name])
+    for _ in range(3):
+        assert named(group) == []
+        group.step(40, gone=["b"], come=["b"])
+    group.wait(6)
+    assert named(group) == ["instance-b"]
+
+
+def test_all_members_in_a_crash_loop_flap():
+    group = Group(*"abc", static=True)
+    for times in range(flapping.RETURNS_MAX):
+        assert named(group) == [], times
+        for name in "abc":
+            group.step(30, gone=[name], come=[name])
+    group.wait(6)
+    assert named(group) == ["instance-a", "instance-b", "instance-c"]
+
+
+def test_of_two_members_the_one_that_returns_alone_flaps():
+    group = Group("a", "b", static=True)
+    group.step(30, gone=["a"], come=["a"])
+    group.step(30, gone=["b"], come=["b"])
+    group.wait(6)
+    assert named(group) == []
+    for _ in range(3):
+        group.step(30, gone=["a"], come=["a"])
+    group.wait(6)
+    assert named(group) == ["instance-a"]
+
+
 def test_returns_far_apart_are_no_flapping():
     group = Group("a", "b")
     for _ in range(5):

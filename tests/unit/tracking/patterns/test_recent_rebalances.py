@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MAX, RECENT_MS, with_rebalance
-from support.tracker.tracking import T0, member, record, tick, topics, watch
+from support.tracker.tracking import T0, closing, member, record, tick, topics, watch
 
 
 def test_a_view_has_the_times_of_its_last_rebalances():
@@ -21,6 +24,15 @@ def test_a_view_has_the_time_of_a_rebalance_until_it_has_settled():
     assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (T0 + 10_000, ())
     tracker, _ = watch(*joined, tick(10_500), tick(100_000))
     assert (tracker.view("g").unsettled_ms, tracker.view("g").recent_ms) == (None, (T0 + 10_000,))
+
+
+def test_the_return_of_a_static_member_is_no_rebalance():
+    first, again = (replace(member(name, (0,)), instance_id="i") for name in "ab")
+    tracker, events = watch(
+        topics(0, t=1), record(1_000, 0), record(10_000, 1, first), record(60_000, 1, again), tick(200_000)
+    )
+    assert closing(events)[-1].trigger is Trigger.MEMBER_REPLACED
+    assert tracker.view("g").recent_ms == (T0 + 10_000,)
 
 
 @given(st.lists(st.integers(0, 3 * RECENT_MS), min_size=1, max_size=200))

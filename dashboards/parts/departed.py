@@ -1,0 +1,41 @@
+"""The members that failed or keep leaving, on the boards Fleet and Group."""
+
+from __future__ import annotations
+
+from dashboards.parts.panel import COUNT, Column, Link, Look, Panel, above
+from dashboards.parts.query import Query, gauge
+
+__all__ = ["departed"]
+
+_MEMBERS_MAX = 20
+
+
+def departed(number: int, matchers: str, to_member: Link, *columns: Column, width: int) -> Panel:
+    """Return the table; ``columns``: those before the member's, one for each further label."""
+    labels = (*(column.field for column in columns), "client_id", "host", "how")
+    return Panel(
+        number,
+        "Members that failed or keep leaving",
+        "Who causes the rebalances? Members that failed, or that departed at least three times, at most 15 minutes "
+        f"apart; for an hour after the last time. Five of each group, {_MEMBERS_MAX} in all. Times: how often; How, "
+        f"the "
+        "last time. failed: removed by the coordinator, or its process ended; expelled: removed because it revoked its "
+        "partitions or joined too late; left: it closed; unknown: nothing shows it. A deploy is not one of them.",
+        (
+            Query(
+                f"topk({_MEMBERS_MAX}, {gauge('kafka_rebalance_departures', matchers, *labels)})",
+                rows=True,
+            ),
+        ),
+        Look.TABLE,
+        width=width,
+        empty="none in the last hour",
+        sort_by=("Times",),
+        columns=(
+            *columns,
+            Column("client_id", "Member", link=to_member),
+            Column("host", "Host", width=95),
+            Column("how", "How", width=75),
+            Column("Value", "Times", COUNT, 0, above(1, 3), width=58),
+        ),
+    )
