@@ -1,4 +1,4 @@
-"""The numbers on top of the board Agent."""
+"""The numbers at the top of the board Agent."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ _log = logging.getLogger(__name__)
 class _Doubt:
     """A group that did not exist in ``times`` responses.
 
-    The last answer counts once all before ``end`` (offset in ``partition``) was read, and the group is still unlisted.
+    The last answer counts once all records before ``end`` (offset in ``partition``) were read and the group is still
+    unlisted.
     """
 
     first_seen_ms: int

@@ -206,7 +206,7 @@ class SnapshotStore:
     # The tracker's thread
 
     def cover(self, positions: Mapping[int, int]) -> None:
-        """Write snapshots up to ``positions`` (partition -> offset): all before need not be read again."""
+        """Write snapshots up to ``positions`` (partition -> offset): records before them need not be read again."""
         with self._lock:
             if not self._count:
                 return

@@ -110,7 +110,7 @@ class FairShare:
         self._waiting.drop(partitions)
 
     def held_back(self, positions: Mapping[int, int]) -> Mapping[int, int]:
-        """Return ``positions`` (partition -> next offset), none of them after a record that waits."""
+        """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""
         return self._waiting.held_back(positions) if self._waiting else positions
 
     def named(self) -> list[str]:

@@ -171,7 +171,7 @@ class SetAside:
             self._size_bytes -= self._queues.pop(group).size_bytes
 
     def held_back(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Return ``positions`` (partition -> next offset), none of them after a record that waits."""
+        """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""
         held = dict(positions)
         for queue in self._queues.values():
             message = queue.first.message

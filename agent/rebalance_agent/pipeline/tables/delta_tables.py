@@ -153,7 +153,7 @@ class DeltaTables:
         return _columns(stored) == _columns(table.schema)
 
     def _prepared(self, name: str, frame: DataFrame) -> tuple[Table, DataFrame]:
-        """Return a table, which is created if it does not exist, and the frame with the columns in its order."""
+        """Return the table, created if missing, and the frame with its columns in the table's order."""
         table = _table_named(name)
         rows = _checked(table, frame)
         if not self.exists(name):

@@ -43,7 +43,7 @@ COLUMNS = (
 """Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
-"""Groups without members that get a line above the table; in the table they are on top, all of them."""
+"""Groups without members that get a line above the table; the table itself has all of them, as its first rows."""
 
 _STATE = 1
 """Index of the column of states."""
