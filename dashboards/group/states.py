@@ -40,7 +40,7 @@ RUNS = Panel(
     10,
     "What it runs",
     "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
-    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown.",
+    "each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown.",
     (
         Query(
             gauge(

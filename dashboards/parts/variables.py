@@ -69,7 +69,7 @@ def groups_like(pattern: str) -> Variable:
     return Variable(
         "consumergroup",
         "Groups",
-        "The service's consumer groups: a regular expression that must match the whole name, for example orders-.*|payments",
+        "The service's consumer groups: a regular expression for whole names, for example orders-.*|payments",
         text=pattern,
     )
 

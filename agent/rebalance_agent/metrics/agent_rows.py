@@ -112,7 +112,7 @@ DEGRADED = agent_row(
     "degraded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each active degraded mode (a right is missing), 0 for the others.",
+    "1 for each active degraded mode (a permission is missing), 0 for the others.",
     values={"mode": DEGRADED_MODES},
 )
 RECONNECTS = agent_row(

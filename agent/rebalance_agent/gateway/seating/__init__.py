@@ -4,7 +4,7 @@ A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets
 `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
 
 The gateway has no login of its own for this: its requests for a seat go by clients' connections, and so with their
-rights. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
+permissions. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
 A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) keeps the time of all.
 
 - ``seat_frames``: the frames of one connection, of classic groups, ``frames``: also of groups of KIP-848;

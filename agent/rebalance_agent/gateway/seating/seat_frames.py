@@ -114,11 +114,11 @@ class SeatFrames:
         return bool(message.error_code != before)
 
     async def client_ended(self) -> None:
-        """Note that the client closed its connection; return when the broker's side is no longer needed."""
+        """Record that the client closed its connection; return when the broker's side is no longer needed."""
         await self._groups.linger(self._connection)
 
     def closed(self) -> None:
-        """Note that the connection is closed on both sides."""
+        """Record that the connection is closed on both sides."""
         self._groups.closed(self._connection)
 
     async def _join(

@@ -101,7 +101,7 @@ class SeatingGroups:
         return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """Note that the client of a connection has sent its client id: it is alive, or its successor is."""
+        """Record that the client of a connection has sent its client id: it is alive, or its successor is."""
         for process in self.clients.opened(connection, client_id, self.process(connection)):
             self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
@@ -175,7 +175,7 @@ class SeatingGroups:
     # -- connections -------------------------------------------------------------------------------------------
 
     async def linger(self, connection: ClientConnection) -> None:
-        """Note that the client of a connection has closed it; return when the broker's side is no longer needed."""
+        """Record that the client of a connection has closed it; return when the broker's side is no longer needed."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=True)
         process = self.process(connection)
         self._each(lambda group: group.client_ended(connection, process))
@@ -188,7 +188,7 @@ class SeatingGroups:
                 self._lingering.pop(connection, None)
 
     def closed(self, connection: ClientConnection) -> None:
-        """Note that a connection is closed on both sides."""
+        """Record that a connection is closed on both sides."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=False)
         self._each(lambda group: group.forget(connection))
         self._processes.pop(connection, None)

@@ -92,7 +92,7 @@ class TelemetryClients:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """Note that the client pushed for the last time: it closes in an orderly way."""
+        """Record that the client pushed for the last time: it closes in an orderly way."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)

@@ -98,7 +98,7 @@ class KeptTexts:
                 self._left_out.add(each)
 
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
-        """Note the texts of a scrape; return whether they have series that are 0 only in this scrape.
+        """Record the texts of a scrape; return whether they have series that are 0 only in this scrape.
 
         Then they have to be written again.
         """

@@ -151,7 +151,7 @@ class SetAside:
         return record._replace(skipped=skipped) if skipped else record
 
     def lose(self, group: bytes, number: int) -> None:
-        """Note that this many records of a group are missing; its next one, now or later, says so."""
+        """Record that this many records of a group are missing; its next one, now or later, says so."""
         if queue := self._queues.get(group):
             first = next(iter(queue.records))
             queue.skipped[first] = queue.skipped.get(first, 0) + number

@@ -59,7 +59,7 @@ def closing(findings: Iterable[Finding]) -> str:
     summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
     meaning = {
         0: "all requirements are met",
-        1: "the agent runs without the missing rights",
+        1: "the agent runs without the missing permissions",
         2: "the cluster was not reached",
     }[exit_code(findings)]
     if counts[FindingStatus.FAILED] and exit_code(findings) == 1:

@@ -1,4 +1,4 @@
-"""All checks of a role, in order: this machine, the servers, the cluster, the rights."""
+"""All checks of a role, in order: this machine, the servers, the cluster, the permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings about rights: the operations that brokers report as allowed, and a read of the offsets topic."""
+"""Findings about permissions: the operations that brokers report as allowed, and a read of the offsets topic."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STATUS = {
 
 
 def rights_findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """One finding per right of the role.
+    """One finding per permission of the role.
 
     Raises:
         ClusterError: the cluster stopped answering.

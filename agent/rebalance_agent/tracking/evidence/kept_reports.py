@@ -59,11 +59,11 @@ class ReportBudget:
         self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
 
     def add_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Note that no record names this member of ``reports``."""
+        """Record that no record names this member of ``reports``."""
         self._strangers[reports, member_id] = None
 
     def remove_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Note that a record names this member, or that its reports were dropped."""
+        """Record that a record names this member, or that its reports were dropped."""
         self._strangers.pop((reports, member_id), None)
 
     def make_room(self, size_bytes: int) -> bool:

@@ -81,7 +81,7 @@ class StateBudget:
         return False
 
     def forgive(self, name: str) -> None:
-        """Note that a group was deleted: its next records begin anew."""
+        """Record that a group was deleted: its next records begin anew."""
         self._refused.pop(name, None)
 
     def reports(self, name: str, now_ms: int) -> bool:

@@ -103,7 +103,7 @@ class GroupRequests(Protocol):
 
 
 class AskElsewhereError(ConnectionError):
-    """The request had no effect: the broker is not the coordinator, or loads the group, or the client lacks a right.
+    """The request had no effect: the broker is not the coordinator or loads the group, or a permission is missing.
 
     ``for_good``: this connection does not serve for the group any more.
     """

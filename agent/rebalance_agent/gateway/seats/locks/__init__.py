@@ -1,9 +1,9 @@
 """The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
 
 The helper group of the group orders is rebalance-agent.seats.orders, a dot, and a few letters, by which it has the
-coordinator of orders: so clients' connections to that one reach it, with their rights (Read on the helper group). A
-lock is a static member of it, without a subscription, whose instance id is the seat's: the coordinator lets one member
-at a time have it. It needs ``group.version`` >= 1.
+coordinator of orders: so clients' connections to that one reach it, with their permissions (Read on the helper group).
+A lock is a static member of it, without a subscription, whose instance id is the seat's: the coordinator lets one
+member at a time have it. It needs ``group.version`` >= 1.
 
 | heartbeat of the helper group | answer | meaning |
 | --- | --- | --- |

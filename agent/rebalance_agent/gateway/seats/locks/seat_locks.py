@@ -38,7 +38,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
 REFUSED_SECONDS = 60.0
-"""Seconds without claims after the cluster refused locks: rights may be granted meanwhile."""
+"""Seconds without claims after the cluster refused locks: permissions may be granted meanwhile."""
 
 OFFER_SECONDS = SESSION_SECONDS / 3
 """Seconds after which a seat is offered again: a released lock is described until its session ends."""
@@ -120,7 +120,7 @@ class SeatLocks:
         return self.release(instance_id, now, None)
 
     def waits(self, waiting: Mapping[WaitingElsewhere, int], now: float) -> list[LockAct]:
-        """Note how many newcomers of each kind wait here; call it whenever that may have changed."""
+        """Record how many newcomers of each kind wait here; call it whenever that may have changed."""
         note = waiting_note(waiting) if waiting else None
         before, self._waiting_note = self._waiting_note, note
         if note is None:
