@@ -106,7 +106,7 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` says which permission."""
+"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` names the permission."""
 
 DEGRADED = agent_row(
     "degraded",

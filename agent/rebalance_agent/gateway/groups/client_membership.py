@@ -1,7 +1,7 @@
 """Follows one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
 
 A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
-``docs/reference/gateway.md`` says from which, and how exact that is.
+``docs/reference/gateway.md`` lists them, and how exact they are.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ClientMembership:
         return self._joining is not None
 
     def record_rebalance(self) -> None:
-        """Record that the coordinator's answer says that the group rebalances."""
+        """Record that the group rebalances, as the coordinator answered."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 

@@ -68,7 +68,7 @@ class GroupInterceptor:
         self._seats: SeatFrames | None = None
         self._readiness = ConnectionReadiness(shared.readiness)
         self.member: tuple[str, str, float] | None = None
-        """The member that this connection is of, by its last request that says so: group, client id, and rebalance
+        """The member of this connection, from its last request that names one: group, client id, and rebalance
         timeout in seconds (0: the request has none). None while none is known."""
 
     def connected(self, connection: ClientConnection) -> None:

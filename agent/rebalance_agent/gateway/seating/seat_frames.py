@@ -100,7 +100,7 @@ class SeatFrames:
         if message.group_instance_id is not None or not member_id:
             return None
         if head.api_key not in (SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY):
-            return None  # a commit may come from a producer, whose connections say nothing of the consumer
+            return None  # a commit may come from a producer, whose connections prove nothing about the consumer
         return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
 
     @staticmethod

@@ -27,7 +27,7 @@ class GrantedSeat:
 class JoinResult:
     """The coordinator's answer to a JoinGroup, or to the first heartbeat of a member (KIP-848).
 
-    ``generation``: of a member of KIP-848 its epoch. ``leads``: it names the member as leader.
+    ``generation``: for a member of KIP-848 its epoch. ``leads``: it names the member as leader.
     """
 
     error: int
@@ -132,7 +132,7 @@ class SeatedGroup(Protocol):
     def stop(self, *, keep: bool = False) -> None:
         """Stop giving seats, holding JoinGroups and keeping seats.
 
-        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule says so.
+        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule keeps them.
         """
         ...
 

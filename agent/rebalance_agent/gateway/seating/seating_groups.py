@@ -116,7 +116,7 @@ class SeatingGroups:
     def of(self, group: str, group_type: GroupType = GroupType.CLASSIC) -> SeatedGroup | None:
         """The group; None where all its frames of this protocol are to be forwarded as they are.
 
-        A group has seats of one protocol at a time: of another one once it has no member any more that it knows.
+        A group has seats of one protocol at a time; it changes to another one once it knows no member any more.
         """
         known = self._groups.get(group)
         if known is not None and known.group_type is not group_type and known.idle:
@@ -242,7 +242,7 @@ class SeatingGroups:
         await self._shared.settled(SWITCH_OFF_SECONDS)
 
     def _look_at_switch(self) -> None:
-        """Stop acting in all groups, or act again, if the switch file says something else than before."""
+        """Stop acting in all groups, or act again, if the switch file has changed."""
         self._switch_at = self._clock.monotonic() + SWITCH_SECONDS
         before, self._switched_off = self._switched_off, read_switch(self._switch_file).reason
         if bool(before) == bool(self._switched_off):

@@ -28,7 +28,7 @@ EARLY_SHARE = 0.5
 half, and keep to the others."""
 
 ClientEnd = Callable[[bool], None]
-"""Called when a client is gone: True if it said so, False if it fell silent."""
+"""Called when a client is gone: True if its last push announced it, False if it fell silent."""
 
 Pass = Callable[[bytes], None]
 """Takes an OTLP request. Never blocks and never raises."""

@@ -27,7 +27,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None) -> PeerConnectio
     """A connection to ``address``.
 
     Raises:
-        RefusedError: it accepts no connection; the text says why.
+        RefusedError: it accepts no connection; the text gives the reason.
     """
     host, port = address
     try:

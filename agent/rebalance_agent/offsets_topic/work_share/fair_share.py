@@ -126,7 +126,7 @@ class FairShare:
         self._budget.spend(group, size, seconds, now)
         if record is not None:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
-        elif waiting.skipped:  # one that cannot be read says nothing
+        elif waiting.skipped:  # one that cannot be read reports nothing
             self._waiting.lose(group, waiting.skipped)
 
 

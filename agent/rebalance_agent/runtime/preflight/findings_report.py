@@ -71,7 +71,7 @@ def closing(findings: Iterable[Finding]) -> str:
 
 
 def report(role: str, principal: str, findings: Sequence[Finding]) -> dict[str, object]:
-    """All findings as one JSON-ready object; empty texts are left out."""
+    """All findings as one JSON-ready object; empty strings are left out."""
     checks = [
         {name: text for name, field in CHECK_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings

@@ -21,7 +21,7 @@ class ProbeResult(Enum):
     HELD = "held"
     MISSING = "missing"
     UNKNOWN = "unknown"
-    """The brokers do not say, or the resource does not exist yet."""
+    """The brokers do not report it, or the resource does not exist yet."""
     UNUSED = "unused"
     """The permission is not used now."""
 

@@ -192,7 +192,7 @@ class ObserverSettings(ListeningSettings):
     )
     empty_groups_allow: Pattern = Field(
         "",
-        description="regular expression of the groups that may have no members on purpose (whole name), because they "
+        description="regular expression that matches whole names of groups that may have no members, because they "
         "are scaled to zero or run by a schedule; empty: none",
     )
     topics_allow: Pattern = Field(".*", description="regular expression for the topics that may become labels")

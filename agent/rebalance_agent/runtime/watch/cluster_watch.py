@@ -220,6 +220,6 @@ class ClusterWatch:
             self._schedule.soon("describe")
 
     def _offsets_denied(self, reason: str) -> None:
-        # Without this permission the watch is degraded and not broken: `source="admin"` says so on every group.
+        # Without this permission the watch is degraded and not broken: `source="admin"` marks every group.
         self._context.health.ready(OFFSETS_PART)
         self._denied = reason

@@ -54,7 +54,7 @@ class ReportBudget:
     """The bytes (``left``) that are left for further reports of all groups of a tracker together."""
 
     def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
-        """``size_bytes``: of all reports together."""
+        """``size_bytes``: that of all reports together."""
         self.left = size_bytes
         self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
 

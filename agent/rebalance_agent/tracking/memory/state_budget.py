@@ -28,7 +28,7 @@ GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 5_500, 1_500, 150
 """Bytes of a generation with what follows from it: awaited commits, stalls, moments, events."""
 
 REFUSED_MAX = 20_000
-"""Refused groups that are remembered: of a consumer, share or streams group later records alone say too little."""
+"""Refused groups that are remembered: later records alone do not describe a consumer, share or streams group."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:
@@ -81,7 +81,7 @@ class StateBudget:
         return False
 
     def forgive(self, name: str) -> None:
-        """Record that a group was deleted: its next records begin anew."""
+        """Record that a group was deleted: its next records begin a new one."""
         self._refused.pop(name, None)
 
     def reports(self, name: str, now_ms: int) -> bool:

@@ -55,8 +55,9 @@ _STATES = {"Stable": "green", "Empty": "dim"}
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that lost all its members lately; else an empty text. ``stall``: the highest
-    limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and again.
+    ``empty``: a sentence about a group that lost all its members lately; otherwise an empty string. ``stall``: the
+    highest limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and
+    again.
     """
 
     group: str

@@ -145,7 +145,7 @@ class ClassicRequests:
         return await heartbeat(connection.ask, group, generation, member_id, instance_id)
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """See `GroupRequests`: a heartbeat of no generation, which is refused, and begins no session anew."""
+        """See `GroupRequests`: a heartbeat without a generation, which is refused and renews no session."""
         return await heartbeat(connection.ask, group, NO_GENERATION, member_id, instance_id)
 
 
