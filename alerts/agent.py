@@ -65,10 +65,10 @@ DEGRADED = Alert(
     f"""
     max by (cluster, job, mode) (rebalance_agent_degraded{{mode=~"{"|".join(BLINDING)}"}}) == 1
     """,
-    "Observer lacks a right",
+    "Observer lacks a permission",
     "The observer of job {{ $labels.job }} has been in mode {{ $labels.mode }} for $for. Alerts that need the missing "
     "data cannot fire.",
-    "Run rebalance-agent check: it prints the command that grants the right.",
+    "Run rebalance-agent check: it prints the command that grants the permission.",
     Board.AGENT,
 )
 

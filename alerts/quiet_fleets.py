@@ -17,8 +17,8 @@ autoscaling, all nodes are drained one after the other, and three brokers restar
 for that, or `tests/slow/alerts/test_quiet_fleet.py` fails.
 
 - **Kinds**: eager, cooperative and static members; static members behind a gateway, whose clients push telemetry;
-  KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no right to read; and
-  groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups
+  KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
+  and groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups
   whose kind allows it, members report. A group with 20 rebalances or more has a baseline of its own.
 - **A deploy** replaces all members, one after the other or (in 15 % of the groups) at once. The successor comes first
   or last.

@@ -26,9 +26,9 @@ default values. Two times are the shortest and the longest, which depend on when
 and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
 `KafkaGroupRebalanceSlow` is inhibited.
 
-Tests with promtool confirm each number; there, scrapes and evaluations are at the same times. In Prometheus they are
-not: an alert fires at most 1.2 s, one scrape interval and one evaluation interval after its limit. A stall that ends
-within 1.2 s after it reached the limit is counted when its rebalance settles, usually 5 s later."""
+Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide. In Prometheus they do not: an
+alert fires at most 1.2 s plus one scrape interval plus one evaluation interval after the limit is reached. A stall that
+ends less than 1.2 s after reaching the limit is counted when its rebalance settles, usually 5 s later."""
 
 
 def stall_times() -> str:

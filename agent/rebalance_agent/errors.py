@@ -11,8 +11,8 @@
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
     │   ├── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
     │   └── StrategyFailedError  a strategy of another package raises, or breaks its contract
-    ├── ClusterError             a broker, topic or right that is needed is not there
-    │   └── AccessDeniedError    the cluster answers, and says that this principal may not
+    ├── ClusterError             a broker, topic or permission that is needed is not there
+    │   └── AccessDeniedError    the cluster answers that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
     ├── RefusedError             a connection cannot go on (``gateway.transport.close_reason``)
     ├── PushError                telemetry of a client is not taken (``gateway.telemetry.push_error``)
@@ -46,7 +46,7 @@ __all__ = [
 
 
 class RebalanceAgentError(Exception):
-    """Base class of this package's errors. ``str()`` is one line that says what to do."""
+    """Base class of this package's errors. ``str()`` is one line with what to do."""
 
 
 class InvalidInputError(RebalanceAgentError):
@@ -90,7 +90,7 @@ class ClusterError(RebalanceAgentError):
 
 
 class AccessDeniedError(ClusterError):
-    """The cluster denies an operation because the principal lacks a right; a retry does not help."""
+    """The cluster denies an operation because the principal lacks a permission; a retry does not help."""
 
 
 class ListenError(RebalanceAgentError):

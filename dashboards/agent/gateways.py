@@ -81,9 +81,9 @@ COST = Panel(
 VACANT = Panel(
     25,
     "Gateways: waiting",
-    "Does anything wait now? Seats without a consumer, which the gateway keeps, and JoinGroups, or first heartbeats, "
-    "that wait for a predecessor, or for the time at which newcomers join together. Nothing does where a file switches "
-    "seats off, or in groups that stopped because three acts in a row were wrong.",
+    "Is anything waiting now? Vacant seats that the gateway keeps, and JoinGroups or first heartbeats that wait for a "
+    "predecessor or for the next admission time. Nothing waits while a file switches seats off, or in groups for which "
+    "the gateway stopped acting after three wrong acts in a row.",
     (
         Query(highest("rebalance_agent_gateway_seats_vacant"), "{{instance}} vacant seats"),
         Query(highest("rebalance_agent_gateway_seats_held_joins"), "{{instance}} JoinGroups held"),

@@ -48,7 +48,7 @@ BUILDS = Panel(
 DEGRADED = Panel(
     9,
     "Which modes",
-    "Which degraded modes are active because of missing rights, and since when? A line at 1 is an active mode.",
+    "Which degraded modes are active because of missing permissions, and since when? A line at 1 is an active mode.",
     (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
     width=12,
     empty="no degraded mode",

@@ -1,4 +1,4 @@
-"""The numbers on top of the board Agent."""
+"""The numbers at the top of the board Agent."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ NUMBERS = (
     Panel(
         3,
         "Degraded",
-        "How many degraded modes are active because of missing rights? The chart of modes shows which ones; "
-        "docs/reference/rights.md has the commands that grant the rights.",
+        "How many degraded modes are active because of missing permissions? The chart of modes shows which ones; "
+        "docs/reference/rights.md has the commands that grant the permissions.",
         (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
         Look.NUMBER,
         width=4,

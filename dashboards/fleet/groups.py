@@ -31,8 +31,8 @@ WHICH = Panel(
     7,
     "Most expensive groups, and why",
     "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
-    "(ten partitions for a minute are 10 min), lower bound; of a killed member that does not report, the time until "
-    "its session ended is only in At most, the upper bound, where that is known. Mostly: the most frequent trigger; of "
+    "(ten partitions for a minute are 10 min), lower bound; for a killed member that does not report, the time until "
+    "its session ended is only in At most, the upper bound, if that is known. Mostly: the most frequent trigger; among "
     "about equally frequent ones the most serious, because a member that fails also joins again. Mean stall: of the "
     "longest stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how "
     "long, even if it was removed for that. "
@@ -81,7 +81,7 @@ RUN = Panel(
     18,
     "What groups run",
     "Which assignors and protocols are in use? Eager groups stop all partitions in every rebalance. Source admin: "
-    "the observer has no right to read the offsets topic, so stalls and causes are unknown.",
+    "the observer has no permission to read the offsets topic, so stalls and causes are unknown.",
     (
         Query(
             f"count by ({', '.join(RUNS)}) "

@@ -1,4 +1,4 @@
-"""The numbers on top of the board Fleet."""
+"""The numbers at the top of the board Fleet."""
 
 from __future__ import annotations
 

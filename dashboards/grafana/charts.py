@@ -55,7 +55,7 @@ def lines(panel: Panel) -> timeseries.Panel:
         case Look.COUNTS:
             made.draw_style(shapes.GraphDrawStyle.BARS).fill_opacity(80)
         case Look.AREAS:
-            # The line on top would outline the whole stack in the colour of its last series.
+            # The topmost line would outline the whole stack in the colour of its last series.
             made.line_width(0).fill_opacity(80).line_interpolation(shapes.LineInterpolation.STEP_AFTER)
         case Look.DOTS:
             made.draw_style(shapes.GraphDrawStyle.POINTS).point_size(5)

@@ -1,4 +1,4 @@
-"""The numbers on top of the board Group."""
+"""The numbers at the top of the board Group."""
 
 from __future__ import annotations
 

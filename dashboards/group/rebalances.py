@@ -26,7 +26,7 @@ __all__ = ["DEPARTED", "FOR_NOTHING", "MOVES", "PHASES", "SLOWEST", "STALLS", "S
 TRIGGERS = Panel(
     11,
     "Rebalances by trigger",
-    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. Of "
+    "What caused the rebalances? Each bar counts the rebalances that ended since the previous bar. If there are "
     "several causes the trigger is the most serious. member_failed: removed by the coordinator; member_gone: it is "
     "unknown whether it left or failed; rejoin: the same members rejoined, often after max.poll.interval.ms.",
     (

@@ -35,8 +35,8 @@ RUNS = Panel(
     10,
     "What it runs",
     "Which assignor and protocol does the group use, and from which source? Eager assignors stop every partition in "
-    "each rebalance. Source admin: no right to read the offsets topic, so stalls are unknown. Generation: the number "
-    "of its assignment, one more with each rebalance; 1 again when the group was deleted and created again.",
+    "each rebalance. Source admin: no permission to read the offsets topic, so stalls are unknown. Generation: the "
+    "number of its assignment, one more with each rebalance; 1 again when the group was deleted and created again.",
     (
         Query(
             gauge(

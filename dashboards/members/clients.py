@@ -30,9 +30,9 @@ def slowest(name: str, legend: str, *by: str) -> Query:
 LIBRARIES = Panel(
     19,
     "Client libraries",
-    "Which client libraries do members have, and which of them have trouble with rebalances? Library and version as "
-    "clients name themselves to a gateway. The times are those of clients that push to it, in the time range; only "
-    "Java clients count failed rebalances.",
+    "Which client libraries do members use, and which of them have trouble with rebalances? Library and version as "
+    "clients report them to a gateway. The times, within the time range, are from clients that push telemetry to it; "
+    "only Java clients count failed rebalances.",
     (
         Query(gauge(f"{PREFIX}info", MEMBER, *CLIENT, "host", "software", "version"), rows=True),
         Query(total(f"{PREFIX}rebalancing_seconds_total", *CLIENT, "host"), rows=True),

@@ -1,4 +1,4 @@
-"""The numbers on top of the board Members."""
+"""The numbers at the top of the board Members."""
 
 from __future__ import annotations
 

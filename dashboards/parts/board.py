@@ -33,8 +33,8 @@ class Variable:
     ``query``: Grafana's ``label_values(...)``; or ``choices``: text -> value; or ``text``: what a field in which people
     write has at first.
 
-    ``all_value``: the regular expression of All; empty: there is no All. ``hidden``: only for links and linters.
-    ``taken``: the regular expression of a value in a result of ``query_result(...)``, whose order is kept.
+    ``all_value``: the regular expression for All; empty: there is no All. ``hidden``: only for links and linters.
+    ``taken``: the regular expression for a value in a result of ``query_result(...)``, whose order is kept.
     """
 
     name: str

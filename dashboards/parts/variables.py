@@ -65,11 +65,11 @@ def some_groups(metric: str) -> Variable:
 
 
 def groups_like(pattern: str) -> Variable:
-    """Return a regular expression of names of groups, which people write; first ``pattern``."""
+    """Return a variable: a regular expression for group names that users enter; initially ``pattern``."""
     return Variable(
         "consumergroup",
         "Groups",
-        "The service's consumer groups: a regular expression of their whole names, for example orders-.*|payments",
+        "The service's consumer groups: a regular expression for whole names, for example orders-.*|payments",
         text=pattern,
     )
 

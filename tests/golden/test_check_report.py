@@ -69,7 +69,7 @@ def test_the_json_object_is_the_golden_one():
         ([], 0, ": all requirements are met"),
         ([SERVER, GONE], 1, "1 ok, 1 failed: correct the failed checks, then run check again"),
         ([GONE], 2, "1 failed: the cluster was not reached"),
-        ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without the missing rights"),
+        ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without the missing permissions"),
         ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: all requirements are met"),
     ],
 )

@@ -112,8 +112,8 @@ _SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max
 class StrategyOutcome:
     """The figures of one strategy for a history, or why it was ``refused``.
 
-    ``spread_anew``: of its assignment if all members of the last rebalance started anew; None where the members are on
-    one host, or no topic could be on several.
+    ``spread_anew``: that of its assignment if all members of the last rebalance started again; None where the members
+    are on one host, or no topic could be on several.
     """
 
     strategy: str
@@ -132,8 +132,8 @@ class WhatIf:
     recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
     assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
-    many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: of the
-    last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None where that
+    many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: that of
+    the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None where that
     cannot be replayed.
     """
 

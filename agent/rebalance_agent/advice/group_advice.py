@@ -34,7 +34,7 @@ def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames 
 
 def _candidates(history: RecordedHistory) -> list[str]:
     if history.group_type is not GroupType.CLASSIC:
-        return list(known_strategies())  # all are refused, and the sentence says why
+        return list(known_strategies())  # all are refused, and the sentence gives the reason
     clients = possible_clients(history.decided[-1].closing)
     return [
         name

@@ -33,7 +33,8 @@ def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings 
     """Return the rebalances of ``history`` as ``chosen`` would have decided them, carrying its own assignment along.
 
     Raises:
-        AssignmentError: the strategy cannot be replayed for this group (the text says why), or a setting is not valid.
+        AssignmentError: the strategy cannot be replayed for this group (the text gives the reason), or a setting is
+        invalid.
     """
     if refused := refusal(history, chosen, settings):
         raise AssignmentError(f"{chosen.name}: {refused}")
@@ -106,7 +107,7 @@ def what_if(
 
 
 class _FamilyFigures(NamedTuple):
-    """The figures of both forms of a strategy, by protocol, and its spread over hosts if all members started anew."""
+    """The figures of both forms of a strategy, by protocol, and its spread over hosts if all members started again."""
 
     figures: Mapping[RebalanceProtocol, Figures]
     spread_anew: HostSpread | None
@@ -115,7 +116,7 @@ class _FamilyFigures(NamedTuple):
 def _own_anew(
     history: RecordedHistory, settings: ReplaySettings | None, families: Mapping[str, _FamilyFigures | str]
 ) -> HostSpread | None:
-    """Return the spread over hosts of the group's own strategy if all members started anew; None if it is not known."""
+    """Return the spread over hosts of the group's own strategy if all members started again; None if it is unknown."""
     own = library_strategy(history.assignor)
     if own is None or refusal(history, own, settings):
         return None

@@ -8,7 +8,7 @@ shortest stalls; and where no stall is known, the fewest moves. Small difference
 strategy wins ties.
 
 A strategy that moves little keeps topics on several hosts, but may not bring them there, which a replay does not show
-if it begins with few members. So its assignment to members that all start anew counts, too.
+if it begins with few members. So its assignment to members that all start again counts, too.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _best(own: StrategyOutcome, candidates: Iterable[StrategyOutcome]) -> Strate
 
 
 def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutcome:
-    """Return the outcome with the share of topics on one host that comes back if all members start anew.
+    """Return the outcome with the share of topics on one host that comes back if all members start again.
 
     So only what lasts counts as better than the group's ``own`` topics on one host.
     """
@@ -113,7 +113,7 @@ def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutc
 
 
 def _clusters_more(outcome: StrategyOutcome, what_if: WhatIf) -> bool:
-    """Return whether clearly more topics would be on one host than with the group's own, if all members started anew.
+    """Return whether clearly more topics would be on one host than with the group's own, if all members started again.
 
     Where the group's own strategy cannot be replayed, its last assignment is what counts.
     """

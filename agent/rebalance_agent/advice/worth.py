@@ -11,7 +11,7 @@ CLUSTERED_MIN = 0.25
 """Smallest difference that counts of the mean share of topics that are wholly on one host."""
 
 CLUSTERED_MAX = 0.5
-"""Share of topics wholly on one host above which advice says so, as the alert ``KafkaGroupTopicsOnOneHost``."""
+"""Share of topics wholly on one host above which advice mentions it, as the alert ``KafkaGroupTopicsOnOneHost``."""
 
 STALL_MIN = 0.1
 """Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""

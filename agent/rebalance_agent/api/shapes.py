@@ -124,9 +124,9 @@ class GroupSummary:
     former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions which others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
     rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
-    running: Annotated[RunningRebalance | None, "the rebalance that runs now"]
+    running: Annotated[RunningRebalance | None, "the running rebalance"]
     unsettled_ms: Annotated[int | None, "when its last rebalance completed, as long as that one has not settled"]
-    stalled: Annotated[GroupStall | None, "its stall as a whole in the rebalance that runs now, if there is one"]
+    stalled: Annotated[GroupStall | None, "its stall as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
     empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
@@ -234,7 +234,7 @@ class GenerationStep:
     """One generation of a rebalance."""
 
     event_id: Annotated[str, "id of its event"]
-    generation: Annotated[int, "its number"]
+    generation: Annotated[int, "the generation's number"]
     timestamp_ms: Annotated[int, "when the coordinator closed it"]
     trigger: Annotated[Trigger, "the most serious of its causes"]
     moved: Annotated[int | None, "partitions that changed owner, if the generation before is known"]
@@ -250,8 +250,8 @@ class Rebalance:
 
     id: Annotated[str, "`event_id` of the event that closed it"]
     kind: Annotated[RebalanceKind, "an aborted one has only the fields up to `previous_generation`"]
-    timestamp_ms: Annotated[int, "when the coordinator closed it; of an aborted one, the next record"]
-    generation: Annotated[int, "its last generation; of an aborted one, the last missing generation"]
+    timestamp_ms: Annotated[int, "when the coordinator closed it; for an aborted one, the time of the next record"]
+    generation: Annotated[int, "its last generation; for an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
     trigger: Annotated[Trigger | None, "the most serious of its causes"]

@@ -140,8 +140,8 @@ def prepare_roster(
     """Order and check ``group``, and read its members' user data with ``reader``.
 
     User data that does not decode affects only its member, which gets configured or default settings, owns what its
-    subscription claims, and is named in ``user_data_errors``. Of members with equal ids one counts, the same in any
-    order. ``believe_owned``: whether ownership is read from user data; under the cooperative protocol only the
+    subscription claims, and is named in ``user_data_errors``. If members have equal ids, one of them counts, the same
+    in any order. ``believe_owned``: whether ownership is read from user data; under the cooperative protocol only the
     subscription counts (KIP-429). ``only_owned``: user data contains nothing but ownership, so it is not read where the
     subscription states ownership and generation.
 
@@ -285,6 +285,6 @@ def _standbys(member: MemberSubscription, report: MemberUserData | None) -> Topi
 
 
 def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
-    # Copies are not checked against topics here: of a changelog without subscribers, a leader may have no metadata,
+    # Copies are not checked against topics here: a leader may have no metadata of a changelog without subscribers,
     # and copies that an earlier plan assigned must still count as kept.
     return {topic: tuple(sorted(set(numbers))) for topic, numbers in claimed.items()}

@@ -6,7 +6,7 @@ __all__ = ["COMMANDS"]
 
 COMMANDS = {
     "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
-    "check": ("check the agent's rights and connections, and show how to get missing ones", "agent"),
+    "check": ("check the agent's permissions and connections, and show how to get missing ones", "agent"),
     "completion": ("print a script that completes commands and flags in a shell", ""),
     "decode": ("print records of __consumer_offsets as JSON", "agent"),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),

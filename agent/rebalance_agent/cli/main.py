@@ -78,7 +78,8 @@ def _main(arguments: list[str]) -> int:
         text = "\n".join(map(printable, str(error).split("\n")))
         print(f"rebalance-agent {command}: {text}", file=sys.stderr)
         if isinstance(error, ClusterError):
-            print("`rebalance-agent check` with the same settings tests servers, login and rights", file=sys.stderr)
+            hint = "`rebalance-agent check` with the same settings tests servers, login and permissions"
+            print(hint, file=sys.stderr)
         codes: dict[type[RebalanceAgentError], int] = getattr(options, "exit_codes", EXIT_CODES)
         return next(code for kind, code in codes.items() if isinstance(error, kind))
 

@@ -70,7 +70,7 @@ def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgent
             "--groups", f"no record and no event belongs to a group that matches {options.groups!r}"
         )
     left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
-    where = "the files" if options.records else "the cluster, the events' topic and the rights"
+    where = "the files" if options.records else "the cluster, the events' topic and the permissions"
     return RebalanceAgentError(
         f"nothing to compare: no record and no event belongs to a shown group{left}. "
         f"Check {where}. If there are no groups yet, use --allow-empty"

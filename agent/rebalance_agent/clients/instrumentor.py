@@ -21,7 +21,7 @@ __all__ = ["KafkaInstrumentor", "main"]
 USAGE = "usage: python -m rebalance_agent.clients.instrumentor (PROGRAM.py | -m MODULE) [ARGUMENT ...]"
 
 REPORTING = ("events_url", "events_token", "on_event")
-"""Arguments of every adapter's class that say where events go."""
+"""Arguments of every adapter's class that set where events go."""
 
 _log = logging.getLogger("rebalance_agent.clients.instrumentor")
 

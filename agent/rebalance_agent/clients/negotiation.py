@@ -42,7 +42,7 @@ def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
 class GroupDescription(NamedTuple):
     """A group as ``DescribeGroups`` returns it: only the strategy in use, not all that the members offer.
 
-    ``protocol_type`` and ``protocol`` are empty for a group without members; ``client_ids``: of its members.
+    ``protocol_type`` and ``protocol`` are empty for a group without members; ``client_ids``: those of its members.
     """
 
     protocol_type: str

@@ -1,7 +1,7 @@
-"""Reads this principal's rights from the brokers without changing anything (authorized operations, KIP-430).
+"""Reads this principal's permissions from the brokers without changing anything (authorized operations, KIP-430).
 
 Whether it may describe every topic or group is asked with a name that does not exist: brokers answer "not authorized"
-to a principal with rights to some names only, and "no such group" to one with rights to all.
+to a principal with permissions on some names only, and "no such group" to one with permissions to all.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TopicAccess:
 
 
 class AccessCheck:
-    """Asks brokers for this principal's rights. Every call ends within ``timeout`` seconds or raises `ClusterError`."""
+    """Asks brokers for this principal's permissions. Calls end within ``timeout`` seconds or raise `ClusterError`."""
 
     def __init__(self, admin: AdminClient, describer: IsolatedDescriber, timeout: float) -> None:
         """Ask with ``admin`` and ``describer``, later."""
@@ -107,7 +107,7 @@ def _operations(answer: Any) -> Operations:  # noqa: ANN401 - one of several des
 
 
 def _no_such_name() -> str:
-    # Not a prefix of the agent's own names: there may be rights to these by prefix.
+    # Not a prefix of the agent's own names: there may be permissions on these by prefix.
     return f"{uuid.uuid4().hex}-asked-by-rebalance-agent"
 
 

@@ -1,4 +1,4 @@
-"""The principal that brokers see, and the ``kafka-acls.sh`` command that grants it a right."""
+"""The principal that brokers see, and the ``kafka-acls.sh`` command that grants it a permission."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ REQUEST_TIMEOUT_S = 300.0
 
 # librdkafka's own codes begin with an underscore.
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
-"""Codes that say only that no broker answered; how the last connection failed says more."""
+"""Codes that mean only that no broker answered; the failure of the last connection is more precise."""
 
 _Answers = Mapping[Any, Future[Any]]
 

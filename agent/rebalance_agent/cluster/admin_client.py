@@ -75,7 +75,7 @@ def raise_cluster_error(error: KafkaException | KafkaError, doing: str) -> NoRet
     """Raise ``error`` as an error of this package that names the operation (``doing``).
 
     Raises:
-        AccessDeniedError: this principal lacks a right.
+        AccessDeniedError: this principal lacks a permission.
         ClusterError: any other error.
     """
     cause = error.args[0] if isinstance(error, KafkaException) else error
@@ -101,7 +101,7 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """Reads this principal's rights in this cluster."""
+        """Reads this principal's permissions in this cluster."""
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:

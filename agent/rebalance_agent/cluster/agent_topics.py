@@ -21,7 +21,8 @@ __all__ = [
 
 REPLACE_WAIT_S = 1.0
 REPLACE_WAIT_MAX_S = 60.0
-"""Shortest and longest wait, in seconds, before a failed producer is replaced: a missing right takes time to grant."""
+"""Shortest and longest wait, in seconds, before a failed producer is replaced: a missing permission takes time to
+grant."""
 
 SILENT = logging.getLogger("rebalance_agent.librdkafka")
 SILENT.disabled = True

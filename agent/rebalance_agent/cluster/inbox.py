@@ -89,7 +89,7 @@ class Inbox:
     def put(self, observation: Observation, record_bytes: int = 0, work_s: float = 0.0) -> None:
         """Add an observation that must not be lost, waiting while its queue is full; after `close` it is dropped.
 
-        ``record_bytes``: of the key and value that it was decoded from. ``work_s``: see `work_s`.
+        ``record_bytes``: that of the key and value that it was decoded from. ``work_s``: see `work_s`.
         """
         lane, size_bytes = self._lane_of(observation), _bytes(observation, record_bytes)
         with self._changed:

@@ -14,7 +14,7 @@ from rebalance_agent.health import Health
 __all__ = ["DENIED_RETRY_S", "Worker", "failure_reason"]
 
 DENIED_RETRY_S = 60.0
-"""Seconds until work that lacks a right is tried again: more often would only fill the broker's log."""
+"""Seconds until work that lacks a permission is tried again: more often would only fill the broker's log."""
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def failure_reason(error: Exception, part: str, log: logging.Logger) -> str:
 class Worker:
     """Runs ``work(stop)`` in a daemon thread. Failures are reported under ``part``; ``work`` itself reports ready.
 
-    ``denied`` is called with the reason when a right is missing; it then reports the readiness itself.
+    ``denied`` is called with the reason when a permission is missing; it then reports the readiness itself.
     """
 
     part: str

@@ -123,7 +123,7 @@ class DemoRun:
             while not answers(ready):
                 self._children.require_alive()
                 if self._clock.monotonic() > deadline:
-                    raise DemoError(f"the {name} is not ready after {START_SECONDS_MAX:g} s: {ready} says why")
+                    raise DemoError(f"the {name} is not ready after {START_SECONDS_MAX:g} s: {ready} shows the reason")
                 self._pace.wait(TICK_SECONDS)
             self._screen.say(f"{name}: page {url.removesuffix('metrics')}, metrics {url}")
 

@@ -13,7 +13,7 @@ _NAMED_SINCE = 3
 """The first version of ApiVersions with the client's name. Newer ones have it at the same place."""
 
 _MORE_BYTES = 0x80
-"""The bit of a length that says that it has a second byte: the text has 127 bytes or more, as that of no client."""
+"""The bit of a length that is set if a second byte follows: the text has 127 bytes or more, which no client's has."""
 
 
 @dataclass(frozen=True, slots=True)

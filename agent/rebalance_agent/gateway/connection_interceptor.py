@@ -77,10 +77,10 @@ class ConnectionInterceptor:
         return await localized(head, frame, self.nodes) if names_addresses(head) else frame
 
     async def client_ended(self) -> None:
-        """Note that the client closed its connection; return when the broker's side is no longer needed."""
+        """Record that the client closed its connection; return when the broker's side is no longer needed."""
         await self.groups.client_ended()
 
     def closed(self) -> None:
-        """Note that the connection was closed."""
+        """Record that the connection was closed."""
         self.groups.closed()
         self.telemetry.closed()

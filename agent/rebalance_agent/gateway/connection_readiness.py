@@ -38,7 +38,7 @@ class ConnectionReadiness:
         self._name = ""
 
     def request(self, api_key: int, message: Any, frame: bytes) -> bool:  # noqa: ANN401 - of several protocols
-        """Note a request, decoded and as it came; return whether its response is to be read."""
+        """Record a request, decoded and as it came; return whether its response is to be read."""
         if self._readiness.latched or api_key not in _APIS:
             return False
         epoch = message["member_epoch"] if api_key == HEARTBEAT_KEY else 0
@@ -54,7 +54,7 @@ class ConnectionReadiness:
         return True
 
     def response(self, api_key: int, message: Any) -> None:  # noqa: ANN401
-        """Note the response to such a request, as the client gets it."""
+        """Record the response to such a request, as the client gets it."""
         if self._readiness.latched or api_key not in _APIS:
             return
         if api_key == HEARTBEAT_KEY:
@@ -72,6 +72,6 @@ class ConnectionReadiness:
         return self._readiness.held(self, HELD_SECONDS)
 
     def closed(self) -> None:
-        """Note that the connection was closed."""
+        """Record that the connection was closed."""
         if not self._readiness.latched:
             self._readiness.gone(self)

@@ -40,7 +40,8 @@ def offsets_partition(group: str, partitions: int) -> int:
 def with_the_coordinator_of(group: str, beginning: str) -> str:
     """Return a group id that begins with ``beginning`` and has the same coordinator as ``group``.
 
-    It ends with a few letters, by which it has the hash of ``group``: of any number of partitions both are in the same.
+    It ends with a few letters that give it the hash of ``group``: both are in the same partition, for any number of
+    them.
     """
     for letters in itertools.count(_SUFFIX_LETTERS_MIN):
         before = _java_hash(beginning) * _FACTOR**letters

@@ -113,7 +113,7 @@ class HttpApplication:
         return exchange
 
     def answer(self, exchange: Exchange) -> list[bytes]:
-        """Yield the bytes of the answer; ``lasting`` then says whether the connection stays open."""
+        """Yield the bytes of the answer; ``lasting`` is then whether the connection stays open."""
         asked = exchange.request
         request = Request(asked.method, asked.target, asked.headers, bytes(exchange.body))
         option = request.headers.get("connection", "").lower()

@@ -42,15 +42,15 @@ class LatchedReadiness:
         return self._latched
 
     def waits(self, client: Hashable, reason: str) -> None:
-        """Note that a client is not ready, for ``reason`` (a sentence)."""
+        """Record that a client is not ready, for ``reason`` (a sentence)."""
         self._set(client, _Client(reason, float("inf")))
 
     def works(self, client: Hashable) -> None:
-        """Note that a client is ready."""
+        """Record that a client is ready."""
         self._set(client, _Client("", float("-inf")))
 
     def gone(self, client: Hashable) -> None:
-        """Note that a client has ended; it does not count any more."""
+        """Record that a client has ended; it does not count any more."""
         with self._lock:
             self._clients.pop(client, None)
             self._look()

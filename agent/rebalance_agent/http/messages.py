@@ -21,7 +21,7 @@ Answer = tuple[str, str, bytes]
 class Request:
     """A request. ``target`` is its path and query as sent, ``headers`` are by name in lower case.
 
-    ``body`` is shorter than the header ``content-length`` says where the client ended it early.
+    ``body`` is shorter than the header ``content-length`` if the client ended it early.
     """
 
     method: str

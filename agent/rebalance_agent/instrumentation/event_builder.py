@@ -78,7 +78,7 @@ class EventBuilder:
         self._waited = (join_seconds, sync_seconds)
 
     def callback_starts(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
-        """Note that a callback is about to run with ``partitions``."""
+        """Record that a callback is about to run with ``partitions``."""
         if self._progress is not None:
             with quietly("read the consumer's positions"):
                 concerned = [(partition.topic, partition.partition) for partition in partitions]

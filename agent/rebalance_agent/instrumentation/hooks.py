@@ -53,7 +53,7 @@ class Instrumentation:
                 the offsets that are read and committed. Without it, records that are consumed again are not counted.
             clock: for every time in the events.
             events_url: the sidecar's URL; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. An
-                empty text sends no events, and so does an invalid URL, which is logged.
+                empty string sends no events, and so does an invalid URL, which is logged.
             events_token: bearer token for the sidecar; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
             on_event: called with each event as a sidecar gets it, a dict, on a thread of its own; by default the
                 function that ``REBALANCE_AGENT_ON_EVENT`` names, ``module:name``. An exception of it is logged once.

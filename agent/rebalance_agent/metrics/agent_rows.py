@@ -106,13 +106,13 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` says which permission."""
+"""Modes in which the agent runs without some Kafka permission; `runtime.settings.rights` names the permission."""
 
 DEGRADED = agent_row(
     "degraded",
     MetricType.GAUGE,
     ExporterRole.AGENT,
-    "1 for each active degraded mode (a right is missing), 0 for the others.",
+    "1 for each active degraded mode (a permission is missing), 0 for the others.",
     values={"mode": DEGRADED_MODES},
 )
 RECONNECTS = agent_row(

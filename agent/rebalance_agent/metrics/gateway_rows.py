@@ -224,10 +224,10 @@ GATEWAY_ACTS = agent_row(
     "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
     "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
     "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
-    "What was done is counted once more when it shows if it did what it promises. right: the group did not rebalance "
-    "for a handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a "
-    "killed consumer whose seat was given up was not heard of again; "
-    "wrong: the opposite; unknown: it does not show.",
+    "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
+    "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "
+    "consumer whose seat was given up sent nothing more; "
+    "wrong: the opposite; unknown: neither can be proven.",
     "acts",
     {
         "act": ("admit", "claim", "give_up", "handover", "hold", "keep", "pass_join", "pass_leave", "restore", "seat"),

@@ -110,7 +110,7 @@ POLLED_CHANGES = GroupMetric(
     "rebalance_agent_polled_changes_total",
     MetricType.COUNTER,
     ExporterRole.OBSERVER,
-    "Changes between polls of a group whose records the observer has no right to read; fewer than its rebalances.",
+    "Changes between polls of a group whose records the observer has no permission to read; fewer than its rebalances.",
     GROUP_LABEL,
     # What changed between two polls is not a count of anything else.
     value=lambda view: view.counters.polled_changes if polled(view) else None,
@@ -401,7 +401,8 @@ SLOWEST_MEMBER = running(
     "kafka_rebalance_slowest_member_seconds",
     MetricType.GAUGE,
     "How long the others certainly waited for this member in the last rebalance whose slowest member it was, even if "
-    "it was removed for that; for an hour. At most five members: of the last rebalance, and the longest waits before.",
+    "it was removed for that; for an hour. At most five members: that of the last rebalance, and the longest waits "
+    "before.",
     "seconds",
     _OWNER,
     running=values.slowest,

@@ -32,7 +32,7 @@ class ExporterRole(StrEnum):
 class Metric:
     """One row of the catalogue. Rows are compared by identity, since each exists once.
 
-    ``name``: as on /metrics, with ``_total`` or ``_info``. ``unit``: of the values; empty for values without a unit.
+    ``name``: as on /metrics, with ``_total`` or ``_info``. ``unit``: the values' unit; empty if they have none.
     ``values``: label -> its closed set of values, for labels that have one. ``buckets``: a histogram's upper bounds.
     """
 

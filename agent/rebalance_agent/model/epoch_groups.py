@@ -39,7 +39,8 @@ class GroupEpoch:
     """The group epoch. It rises when members, subscriptions or topics change, which starts a rebalance.
 
     ``validated_topology``: the topology epoch for which the coordinator found a streams group's topics valid; -1: none.
-    ``metadata_hash``: of the names, ids, partition counts and racks of the subscribed topics (KIP-1101); 0: not known.
+    ``metadata_hash``: a hash of the names, ids, partition counts and racks of the subscribed topics (KIP-1101); 0: not
+    known.
     """
 
     epoch: int

@@ -56,7 +56,7 @@ class GenerationDiff:
 def owners(group: GroupSnapshot | None, preferred: Collection[str] = ()) -> Owners:
     """Return the owner of each assigned partition; none without a group.
 
-    Of several owners it is the last in member order, or one of ``preferred`` (member ids) where there is one.
+    If there are several owners, it is the last in member order, or one of ``preferred`` (member ids) if there is one.
     """
     if group is None:
         return {}

@@ -117,7 +117,7 @@ def count_partitions(partitions: Mapping[str, Sequence[int]]) -> int:
 
 
 def to_ranges(numbers: Iterable[int]) -> str:
-    """Write ascending partition numbers as ``0-4,7``; no numbers give the empty text."""
+    """Write ascending partition numbers as ``0-4,7``; no numbers give an empty string."""
     parts: list[str] = []
     first = last = -1
     for number in numbers:

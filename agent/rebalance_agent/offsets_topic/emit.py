@@ -47,7 +47,7 @@ class ObservationEmitter:
         self.begin()
 
     def begin(self) -> None:
-        """Note that the tail starts, or starts over, with nothing to replay."""
+        """Record that the tail starts, or starts over, with nothing to replay."""
         self.replay, self.gaps = Replay(), OffsetGaps()
         self.share = FairShare(self._context, self._decode)
         self._commits: dict[bytes, Commit | None] = {}

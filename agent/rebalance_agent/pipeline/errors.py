@@ -8,7 +8,7 @@ __all__ = ["PipelineError", "one_line"]
 
 
 class PipelineError(RebalanceAgentError):
-    """Java, Spark, a table or an input cannot be used; the message says which and why."""
+    """Java, Spark, a table or an input cannot be used; the message names it and the reason."""
 
 
 def one_line(error: Exception, characters_max: int = 500) -> str:

@@ -1,9 +1,9 @@
 """Finds groups that are gone without a tombstone: their records are in the log, and their coordinator has no group.
 
-This happens where the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will say
-so. ListGroups cannot show it, since it hides groups that may not be described, so it only selects the groups to ask
-for. DescribeGroups decides: it returns that a group does not exist only to a principal that may describe it. Its answer
-is used only after all records written before it were read, so a deletion that is being read is reported by its
+This happens where the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will
+show it. ListGroups cannot show it, since it hides groups that may not be described, so it only selects the groups to
+ask for. DescribeGroups decides: it returns that a group does not exist only to a principal that may describe it. Its
+answer is used only after all records written before it were read, so a deletion that is being read is reported by its
 tombstone.
 
 librdkafka has no requests for share and streams groups, so these are not checked.
@@ -46,7 +46,8 @@ _log = logging.getLogger(__name__)
 class _Doubt:
     """A group that did not exist in ``times`` responses.
 
-    The last answer counts once all before ``end`` (offset in ``partition``) was read, and the group is still unlisted.
+    The last answer counts once all records before ``end`` (offset in ``partition``) were read and the group is still
+    unlisted.
     """
 
     first_seen_ms: int

@@ -1,6 +1,6 @@
 """Helpers for tests: an embedded Kafka, which is public, a simulated coordinator and synthetic histories.
 
-Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` say so. It
+Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` check it. It
 has no fakes of Kafka clients or brokers: a test that needs a broker gets a real one.
 
 - ``kafka``: `EmbeddedKafka`; ``pytest_plugin``: its pytest fixture; ``errors``: `BrokerError`.

@@ -10,5 +10,5 @@ __all__ = ["BrokerError"]
 class BrokerError(RebalanceAgentError):
     """A broker did not start or stop, or is not in the state that a call needs.
 
-    The first line says what happened and where the log is. A failed start adds the last lines of the log.
+    The first line has what happened and where the log is. A failed start adds the last lines of the log.
     """

@@ -80,7 +80,7 @@ def span_id(trace: str, name: str, *parts: str | int) -> str:
 
 
 def group_attributes(cluster_id: str, group: str, generation: int, where: Workload | None = None) -> Attributes:
-    """Return the attributes that all spans of a generation have; ``where``: of a member."""
+    """Return the attributes that all spans of a generation have; ``where``: that of a member."""
     place = {
         "k8s.pod.name": where.pod,
         "k8s.node.name": where.node,

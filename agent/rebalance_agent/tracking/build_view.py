@@ -24,7 +24,7 @@ def build_view(
 ) -> GroupView:
     """Build the part of the view that depends on the generation alone.
 
-    ``members``: the same as those of the generation. ``quality``: of this generation, or of one shortly before it.
+    ``members``: the same as those of the generation. ``quality``: that of this generation, or of one shortly before it.
     """
     value = generation.value
     sizes = {topic: count for topic, count in generation.topics.items() if topic in members.topics}

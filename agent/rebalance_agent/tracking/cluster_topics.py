@@ -78,7 +78,7 @@ class ClusterTopics:
         """Return how many partitions of the topic a member may claim in a report.
 
         That is its partition count, but at least `CLAIMABLE_MIN`: the topic or its last partitions may be newer than
-        the last list, and the observer may have no right to see the topic.
+        the last list, and the observer may have no permission to see the topic.
         """
         return max(self.count(topic), CLAIMABLE_MIN)
 

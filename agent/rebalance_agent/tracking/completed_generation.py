@@ -83,7 +83,7 @@ class Generation:
     are unknown. ``incomplete``: records of its handovers may have been removed unread, by compaction;
     ``surely_kept``: then the partitions of which the records that remain show that no other member had them meanwhile.
     ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
-    outages of brokers. ``patterns``: of members that subscribe to a pattern, by member id, all that they subscribe to.
+    outages of brokers. ``patterns``: member id -> all that it subscribes to, for members that subscribe to a pattern.
     ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a Kafka
     Streams group: id -> the topics that its tasks read. ``standby_hosts``: its members with standby or warm-up tasks,
     which are not idle; in classic groups only those without active tasks need be in it. None: unknown.

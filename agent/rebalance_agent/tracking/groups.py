@@ -86,7 +86,7 @@ class GroupStates:
         self._context.state_budget.set(name, state.size_bytes)
 
     def mark_changed(self, name: str) -> None:
-        """Note that the group's view changed."""
+        """Record that the group's view changed."""
         self.changed.add(name)
 
     def forget(self, name: str) -> None:
@@ -135,7 +135,7 @@ class GroupStates:
                 self._unread.setdefault(partition, set()).add(state.group)
 
     def mark_read(self, name: str, partition: int) -> None:
-        """Note that a record of the group was read."""
+        """Record that a record of the group was read."""
         self._unread.get(partition, set()).discard(name)
 
     def unread(self, partitions: Iterable[int]) -> list[str]:

@@ -50,11 +50,11 @@ class GroupRecord:
 
     ``replayed``: the record was written before this observer owned the group. If it is not live, it comes from a
     snapshot, and the records after it follow without a gap. If it is live, it is read again after a snapshot: it leads
-    to events, as it did at another observer, but is not counted. ``gap_offset``: of the last record in its partition,
-    up to this one, before which offsets are missing (compaction or transaction markers); -1 if none is.
-    ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: of the leader that wrote it, the
-    group's coordinator; -1 if unknown. ``skipped``: how many records of the group were not observed right before it,
-    since the group caused too much work.
+    to events, as it did at another observer, but is not counted. ``gap_offset``: that of the last record in its
+    partition, up to this one, before which offsets are missing (compaction or transaction markers); -1 if none is.
+    ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: that of the leader that wrote it,
+    the group's coordinator; -1 if unknown. ``skipped``: how many records of the group were not observed right before
+    it, since the group caused too much work.
 
     ``source``: with FRAMES, a gateway saw the generation in its leader's frames. Then earlier generations may be
     unknown without having been aborted, and times are by the gateway's clock.
@@ -182,7 +182,7 @@ class GroupDescribed:
 class GroupVanished:
     """The group's coordinator does not know the group, although no record deleted it.
 
-    ``version``: of the view that was checked. A group whose view has changed since then is kept.
+    ``version``: that of the view that was checked. A group whose view has changed since then is kept.
     """
 
     at_ms: int

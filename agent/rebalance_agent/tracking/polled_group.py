@@ -105,7 +105,7 @@ class PolledGroup:
         self._changed(self._value.group)
 
     def _see_empty(self, value: DescribedGroup, at_ms: int) -> None:
-        """Note when the members of the last description are gone: between that poll and this one, so at the latest."""
+        """Record when the members of the last description left: between that poll and this one, at the latest now."""
         if value.members or not self._reports_empty:
             self._empty = None
         elif self._value.members:

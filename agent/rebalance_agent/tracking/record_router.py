@@ -81,7 +81,7 @@ class RecordRouter:
         return replace(record, skipped=record.skipped + missing) if missing else record
 
     def _refresh(self, state: State) -> None:
-        """Note that a state changed. Once a group is known from records, its polled view is dropped."""
+        """Record that a state changed. Once a group is known from records, its polled view is dropped."""
         if state.known:
             self._polled.pop(state.group, None)
         self._groups.refresh(state)

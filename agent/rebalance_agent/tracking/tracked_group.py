@@ -206,7 +206,7 @@ class TrackedGroup:
         """
         empty = self.history.empty_time.now
         if empty and not view.members and not self._context.may_be_empty(self.group):
-            # Without members the group subscribes to nothing: partitions and unassigned say what its last ones left.
+            # Without members the group subscribes to nothing: partitions and unassigned are what its last members left.
             size_known = view.partitions is not None and empty.partitions is not None
             partitions = empty.partitions if size_known else view.partitions
             empty = empty.explained(view.last_episode)

@@ -30,7 +30,7 @@ class TrackerContext:
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
     of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when
-    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: of brokers.
+    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: those of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of
     their states, about ``state_bytes_max``.

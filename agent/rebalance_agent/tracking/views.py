@@ -150,7 +150,8 @@ class GroupView:
     without an owner.
     ``stalled_time``: the stalls of the group as a whole, as of ``counted_until_ms``.
     ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
-    ``judged_version``: of the view whose quality it has: of a group so large that this takes long, some seconds before.
+    ``judged_version``: the version of the view whose quality it has; some seconds older in groups so large that it
+    takes long.
     """
 
     group: str

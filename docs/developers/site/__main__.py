@@ -29,7 +29,7 @@ REDIRECT = f"""\
 def write_pages(folder: Path) -> int:
     """Run Sphinx; return its exit code.
 
-    All pages are parsed anew: an unchanged page would otherwise keep its place in the navigation.
+    All pages are parsed again: an unchanged page would otherwise keep its place in the navigation.
     """
     with tempfile.TemporaryDirectory() as parsed:
         options = ("-q", "-W", "--keep-going", "-b", "html", "-d", parsed, "-c", str(Path(__file__).parent))

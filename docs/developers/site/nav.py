@@ -100,7 +100,7 @@ def pages_below(page: str, text: str, root: Path = ROOT) -> list[str]:
 
 
 def with_contents(page: str, text: str, root: Path = ROOT) -> str:
-    """The Markdown of ``page`` with the tables of contents that the site's navigation is made of, at its end."""
+    """The Markdown of ``page`` with the tables of contents from which the site's navigation is built, at its end."""
     if page == INDEX:
         return text + "".join(_contents(section.pages, section.title) for section in sections(text, root))
     below = pages_below(page, text, root)

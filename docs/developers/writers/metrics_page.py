@@ -19,7 +19,7 @@ _ROLES = {
 ## Observer: groups
 
 Data from the coordinator's records of each group. Aggregate gauges with `max by`, counters with
-`sum by (consumergroup) (increase(...))`. Unknown values are absent, never 0: without the right to read the offsets
+`sum by (consumergroup) (increase(...))`. Unknown values are absent, never 0: without permission to read the offsets
 topic (`source="admin"`), only metrics that polls can provide exist.
 """,
     ExporterRole.SIDECAR: """\
@@ -63,12 +63,10 @@ with a value. If several Prometheus servers scrape an observer, only one of them
 
 A group has at most {GROUP_SERIES_MAX} series; half of them are fixed sets, one for each trigger, state or bucket.
 Members add series: `owner_*` for at most {SeriesLimits().max_member_series} pairs of client id and host
-(members with equal labels are combined to their maximum and their number;
-further pairs are folded into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact
-histogram of stalls if they report. With `max_topic_series`, so many topics, and all others together, have two each.
-Groups in `lag_groups` or
-`copartitioned` have up to three more series, and so do groups with a baseline from the
-[pipeline](pipeline-tables.md#baselines).
+(members with equal labels share a series: the maximum of their values, and how many they are; further pairs are folded
+into `client_id="{FOLDED}"`), at most five `slowest_member`, and the exact histogram of stalls if they report. With
+`max_topic_series`, so many topics, and all others together, have two each. Groups in `lag_groups` or `copartitioned`
+have up to three more series, and so do groups with a baseline from the [pipeline](pipeline-tables.md#baselines).
 
 [Consumer lag](reference/observer.md#consumer-lag) of the groups in `lag_groups` is not included:
 {GROUP_LAG_SERIES} series per group, and two for each of its `max_lag_topics` worst topics (default {LAG_TOPICS})
@@ -76,11 +74,11 @@ and for all its other topics together (`topic="{FOLDED}"`): at most {GROUP_LAG_S
 group.
 
 Names of groups, clients, hosts and assignors can have 32,767 bytes in Kafka. A label value has the whole name up to
-{NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). Of a longer name it has the beginning, `…` and a hash of
-the whole name, 32 hexadecimal digits: different names have different label values, the same in every process. The API
-and events have the whole name; the API and the page find a group by either. `rebalance_agent_names_shortened` counts
-these names. All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on an
-observer's page; beyond it the largest groups have no series, and `rebalance_agent_groups_left_out` counts them.
+{NAME_BYTES_MAX} bytes of UTF-8 (no topic's name is longer). A longer name is shortened to its beginning, `…` and a hash
+of the whole name (32 hexadecimal digits): different names have different label values, the same in every process. The
+API and events have the whole name; the API and the page find a group by either. `rebalance_agent_names_shortened`
+counts these names. All groups together have at most `max_metrics_bytes` (default {PAGE_BYTES_MAX // 1_000_000} MB) on
+an observer's page; beyond it the largest groups have no series, and `rebalance_agent_groups_left_out` counts them.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes the Markdown tables in hand-written pages: the rights of each role on the cluster."""
+"""Writes the Markdown tables in hand-written pages: the permissions of each role on the cluster."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["TABLES", "replace_tables", "rights_table"]
 
 
 def rights_table(settings: AgentSettings) -> str:
-    """A Markdown table of the rights of a role."""
-    rows = ["| right | purpose | degraded mode | without it |", "| --- | --- | --- | --- |"]
+    """A Markdown table of the permissions of a role."""
+    rows = ["| permission | purpose | degraded mode | without it |", "| --- | --- | --- | --- |"]
     rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
     return "\n".join(rows) + "\n"
 

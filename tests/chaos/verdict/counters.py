@@ -54,7 +54,7 @@ def compared(lives, report):
     what = (
         f"counters: {done['lives']} of {len(lives)} lives of the observer were compared, {done['judged']} of them with "
         f"events that they must hold: {done['counted']} of all {done['reported']} that were reported; "
-        f"{done['anew']} began to read anew"
+        f"{done['anew']} began to read again"
     )
     if not done["reported"] or done["counted"] < COUNTED_SHARE * done["reported"]:
         wrong.append(f"too little was compared to prove anything: {what}")

@@ -58,7 +58,7 @@ class Account:
         os.write(self._file, json.dumps(line, separators=(",", ":")).encode() + b"\n")
 
     def enter(self, what, partitions):
-        """Note that a callback began; return how long it has to take (seconds)."""
+        """Record that a callback began; return how long it has to take (seconds)."""
         self.say(what, edge="enter", partitions=sorted(partitions))
         slow_s = self.slow_s if what == "revoked" and partitions else 0.0
         if slow_s:
@@ -66,7 +66,7 @@ class Account:
         return slow_s
 
     def exit(self, what, partitions):
-        """Note that the callback returns."""
+        """Record that the callback returns."""
         self.say(what, edge="exit", partitions=sorted(partitions))
 
     def callback(self, what, partitions):
@@ -76,7 +76,7 @@ class Account:
         self.exit(what, partitions)
 
     def processed(self, partitions):
-        """Note that records of these partitions were processed just now."""
+        """Record that records of these partitions were processed just now."""
         at = round(now_ms(), 1)
         for name in partitions:
             self._read.setdefault(name, [at, at])[1] = at

@@ -49,7 +49,7 @@ AGENT_FAULTS = (
     ),
     _fault(
         "RebalanceAgentDegraded",
-        "the observer has no right to read the offsets topic, for 30 min",
+        "the observer has no permission to read the offsets topic, for 30 min",
         shown("rebalance_agent_degraded", 0, 1, OVER, mode="admin-only", **JOB),
     ),
     _fault(

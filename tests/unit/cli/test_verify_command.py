@@ -99,7 +99,7 @@ def test_a_cluster_without_facts_is_an_error(verify, cluster):
     assert err == f"{start}. Check the files. If there are no groups yet, use --allow-empty\n"
     code, out, err = cluster("--json")
     assert (code, out) == (2, "")
-    assert err.startswith(f"{start}. Check the cluster, the events' topic and the rights.")
+    assert err.startswith(f"{start}. Check the cluster, the events' topic and the permissions.")
 
 
 def test_a_topic_without_any_event_is_an_error(verify, cluster):

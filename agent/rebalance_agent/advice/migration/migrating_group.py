@@ -52,7 +52,7 @@ class MigratingMember:
 class MigratingGroup:
     """A group as its last records state it; without ``members`` it is empty.
 
-    ``protocol_type`` and ``assignor``: of a classic group; the assignor of another is not recorded.
+    ``protocol_type`` and ``assignor``: those of a classic group; the assignor of another is not recorded.
     """
 
     group: str

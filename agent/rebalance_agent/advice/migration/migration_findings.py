@@ -40,7 +40,7 @@ class Subject(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationFinding:
-    """``text`` says what was found in one sentence; ``fix`` what to do, empty for nothing.
+    """``text``: what was found, in one sentence; ``fix``: what to do, empty for nothing.
 
     ``setting``: the exact setting to change, as ``name=value``; None where no setting helps.
     """

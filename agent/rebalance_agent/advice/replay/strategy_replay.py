@@ -56,7 +56,7 @@ def replay_rebalances(
 ) -> Iterator[ReplayedRebalance]:
     """Yield each rebalance in which an assignor ran, decided by ``strategy``.
 
-    After an empty group all members start anew; the strategy does so, too, where the previous event was not observed.
+    After an empty group all members start again; the strategy does so, too, where the previous event was not observed.
 
     Raises:
         AssignmentError: a setting is not valid.
@@ -74,7 +74,7 @@ def replay_rebalances(
 def spread_anew(
     history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
 ) -> HostSpread | None:
-    """Return the spread over hosts if all members of the last rebalance started anew, so that none owned a partition.
+    """Return the spread over hosts if all members of the last rebalance started again, so that none owned a partition.
 
     A replay does not show it: a strategy that moves little keeps the spread that its first rebalances led to. None as
     in `host_spread`, and where no assignor ever ran.

@@ -51,7 +51,7 @@ class HostNames:
     def parse(cls, text: str) -> HostNames:
         """Parse ``GROUPS=RULE``; several are separated by newlines or semicolons.
 
-        ``RULE``: ``address``, ``pod``, ``node``, or a regular expression of client ids with a group.
+        ``RULE``: ``address``, ``pod``, ``node``, or a regular expression for client ids with a group.
 
         Raises:
             InvalidInputError: an invalid regular expression or rule, or too many entries.

@@ -26,7 +26,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # what Kafka takes for a topic's 
 
 
 def labels_of(text: str) -> Labels:
-    """Parse a member's labels; empty text means none.
+    """Parse a member's labels; an empty string means none.
 
     Raises:
         ValueError: the text is not valid; the message names the problem.
@@ -35,7 +35,7 @@ def labels_of(text: str) -> Labels:
 
 
 def affinities_of(text: str) -> dict[str, Labels]:
-    """Parse the labels that topics prefer; empty text means none.
+    """Parse the labels that topics prefer; an empty string means none.
 
     Raises:
         ValueError: the text is not valid; the message names the problem.

@@ -60,7 +60,7 @@ class EntryPoint(Protocol):
 class Plugin:
     """A declared strategy. ``package``: its distribution with the version, or all of them if several declare it.
 
-    ``strategy``: its eager form, guarded; None where it cannot be used, and ``problem`` says why and what to do.
+    ``strategy``: its eager form, guarded; None if it cannot be used; then ``problem`` is the reason and what to do.
     """
 
     name: str

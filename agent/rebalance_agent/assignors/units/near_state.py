@@ -1,6 +1,6 @@
 """Keeps units near their state while other hosts build copies: the best balance comes later, by moves to these copies.
 
-Of a given best balance, units that would go to a host without their state wait: with their owner, or else on a host
+Given a best balance, units that would go to a host without their state wait: with their owner, or else on a host
 that has a copy, spread as evenly as possible. The host that they wait for builds a copy.
 """
 

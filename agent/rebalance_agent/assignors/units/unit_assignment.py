@@ -2,10 +2,10 @@
 
 A unit (see ``units``) goes to a *host*: a member, or a process with several. Units have *kinds*. Optimised in order:
 
-1. of every kind, each host has its share, rounded up or down;
+1. each host has its share of every kind, rounded up or down;
 2. over all kinds, hosts are as even as that allows, in units per size;
 3. as many units as possible stay where they are;
-4. of the others, as many as possible go where a copy of them is.
+4. as many as possible of the others go where a copy of them is.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Unit(NamedTuple):
 def assign_units(kinds: Sequence[Mapping[int, int]], sizes: Sequence[int], units: Sequence[Unit]) -> list[int]:
     """Return each unit's host.
 
-    ``kinds``: host -> its size (> 0) for the hosts that may take units of a kind. ``sizes``: of every host, over all
-    kinds. Owners and standby hosts of a unit are among the hosts of its kind.
+    ``kinds``: host -> its size (> 0) for the hosts that may take units of a kind. ``sizes``: the size of every host,
+    over all kinds. Owners and standby hosts of a unit are among the hosts of its kind.
     """
     network = _UnitFlow(kinds, sizes, units)
     network.solve()

@@ -26,13 +26,13 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Checks the requirements of the observer, a sidecar or a gateway, with the same settings: files, the address to listen
-on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each right. For a gateway it also
-checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
+on, each server (DNS, TCP, TLS, login), each broker by its advertised address, and each permission. For a gateway it
+also checks the ports, and whether the rules can apply to the present groups. It changes nothing: it creates no topic,
 writes no record and joins no group.
 
-For each missing right it shows what the agent cannot do without it, and the command that grants it. Run it where the
-agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it contacts no
-broker, and prints a script that grants all rights of the role at once.
+For each missing permission it shows what the agent cannot do without it, and the command that grants it. Run it where
+the agent will run, before the agent starts, and again when /readyz shows a degraded mode. With --acl-script it contacts
+no broker, and prints a script that grants all permissions of the role at once.
 """
 
 EXAMPLES = """\
@@ -49,7 +49,7 @@ examples:
 
 a row is one of
   ok       it was tried, and it works
-  missing  a right: the agent runs without it, in the named degraded mode
+  missing  a permission: the agent runs without it, in the named degraded mode
   failed   it was tried, and it does not work
   skipped  it is not needed, or it cannot be checked now
 
@@ -76,7 +76,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_output_flag(parser, "table", csv_rows="requirement", json_help="short for --output json: one object at the end")
     parser.add_argument(
-        "--acl-script", action="store_true", help="print a shell script that grants all rights, and check nothing"
+        "--acl-script", action="store_true", help="print a shell script that grants all permissions, and check nothing"
     )
     parser.add_argument(
         "--principal", metavar="TYPE:NAME", help="for --acl-script, where only brokers know it, such as User:CN=agent"

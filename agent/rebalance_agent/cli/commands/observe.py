@@ -32,9 +32,9 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_
   curl -s localhost:29308/readyz
 
-rights it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe on
-Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
-tests each right, and prints the command that grants missing rights.
+permissions it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe
+on Group '*' and Topic '*'; Read, Write and, if they are missing, Create on its own topics. `rebalance-agent check`
+tests each permission, and prints the command that grants missing ones.
 
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later.

@@ -31,8 +31,8 @@ examples:
   rebalance-agent sidecar --bootstrap-servers localhost:9092 --gateway-groups 'orders=weighted-sticky'
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
-rights it uses: Write on the events topic, and Create on it if it does not exist. `rebalance-agent check --role sidecar`
-tests them, and prints the command that grants missing rights.
+permissions it uses: Write on the events topic, and Create on it if it does not exist. `rebalance-agent check --role
+sidecar` tests them, and prints the command that grants missing permissions.
 
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. --stay is for a pod whose other

@@ -32,7 +32,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Shows the consumer groups of a cluster: state, generation, skew, the duration of running rebalances, and the cost of the
-last one. Groups that lost all their members are on top, then rebalancing ones. Enter on a group shows its last
+last one. Groups that lost all their members come first, then rebalancing ones. Enter on a group shows its last
 rebalances, members and moves.
 """
 

@@ -33,7 +33,7 @@ __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
 Replays a group's recorded rebalances with every assignor of the library, or with some of them. One sentence names a
-better assignor and what it would have saved, or says that there is no better one.
+better assignor and what it would have saved, or states that there is no better one.
 
 Each assignor gets the members' subscriptions of that time, and its own assignment from the rebalance before. The eager
 and the cooperative form of an assignor move the same partitions; they differ in how long partitions are stalled.

@@ -72,8 +72,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--records", metavar="DIR", help="files of records instead of the topic")
     parser.add_argument("--cluster-id", default="", metavar="ID", help="id of the cluster of these records")
     parser.add_argument("--topics", metavar="FILE", help="JSON file with the topics of that cluster")
-    parser.add_argument("--groups-allow", default=".*", metavar="PATTERN", help="groups to read (whole name)")
-    parser.add_argument("--groups-deny", default=HIDDEN_GROUPS, metavar="PATTERN", help="groups to omit (whole name)")
+    parser.add_argument(
+        "--groups-allow", default=".*", metavar="PATTERN", help="groups to read; must match the whole name"
+    )
+    parser.add_argument(
+        "--groups-deny", default=HIDDEN_GROUPS, metavar="PATTERN", help="groups to omit; must match the whole name"
+    )
     add_kafka_flags(parser)
     parser.set_defaults(run=run)
 

@@ -52,7 +52,7 @@ class WatchApp(App[None]):
 
 
 class GroupsScreen(Screen[None]):
-    """The table of all groups; those that lost all their members, then rebalancing ones, are on top."""
+    """The table of all groups; those that lost all their members come first, then rebalancing ones."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),

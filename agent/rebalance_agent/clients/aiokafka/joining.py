@@ -32,8 +32,8 @@ _NOTHING_GIVEN = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
 class Joining:
     """Wraps ``send`` of one consumer's client.
 
-    ``members`` are the decoded subscriptions by member id, if this consumer leads the group. ``complete`` says whether
-    the next JoinGroup lists all strategies; an incomplete one is answered here and not sent.
+    ``members`` are the decoded subscriptions by member id, if this consumer leads the group. ``complete``: whether the
+    next JoinGroup lists all strategies; an incomplete one is answered here and not sent.
     """
 
     def __init__(

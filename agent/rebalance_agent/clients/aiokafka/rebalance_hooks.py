@@ -33,7 +33,7 @@ ConsumerRebalanceListener.register(AiokafkaListener)
 
 
 class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka is untyped
-    """``aiokafka.AIOKafkaConsumer`` that reports to its ``_instrumentation``, and says why a group refuses it.
+    """``aiokafka.AIOKafkaConsumer`` that reports to its ``_instrumentation``, and explains why a group refuses it.
 
     ``_participant`` runs strategies of this package, if the consumer lists some.
     """
@@ -53,14 +53,14 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
     async def start(self) -> None:
-        """As ``aiokafka.AIOKafkaConsumer.start``; if the group refuses this member, the error says why."""
+        """As ``aiokafka.AIOKafkaConsumer.start``; if the group refuses this member, the error explains it."""
         try:
             await super().start()
         except InconsistentGroupProtocolError as error:
             raise await self._explained() from error
 
     async def getone(self, *partitions: Any) -> Any:  # noqa: ANN401 - aiokafka's
-        """As ``aiokafka.AIOKafkaConsumer.getone``; if the group refuses this member, the error says why."""
+        """As ``aiokafka.AIOKafkaConsumer.getone``; if the group refuses this member, the error explains it."""
         try:
             record = await super().getone(*partitions)
         except InconsistentGroupProtocolError as error:
@@ -70,7 +70,7 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         return record
 
     async def getmany(self, *partitions: Any, **named: Any) -> Any:  # noqa: ANN401
-        """As ``aiokafka.AIOKafkaConsumer.getmany``; if the group refuses this member, the error says why."""
+        """As ``aiokafka.AIOKafkaConsumer.getmany``; if the group refuses this member, the error explains it."""
         try:
             records = await super().getmany(*partitions, **named)
         except InconsistentGroupProtocolError as error:

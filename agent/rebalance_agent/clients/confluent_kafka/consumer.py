@@ -100,8 +100,8 @@ class Consumer(ConfluentHooks):
     def explain_refusal(self) -> str:
         """Explain why the group refuses this consumer: its strategies, those of the other members, and a solution.
 
-        For errors of `poll` with the code ``INCONSISTENT_GROUP_PROTOCOL``, which do not say it. It asks the coordinator
-        for the group's description, and takes up to `inconsistent_protocol.TIMEOUT_SECONDS`.
+        For errors of `poll` with the code ``INCONSISTENT_GROUP_PROTOCOL``, which do not name the group's strategies. It
+        asks the coordinator for the group's description, and takes up to `inconsistent_protocol.TIMEOUT_SECONDS`.
         """
         # Few consumers need it, and importing the admin client takes milliseconds.
         from rebalance_agent.clients.confluent_kafka.inconsistent_protocol import why_refused  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Explains ``INCONSISTENT_GROUP_PROTOCOL``, whose error does not say which strategies the group uses."""
+"""Explains ``INCONSISTENT_GROUP_PROTOCOL``, whose error does not name the group's strategies."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ CREATION_SECONDS = 10.0
 
 
 class InternalTopics:
-    """A `TopicAdmin` with the consumer's own rights. New topics have the broker's defaults, replication included."""
+    """A `TopicAdmin` with the consumer's own permissions. New topics get the broker's defaults (replication, too)."""
 
     def __init__(self, admin_thread: AdminThread) -> None:
         """Send requests by ``admin_thread``."""

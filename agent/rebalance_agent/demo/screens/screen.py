@@ -37,7 +37,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: of its processes, by name."""
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: those of its processes, by name."""
 
     elapsed_seconds: float
     addresses: Mapping[str, str]

@@ -1,7 +1,7 @@
 """Follows one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
 
 A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
-``docs/reference/gateway.md`` says from which, and how exact that is.
+``docs/reference/gateway.md`` lists them, and how exact they are.
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ class ClientMembership:
         return self._joining is not None
 
     def record_rebalance(self) -> None:
-        """Note that the coordinator's answer says that the group rebalances."""
+        """Record that the group rebalances, as the coordinator answered."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
     def record_interruption(self) -> None:
-        """Note that the group rebalances again, before the consumer got an assignment."""
+        """Record that the group rebalances again, before the consumer got an assignment."""
         self._joining = None
         self.record_rebalance()
 
     def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
-        """Note a JoinGroup: the consumer gave up all but ``kept_partitions`` (None: an eager consumer, all).
+        """Record a JoinGroup: the consumer gave up all but ``kept_partitions`` (None: an eager consumer, all).
 
         ``reason``: the client's reason (KIP-800).
         """
@@ -125,20 +125,20 @@ class ClientMembership:
             self._begun()
 
     def record_revoked(self) -> None:
-        """Note that the client reports the end of a revocation."""
+        """Record that the client reports the end of a revocation."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
             self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
 
     def record_join(self, member_id: str, generation: int) -> None:
-        """Note a successful JoinGroup: the consumer is in ``generation``."""
+        """Record a successful JoinGroup: the consumer is in ``generation``."""
         self._joined = self._now()
         if self._joining is not None:
             self.events.waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
     def expect_assignment(self) -> None:
-        """Note that the coordinator assigned partitions now; `record_assigned` names them later."""
+        """Record that the coordinator assigned partitions now; `record_assigned` names them later."""
         self._promised = self._now()
 
     def record_assigned(self, partitions: TopicPartitions) -> None:
@@ -164,14 +164,14 @@ class ClientMembership:
             self.emit(event)
 
     def record_epoch(self, epoch: int) -> None:
-        """Note a new ``epoch`` without a change of the assignment."""
+        """Record a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
             self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
     def record_fetch(self, partitions: set[tuple[str | None, int]]) -> None:
-        """Note that the client fetches from these partitions; a topic is None if the frame has only its id."""
+        """Record that the client fetches from these partitions; a topic is None if the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
         if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
             self._begun()
@@ -186,18 +186,18 @@ class ClientMembership:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """Note that the consumer lost its membership: the coordinator does not know it, or another one replaced it."""
+        """Record that the consumer lost its membership: the coordinator does not know it, or another replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
             self._emit(Callback.LOST, lost, now_ms, now_ms, reason)
 
     def record_leave_request(self, reason: str | None) -> None:
-        """Note that the consumer asks to leave, with an optional ``reason`` (KIP-800)."""
+        """Record that the consumer asks to leave, with an optional ``reason`` (KIP-800)."""
         self._leaving = (self._now(), reason)
 
     def record_leave_refusal(self) -> None:
-        """Note that the coordinator refused the request to leave."""
+        """Record that the coordinator refused the request to leave."""
         self._leaving = None
 
     def record_leave(self) -> None:

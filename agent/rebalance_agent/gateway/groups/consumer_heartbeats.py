@@ -64,7 +64,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
-        """Note the partitions that the member reports."""
+        """Record the partitions that the member reports."""
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, entries = message["member_epoch"], self._shared.entries
         entry = entries.find(group, member_id, instance_id)
@@ -93,7 +93,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return message["group_id"], max(0, message["rebalance_timeout_ms"]) / 1000
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Note the epoch and the assignment."""
+        """Record the epoch and the assignment."""
         entry, membership = memory.entry, memory.entry.membership
         if message["error_code"] != NO_ERROR:
             epoch = memory.epoch if memory.epoch >= JOIN_EPOCH else membership.generation

@@ -65,7 +65,7 @@ class GatewayGroups:
 
     ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
     waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
-    none; empty where it is unknown. ``seats``: None where no group has any. ``readiness``: of all consumers.
+    none; empty where it is unknown. ``seats``: None where no group has any. ``readiness``: that of all consumers.
     ``generations``: whether generations that a consumer here leads are published.
 
     ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.

@@ -68,7 +68,7 @@ class GroupInterceptor:
         self._seats: SeatFrames | None = None
         self._readiness = ConnectionReadiness(shared.readiness)
         self.member: tuple[str, str, float] | None = None
-        """The member that this connection is of, by its last request that says so: group, client id, and rebalance
+        """The member of this connection, from its last request that names one: group, client id, and rebalance
         timeout in seconds (0: the request has none). None while none is known."""
 
     def connected(self, connection: ClientConnection) -> None:
@@ -82,7 +82,7 @@ class GroupInterceptor:
             self._seats.greeted(name, software)
 
     async def client_ended(self) -> None:
-        """Note that the client closed its connection; return when the broker's side is no longer needed."""
+        """Record that the client closed its connection; return when the broker's side is no longer needed."""
         if self._seats is not None:
             await self._seats.client_ended()
 
@@ -199,7 +199,7 @@ class GroupInterceptor:
             return False
 
     def closed(self) -> None:
-        """Note that the connection was closed; its members may come back on another one."""
+        """Record that the connection was closed; its members may come back on another one."""
         while self._waiting:
             _, handler, memory, _ = self._waiting.popleft()
             if memory is not None:

@@ -84,7 +84,7 @@ class JoinGroupHandler(FrameHandler):
         return message.group_id, max(0, message.rebalance_timeout_ms) / 1000
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Note the generation and its assignor."""
+        """Record the generation and its assignor."""
         entry, membership = memory.entry, memory.membership
         self._recent[memory.group] = entry
         if len(self._recent) > RECENT_MAX:

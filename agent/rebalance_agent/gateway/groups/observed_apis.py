@@ -64,7 +64,7 @@ class HeartbeatHandler(FrameHandler):
     RESPONSE = HeartbeatResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
-        """Note that the member is alive; recover the partitions of an unknown one."""
+        """Record that the member is alive; recover the partitions of an unknown one."""
         names = message.group_id, message.member_id, message.group_instance_id
         entry = self._shared.entries.find(*names)
         vacant = self._shared.entries.vacant(*names)
@@ -82,7 +82,7 @@ class HeartbeatHandler(FrameHandler):
         return (message.group_id, 0.0) if entry else None
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Note a rebalance or the loss of the membership."""
+        """Record a rebalance or the loss of the membership."""
         if message.error_code == REBALANCE_IN_PROGRESS:
             memory.membership.record_rebalance()
         note_loss(memory.membership, message.error_code, "Heartbeat", memory.generation)
@@ -148,7 +148,7 @@ class OffsetCommitHandler(FrameHandler):
     RESPONSE = OffsetCommitResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Note the member of the commit."""
+        """Record the member of the commit."""
         entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         return PASS if entry is None else FrameResult(memory=_Sent(entry.membership, self._generation(message)))
 

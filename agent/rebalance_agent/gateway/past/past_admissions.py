@@ -21,7 +21,7 @@ __all__ = ["PastAdmissions", "past_admissions"]
 
 @dataclass(frozen=True, slots=True)
 class PastAdmissions:
-    """``merged``: rebalances that would not have happened; ``waited_seconds``: of all newcomers together, at most.
+    """``merged``: rebalances that would not have happened; ``waited_seconds``: the sum over all newcomers, at most.
 
     ``stalled_partition_seconds``: a lower bound for the merged rebalances. The longest stall of those that would have
     been one rebalance does not count.

@@ -31,8 +31,8 @@ __all__ = ["PastSeats", "past_seats"]
 class PastSeats:
     """The number of recorded ``rebalances``, and of the ``spared`` ones, which would not have happened.
 
-    ``generations``: of the spared ones; group epochs, where ``group_type`` is consumer (KIP-848).
-    ``stalled_partition_seconds``: of the spared ones, at least; ``vacant_partition_seconds``: the cost of kept seats
+    ``generations``: the spared ones; group epochs if ``group_type`` is consumer (KIP-848).
+    ``stalled_partition_seconds``: their stalls, at least; ``vacant_partition_seconds``: the cost of kept seats
     instead, at most. ``admissions``: what joint admission would have merged besides. ``first_ms``: when the first
     rebalance completed (epoch ms), None without any.
     """

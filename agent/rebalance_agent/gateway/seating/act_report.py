@@ -133,7 +133,9 @@ class ActReport:
     def switched(self, reason: str) -> None:
         """Log that the seats of all groups were switched off for ``reason``, or if it is empty, on again."""
         if reason:
-            text = "members keep their seats; nothing is held, kept or handed over until the file is removed or says on"
+            text = (
+                "members keep their seats; none is held, kept or handed over until the file is removed or contains on"
+            )
             self._log.warning("seats_switched_off", reason=reason, help=text)
         else:
             self._log.info("seats_switched_on")

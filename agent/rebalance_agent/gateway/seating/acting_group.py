@@ -162,7 +162,7 @@ class ActingGroup:
         return shown
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
-        """See `SeatedGroup`. Only an accepted request of a client that is still there says that the member lives."""
+        """See `SeatedGroup`. Only an accepted request of a connected client proves that the member lives."""
         if error not in (NO_ERROR, REBALANCE_IN_PROGRESS) or not member_id or connection.hung_up():
             return
         seat = self._seats.table.of_member(member_id)

@@ -100,7 +100,7 @@ class SeatFrames:
         if message.group_instance_id is not None or not member_id:
             return None
         if head.api_key not in (SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY):
-            return None  # a commit may come from a producer, whose connections say nothing of the consumer
+            return None  # a commit may come from a producer, whose connections prove nothing about the consumer
         return SeatNote(lambda response: self._accepted(group, head, message.group_id, member_id, response))
 
     @staticmethod
@@ -114,11 +114,11 @@ class SeatFrames:
         return bool(message.error_code != before)
 
     async def client_ended(self) -> None:
-        """Note that the client closed its connection; return when the broker's side is no longer needed."""
+        """Record that the client closed its connection; return when the broker's side is no longer needed."""
         await self._groups.linger(self._connection)
 
     def closed(self) -> None:
-        """Note that the connection is closed on both sides."""
+        """Record that the connection is closed on both sides."""
         self._groups.closed(self._connection)
 
     async def _join(

@@ -70,7 +70,7 @@ class SeatSharing:
         return self._done(self._locks.release(instance_id, self._clock.monotonic(), note))
 
     def taken(self, instance_id: str) -> list[SeatAct]:
-        """Note that a newcomer has the seat."""
+        """Record that a newcomer has the seat."""
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
     def look(self) -> None:

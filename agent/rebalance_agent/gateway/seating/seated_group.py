@@ -27,7 +27,7 @@ class GrantedSeat:
 class JoinResult:
     """The coordinator's answer to a JoinGroup, or to the first heartbeat of a member (KIP-848).
 
-    ``generation``: of a member of KIP-848 its epoch. ``leads``: it names the member as leader.
+    ``generation``: for a member of KIP-848 its epoch. ``leads``: it names the member as leader.
     """
 
     error: int
@@ -78,7 +78,7 @@ class SeatedGroup(Protocol):
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
-        """Note that a member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
+        """Record that a member's own SyncGroup or heartbeat was answered; ``process``: the number of its connection."""
         ...
 
     def seat_of(self, member_id: str) -> str | None:
@@ -102,15 +102,15 @@ class SeatedGroup(Protocol):
         ...
 
     def client_ended(self, connection: ClientConnection, process: int) -> None:
-        """Note that the client of a connection has closed it."""
+        """Record that the client of a connection has closed it."""
         ...
 
     def crashed(self, process: int) -> None:
-        """Note that a client has closed all its connections; ``process`` is the number of one."""
+        """Record that a client has closed all its connections; ``process`` is the number of one."""
         ...
 
     def connections_opened(self, process: int) -> None:
-        """Note that a client that had closed all its connections has opened one again."""
+        """Record that a client that had closed all its connections has opened one again."""
         ...
 
     def needs(self, connection: ClientConnection, *, may_have_crashed: bool) -> bool:
@@ -132,7 +132,7 @@ class SeatedGroup(Protocol):
     def stop(self, *, keep: bool = False) -> None:
         """Stop giving seats, holding JoinGroups and keeping seats.
 
-        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule says so.
+        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule keeps them.
         """
         ...
 

@@ -101,7 +101,7 @@ class SeatingGroups:
         return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """Note that the client of a connection has sent its client id: it is alive, or its successor is."""
+        """Record that the client of a connection has sent its client id: it is alive, or its successor is."""
         for process in self.clients.opened(connection, client_id, self.process(connection)):
             self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
@@ -116,7 +116,7 @@ class SeatingGroups:
     def of(self, group: str, group_type: GroupType = GroupType.CLASSIC) -> SeatedGroup | None:
         """The group; None where all its frames of this protocol are to be forwarded as they are.
 
-        A group has seats of one protocol at a time: of another one once it has no member any more that it knows.
+        A group has seats of one protocol at a time; it changes to another one once it knows no member any more.
         """
         known = self._groups.get(group)
         if known is not None and known.group_type is not group_type and known.idle:
@@ -175,7 +175,7 @@ class SeatingGroups:
     # -- connections -------------------------------------------------------------------------------------------
 
     async def linger(self, connection: ClientConnection) -> None:
-        """Note that the client of a connection has closed it; return when the broker's side is no longer needed."""
+        """Record that the client of a connection has closed it; return when the broker's side is no longer needed."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=True)
         process = self.process(connection)
         self._each(lambda group: group.client_ended(connection, process))
@@ -188,7 +188,7 @@ class SeatingGroups:
                 self._lingering.pop(connection, None)
 
     def closed(self, connection: ClientConnection) -> None:
-        """Note that a connection is closed on both sides."""
+        """Record that a connection is closed on both sides."""
         self.clients.ended(connection, self._clock.monotonic(), by_client=False)
         self._each(lambda group: group.forget(connection))
         self._processes.pop(connection, None)
@@ -242,7 +242,7 @@ class SeatingGroups:
         await self._shared.settled(SWITCH_OFF_SECONDS)
 
     def _look_at_switch(self) -> None:
-        """Stop acting in all groups, or act again, if the switch file says something else than before."""
+        """Stop acting in all groups, or act again, if the switch file has changed."""
         self._switch_at = self._clock.monotonic() + SWITCH_SECONDS
         before, self._switched_off = self._switched_off, read_switch(self._switch_file).reason
         if bool(before) == bool(self._switched_off):

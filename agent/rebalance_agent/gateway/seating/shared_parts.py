@@ -24,8 +24,8 @@ __all__ = ["SharedParts"]
 class SharedParts:
     """The shared objects. ``watch`` notices clients that are gone; ``changed`` is called when a new act is due.
 
-    ``token``: random, and new at each start of the gateway. ``leases``: where groups have their locks whose rule says
-    so; None: they have none.
+    ``token``: random, and new at each start of the gateway. ``leases``: the locks of groups whose rule chooses Lease
+    objects; None: no group has such locks.
     """
 
     clock: Clock

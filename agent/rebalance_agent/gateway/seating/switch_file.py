@@ -9,7 +9,7 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["Switch", "read_switch"]
 
 BYTES_MAX = 64
-"""Bytes that are read: the file says one word."""
+"""Bytes that are read: the file contains one word."""
 
 
 class Switch(NamedTuple):
@@ -25,9 +25,9 @@ class Switch(NamedTuple):
 def read_switch(path: str) -> Switch:
     """Read whether the file ``path`` switches seats off.
 
-    It does not if it does not exist, or says ``on`` (in any case, with or without white space around). Everything else
-    switches off, ``off`` above all: a switch that cannot be read or understood must not leave seats on, since the group
-    only rebalances more without them.
+    It does not if it does not exist, or contains ``on`` (in any case, with or without white space around). Everything
+    else switches off, ``off`` above all: a switch that cannot be read or understood must not leave seats on, since the
+    group only rebalances more without them.
     """
     try:
         with regular_file(path) as file:
@@ -39,5 +39,5 @@ def read_switch(path: str) -> Switch:
     if said == b"on":
         return Switch()
     if said == b"off":
-        return Switch(f"{path} says off")
-    return Switch(f"{path} says neither on nor off", understood=False)
+        return Switch(f"{path} contains off")
+    return Switch(f"{path} contains neither on nor off", understood=False)

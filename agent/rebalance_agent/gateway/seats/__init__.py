@@ -45,7 +45,8 @@ The inputs, and the decision about each:
 
 In groups of KIP-848 the first heartbeat of a member stands for its JoinGroup, and one with epoch -1 for a LeaveGroup:
 *answer it* means that the coordinator gets epoch -2 instead. A vacant seat needs no heartbeat there, and stays when the
-group rebalances; a successor joins once its predecessor has left by -2, which is said for one that was killed.
+group rebalances; a successor joins once its predecessor has left with epoch -2, which the gateway sends for one that
+was killed.
 
 A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
 A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).

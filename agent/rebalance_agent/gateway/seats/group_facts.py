@@ -31,7 +31,7 @@ class GroupPhase(StrEnum):
 class FreeSeat:
     """A seat that another gateway offers; never one that only looks idle.
 
-    ``fingerprint``: of its last member's profile; ``leads``: whether that member leads.
+    ``fingerprint``: that of its last member's profile; ``leads``: whether that member leads.
     """
 
     instance_id: str
@@ -51,9 +51,9 @@ class WaitingElsewhere:
 class SeatsRoster:
     """A description of the group and its locks.
 
-    ``members``: of the group; ``seated``: those of them with a seat of any gateway. ``mixed``: it has members of both
-    protocols, or migrates. ``exists``: False even where it has another protocol. ``epoch``: the group's (KIP-848), -1
-    in classic groups.
+    ``members``: all members of the group; ``seated``: those with a seat of any gateway. ``mixed``: it has members of
+    both protocols, or migrates. ``exists``: False even where it has another protocol. ``epoch``: the group's (KIP-848),
+    -1 in classic groups.
     """
 
     phase: GroupPhase

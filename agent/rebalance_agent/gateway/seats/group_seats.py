@@ -135,7 +135,7 @@ class GroupSeats:
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """Note that the coordinator accepted a member's own request, so that its process lives, as ``process``.
+        """Record that the coordinator accepted a member's own request, so that its process lives, as ``process``.
 
         Call it for requests of clients that are still connected when they are answered.
         """
@@ -183,16 +183,16 @@ class GroupSeats:
         return [] if seat is None else self._leaves.stop(seat)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
-        """Note that a process itself closed all its connections; a broker or the gateway may not have closed them."""
+        """Record that a process itself closed all its connections; a broker or the gateway may not have closed them."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
     def connections_opened(self, process: int) -> None:
-        """Note that a process that had closed all its connections opened one again."""
+        """Record that a process that had closed all its connections opened one again."""
         self.keeper.connections_opened(process)
 
     def ended(self, process: int) -> None:
-        """Note that the process of members that left has ended."""
+        """Record that the process of members that left has ended."""
         self.keeper.ended(process)
 
     def topics_changed(self) -> None:

@@ -33,7 +33,7 @@ __all__ = ["HeldJoin", "HeldJoins"]
 class HeldJoin:
     """A JoinGroup that is held. ``instance_id``: the seat whose lock it asked for at ``asked_at``, or was granted.
 
-    ``last``: the last member of that seat, None if it is new; ``joint``: of a new one, at a multiple of the
+    ``last``: the last member of that seat, None if it is new; ``joint``: whether a new one joins at a multiple of the
     admission period. ``due_at``: when to decide again. ``refused``: seats that other gateways have.
     """
 

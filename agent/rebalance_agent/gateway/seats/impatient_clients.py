@@ -18,7 +18,7 @@ class ImpatientClients:
         self._until: dict[str, float] = {}
 
     def add(self, client_id: str, now: float) -> None:
-        """Note that a client with this id gave up ``now``; many clients may have the empty one, which is ignored."""
+        """Record that a client with this id gave up ``now``; many clients may have the empty one, which is ignored."""
         if not client_id:
             return
         self._until.pop(client_id, None)

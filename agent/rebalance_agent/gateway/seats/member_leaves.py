@@ -130,7 +130,7 @@ class MemberLeaves:
 
     def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
-            seat.process = None  # it ends, as it said
+            seat.process = None  # it ends: it asked to leave
         return [AnswerLeave(seat.member_id), *self._vacate(seat, until, now)]
 
     def _vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:

@@ -45,11 +45,11 @@ class SeatState(StrEnum):
 class Seat:
     """A static membership that the gateway gave to a consumer.
 
-    ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first one.
-    ``version``: of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if ``leads``,
-    without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer that waits.
-    ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where unknown.
-    ``partitions``: those of the member's last assignment.
+    ``member_id``, ``generation``: those of its last member, as the coordinator knows it; empty and -1 before the first
+    one. ``version``: that of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if
+    ``leads``, without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer
+    that waits. ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where
+    unknown. ``partitions``: those of the member's last assignment.
 
     Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
     request of its member; ``free_at``, from when a newcomer may take it, if it is free: infinite where the coordinator

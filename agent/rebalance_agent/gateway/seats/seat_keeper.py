@@ -72,7 +72,7 @@ class SeatKeeper:
         return [act for seat in vacant for act in self.give_up(seat, GiveUpReason.REBALANCE, now)]
 
     def connections_closed(self, process: int, now: float) -> None:
-        """Note that a process has closed all its connections."""
+        """Record that a process has closed all its connections."""
         for seat in self._table.of_process(process):
             if seat.state is SeatState.OCCUPIED:
                 seat.state, seat.vacant_since = SeatState.DISCONNECTED, now
@@ -81,25 +81,25 @@ class SeatKeeper:
         self.ended(process)
 
     def succeeded(self, process: int, now: float) -> None:
-        """Note that a newcomer of the same client came: this process's members are gone, and their seats are free."""
+        """Record that a newcomer of the same client came: this process's members are gone, and their seats are free."""
         self.connections_closed(process, now)
         for seat in self._table.of_process(process):
             if seat.state is SeatState.DISCONNECTED:
                 seat.free_at = now
 
     def ended(self, process: int) -> None:
-        """Note that the process of members that left has ended."""
+        """Record that the process of members that left has ended."""
         for seat in self._table.of_process(process):
             if seat.state is SeatState.VACANT:
                 seat.process = None
 
     def connections_opened(self, process: int) -> None:
-        """Note that a process is connected again: it was alive all the time."""
+        """Record that a process is connected again: it was alive all the time."""
         for seat in self._table.of_process(process):
             self.seen(seat)
 
     def seen(self, seat: Seat, process: int | None = None) -> None:
-        """Note that the consumer in this seat sends requests; ``process``: its process now, None if unknown."""
+        """Record that the consumer in this seat sends requests; ``process``: its process now, None if unknown."""
         if seat.state is SeatState.DISCONNECTED:
             seat.state = SeatState.OCCUPIED
         if process is not None and seat.state is SeatState.OCCUPIED:

@@ -19,7 +19,7 @@ _MS = 0.001
 class ClientValue:
     """One series: its row, its labels after those of the client, and the factor from the client's unit to ours.
 
-    ``merge``: of several clients with equal labels.
+    ``merge``: combines the values of several clients with equal labels.
     """
 
     row: Metric

@@ -39,12 +39,12 @@ class KnownClients:
         self._open: Counter[KnownClient] = Counter()
 
     def opened(self, client: KnownClient) -> None:
-        """Note that a connection belongs to this member."""
+        """Record that a connection belongs to this member."""
         with self._lock:
             self._open[client] += 1
 
     def closed(self, client: KnownClient) -> None:
-        """Note that a connection of this member was closed."""
+        """Record that a connection of this member was closed."""
         with self._lock:
             self._open[client] -= 1
             if not self._open[client]:

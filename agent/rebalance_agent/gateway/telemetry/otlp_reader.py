@@ -25,7 +25,7 @@ ATTRIBUTE_BYTES_MAX = 32_767
 
 _VARINT_BYTES_MAX = 10
 _MORE_BYTES = 0x80
-"""The bit of a varint's byte that says that another one follows."""
+"""The bit of a varint's byte that is set if another byte follows."""
 _KIND_BITS, _NUMBER, _SIZED = 0x07, 0, 2
 _FIXED_BYTES = {1: 8, 5: 4}
 

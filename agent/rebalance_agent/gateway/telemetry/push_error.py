@@ -51,6 +51,6 @@ class PushError(RebalanceAgentError):
     """The gateway refuses a push; the connection and the client continue."""
 
     def __init__(self, outcome: PushOutcome, text: str) -> None:
-        """``text`` says what was wrong, without payload."""
+        """``text`` describes the fault, without payload."""
         super().__init__(text)
         self.outcome = outcome

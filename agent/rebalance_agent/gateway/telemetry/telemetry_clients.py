@@ -28,7 +28,7 @@ EARLY_SHARE = 0.5
 half, and keep to the others."""
 
 ClientEnd = Callable[[bool], None]
-"""Called when a client is gone: True if it said so, False if it fell silent."""
+"""Called when a client is gone: True if its last push announced it, False if it fell silent."""
 
 Pass = Callable[[bytes], None]
 """Takes an OTLP request. Never blocks and never raises."""
@@ -92,7 +92,7 @@ class TelemetryClients:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """Note that the client pushed for the last time: it closes in an orderly way."""
+        """Record that the client pushed for the last time: it closes in an orderly way."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)

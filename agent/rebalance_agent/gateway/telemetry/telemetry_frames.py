@@ -58,7 +58,7 @@ class TelemetryFrames:
         self._software = software
 
     def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
-        """Note that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
+        """Record that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
         labels = self._labels(group, name)
         before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
         member = KnownClient(labels, self._software, rebalance_seconds or before)
@@ -68,7 +68,7 @@ class TelemetryFrames:
             self._member = member
 
     def closed(self) -> None:
-        """Note that the connection was closed."""
+        """Record that the connection was closed."""
         if self._member is not None:
             self._clients.known.closed(self._member)
             self._member = None

@@ -28,7 +28,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
     """A connection to ``address``, whose name ``lookup`` looks up.
 
     Raises:
-        RefusedError: it accepts no connection; the text says why.
+        RefusedError: it accepts no connection; the text gives the reason.
     """
     host, port = address
     try:

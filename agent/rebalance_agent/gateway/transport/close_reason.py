@@ -29,6 +29,6 @@ class RefusedError(RebalanceAgentError):
     """The gateway closes one connection; other connections continue."""
 
     def __init__(self, refusal: CloseReason, text: str) -> None:
-        """``text`` says what was wrong, and what to do where that helps; it never has payload."""
+        """``text`` describes the fault, and what to do if that helps; it never contains payload."""
         super().__init__(text)
         self.refusal = refusal

@@ -22,8 +22,8 @@ __all__ = ["Ask", "OpenedFrame", "open_frame"]
 
 Ask = Callable[[Any], Awaitable[Any]]
 """Sends a request of the gateway (a kafka-python message with its version) on the client's connection, and so with its
-rights; returns the response, which the client never gets. Raises ConnectionError once the connection is closed, and
-DecodeError where the response cannot be read."""
+permissions; returns the response, which the client never gets. Raises ConnectionError once the connection is closed,
+and DecodeError where the response cannot be read."""
 
 _API_VERSIONS = 18
 _NO_SUCH_VERSION = (35).to_bytes(2, "big")

@@ -78,7 +78,7 @@ class Reader:
         for byte in self._data[self.at : self.at + UVARINT_BYTES_MAX]:
             self.at += 1
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:  # noqa: PLR2004 - the top bit says that another byte follows
+            if byte < 0x80:  # noqa: PLR2004 - the top bit means that another byte follows
                 return value
             shift += 7
         raise WireError("a varint has no end", self.at)

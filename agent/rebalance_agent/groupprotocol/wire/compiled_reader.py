@@ -61,7 +61,7 @@ def _long_uvarint(data: bytes, at: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the top bit says that another byte follows
+        if byte < 0x80:  # noqa: PLR2004 - the top bit means that another byte follows
             return value, at
     raise _NotPlainError
 

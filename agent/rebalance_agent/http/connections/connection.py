@@ -18,8 +18,8 @@ class Limits:
 
     ``connections``: most open connections. ``requests``: most of them that wait for a worker, are answered or take
     their answer. ``workers``: most requests answered at a time; urgent ones need none. ``bodies_bytes``: most bytes of
-    bodies in memory, of all connections; ``answers_bytes``: of answers that clients have not taken yet, one excepted.
-    ``head_seconds``: longest time from a connection's start (or a request's first byte) to the end of the head.
+    bodies in memory, of all connections; ``answers_bytes``: bytes of answers that clients have not taken yet, except
+    one. ``head_seconds``: longest time from a connection's start (or a request's first byte) to the end of the head.
     ``body_seconds``: from there to the end of the body. ``answer_seconds``: longest time to take an answer.
     ``idle_seconds``: longest pause between two requests.
     """

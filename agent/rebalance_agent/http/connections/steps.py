@@ -143,7 +143,7 @@ class ConnectionSteps:
                 self._refuse(connection, [refusal("400 Bad Request", "the body ended early")])
                 return
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as waits:
-            # TLS says what it waits for; without it, only answers wait to be sent.
+            # TLS reports what it waits for; without it, only answers wait to be sent.
             sends = connection.phase is Phase.ANSWER and isinstance(waits, BlockingIOError)
             sends |= isinstance(waits, ssl.SSLWantWriteError)
             self._watch(connection, selectors.EVENT_WRITE if sends else selectors.EVENT_READ)

@@ -35,7 +35,7 @@ class AgentMetrics:
         left_out: Callable[[], int] = lambda: 0,
         text: TextFormat | None = None,
     ) -> None:
-        """``role``: of this process; a gateway exports a sidecar's rows, too.
+        """``role``: that of this process; a gateway exports a sidecar's rows, too.
 
         ``folded``: counts folded label sets; ``shortened``: names that are label values in a shortened form;
         ``left_out``: an observer's groups without series.

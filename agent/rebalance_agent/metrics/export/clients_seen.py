@@ -66,7 +66,7 @@ class ClientsSeen:
         return iter(self._clients.values())
 
     def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
-        """Note the event and return its consumer; None for a duplicate (senders repeat events without a response)."""
+        """Record the event and return its consumer; None for a duplicate (senders repeat events without a response)."""
         key = (event.process, event.group, event.client_id)
         client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client
@@ -77,11 +77,11 @@ class ClientsSeen:
         return client
 
     def renew(self, process: str, now: float) -> list[SeenClient]:
-        """Note a heartbeat of ``process``, and return its consumers."""
+        """Record a heartbeat of ``process``, and return its consumers."""
         return self._renew([key for key in self._clients if key[0] == process], now)
 
     def renew_all(self, now: float) -> list[SeenClient]:
-        """Note a heartbeat of every process, and return all consumers."""
+        """Record a heartbeat of every process, and return all consumers."""
         return self._renew(list(self._clients), now)
 
     def _renew(self, keys: list[tuple[str, str, str]], now: float) -> list[SeenClient]:

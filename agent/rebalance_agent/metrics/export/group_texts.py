@@ -23,8 +23,8 @@ NO_EDITION = (-1, -1, -1)
 class GroupTexts(NamedTuple):
     """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
 
-    ``edition``: of the view that they were written from. ``until_ms``: when time changes other rows as well; 0: now.
-    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
+    ``edition``: that of the view that they were written from. ``until_ms``: when time changes other rows as well; 0:
+    now. ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
     names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. ``counted``: the group's
     counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
     since there are thousands of these.
@@ -98,7 +98,7 @@ class KeptTexts:
                 self._left_out.add(each)
 
     def mark_scraped(self, group: str, cached: GroupTexts) -> bool:
-        """Note the texts of a scrape; return whether they have series that are 0 only in this scrape.
+        """Record the texts of a scrape; return whether they have series that are 0 only in this scrape.
 
         Then they have to be written again.
         """

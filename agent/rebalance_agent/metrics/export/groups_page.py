@@ -188,7 +188,7 @@ class GroupsPage:
         return cached is not None and cached.edition == view.edition
 
     def _present(self, view: GroupView, cached: GroupTexts, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
-        """The texts of ``cached`` as of now: of most groups the cached ones themselves."""
+        """The texts of ``cached`` as of now: for most groups the cached ones themselves."""
         if now_ms < cached.until_ms and not (openmetrics and cached.exemplified):
             return cached.texts
         texts = list(cached.texts)

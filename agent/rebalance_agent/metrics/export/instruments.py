@@ -83,7 +83,7 @@ class Instruments:
                     samples = [(*sample[:2], sample[2] if sample[:2] in before else 0.0) for sample in samples]
                     shown |= series
                 yield row, samples
-        self._shown[reader] = frozenset(shown)  # a series that was removed begins anew
+        self._shown[reader] = frozenset(shown)  # a series that was removed starts again
 
     def _of(self, row: Metric, kind: type[_Instrument]) -> _Instrument:
         with self._lock:

@@ -67,9 +67,9 @@ class SeatEvent:
     is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
     seat was given up.
 
-    Of a newcomer that was admitted with others, ``together``: the number of newcomers of this gateway that join at that
-    time, of which one rebalance is expected; ``held_seconds``: how long its JoinGroup waited. ``rebalances_spared`` and
-    ``partition_seconds_spared``: lower bounds, None until they are known.
+    ``together``: for a newcomer that was admitted with others, the number of newcomers of this gateway that join at
+    that time, of which one rebalance is expected; ``held_seconds``: how long its JoinGroup waited.
+    ``rebalances_spared`` and ``partition_seconds_spared``: lower bounds, None until they are known.
     """
 
     KIND: ClassVar[str] = "seat"

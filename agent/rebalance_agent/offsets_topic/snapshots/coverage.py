@@ -68,7 +68,7 @@ class Coverage:
         self._batches: dict[str, tuple[int, int, int]] = {}
 
     def event(self, event: Event) -> None:
-        """Take an event of the tracker: the rebalance that it closes, and all before it, are settled."""
+        """Take an event of the tracker: the rebalance that it closes and all earlier ones are settled."""
         held = self._held.get(event.group)
         if held and isinstance(event, GenerationEvent) and event.closes_episode:
             self._release(event.group, held, event.timestamp_ms)
@@ -95,7 +95,7 @@ class Coverage:
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}
 
     def covered(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Partition -> the first offset that must be read again; all before ``positions`` has been observed."""
+        """Partition -> the first offset that must be read again; all records before ``positions`` were observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
                 self._release(group, held, FOREVER_MS)

@@ -21,13 +21,14 @@ RECORD_BYTES = 200
 
 @dataclass(slots=True)
 class SnapshotPartition:
-    """The records that one partition's snapshot covers, and those that it has yet to write.
+    """The records that one partition's snapshot covers, and those still to be written.
 
     ``seen``: records that the tail read and no snapshot covers; ``due``: covered records that are still to be written.
-    Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
-    ``stored``: Kafka has a snapshot of it. ``marked_ms``: when its marker was last written (epoch ms). ``begun``: all
-    its old records are known. ``missed``: some record was not kept, so there is no new snapshot until it begins anew,
-    which makes sense once all before ``missed_at`` is covered (``restartable``).
+    Offsets: records before ``position`` are covered, records before ``written`` are in the snapshot, and records before
+    ``reached`` have been read. ``stored``: Kafka has a snapshot of the partition. ``marked_ms``: when its marker was
+    last written (epoch ms). ``begun``: all its old records are known. ``missed``: a record was not kept; no new
+    snapshot is written until the partition starts again, which is possible once all records before ``missed_at`` are
+    covered (``restartable``).
     """
 
     number: int
@@ -80,7 +81,7 @@ class SnapshotPartition:
         return self.begun and self.position <= position <= self.reached
 
     def cover(self, position: int) -> None:
-        """Cover all before ``position`` (see `covers`): it need not be read again."""
+        """Cover all records before ``position`` (see `covers`): they need not be read again."""
         self.position = position
         while self.seen and self.seen[0].offset() < position:
             record = self.seen.popleft()

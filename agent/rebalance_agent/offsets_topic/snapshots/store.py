@@ -152,7 +152,7 @@ class SnapshotStore:
                 self._too_large(largest, "events are not yet published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
-        """Note how far the tail has read partitions whose old records are all known (partition -> next offset)."""
+        """Record how far the tail has read partitions whose old records are all known (partition -> next offset)."""
         with self._lock:
             for partition, position in positions.items():
                 self._state(partition).reached = position
@@ -206,7 +206,7 @@ class SnapshotStore:
     # The tracker's thread
 
     def cover(self, positions: Mapping[int, int]) -> None:
-        """Write snapshots up to ``positions`` (partition -> offset): all before need not be read again."""
+        """Write snapshots up to ``positions`` (partition -> offset): records before them need not be read again."""
         with self._lock:
             if not self._count:
                 return

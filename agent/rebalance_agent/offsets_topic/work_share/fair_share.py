@@ -115,7 +115,7 @@ class FairShare:
         self._waiting.drop(partitions)
 
     def held_back(self, positions: Mapping[int, int]) -> Mapping[int, int]:
-        """Return ``positions`` (partition -> next offset), none of them after a record that waits."""
+        """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""
         return self._waiting.held_back(positions) if self._waiting else positions
 
     def named(self) -> list[str]:
@@ -131,7 +131,7 @@ class FairShare:
         self._budget.spend(group, size, seconds, now)
         if record is not None:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
-        elif waiting.skipped:  # one that cannot be read says nothing
+        elif waiting.skipped:  # one that cannot be read reports nothing
             self._waiting.lose(group, waiting.skipped)
 
 

@@ -132,7 +132,7 @@ class SetAside:
             heapq.heapify(self._by_size)
 
     def _largest(self) -> bytes:
-        """Return the group with the most bytes. A group that became smaller since it was put there is put anew."""
+        """Return the group with the most bytes. A group that has become smaller is inserted again."""
         while True:
             negative, group = self._by_size[0]
             queue = self._queues.get(group)
@@ -151,7 +151,7 @@ class SetAside:
         return record._replace(skipped=skipped) if skipped else record
 
     def lose(self, group: bytes, number: int) -> None:
-        """Note that this many records of a group are missing; its next one, now or later, says so."""
+        """Add these missing records of a group to ``skipped`` of its next one, now or later."""
         if queue := self._queues.get(group):
             first = next(iter(queue.records))
             queue.skipped[first] = queue.skipped.get(first, 0) + number
@@ -171,7 +171,7 @@ class SetAside:
             self._size_bytes -= self._queues.pop(group).size_bytes
 
     def held_back(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Return ``positions`` (partition -> next offset), none of them after a record that waits."""
+        """Return ``positions`` (partition -> next offset), lowered to the first waiting record of each partition."""
         held = dict(positions)
         for queue in self._queues.values():
             message = queue.first.message
@@ -194,13 +194,13 @@ class SetAside:
         return record, queue.skipped.pop(number, 0)
 
     def _drop(self, group: bytes, number: int, following: int) -> None:
-        """Drop a record; the ``following`` one says how many are missing."""
+        """Drop a record, and count it in ``skipped`` of the ``following`` one."""
         queue = self._queues[group]
         _, skipped = self._remove(group, queue, number)
         queue.skipped[following] = queue.skipped.get(following, 0) + skipped + 1
 
     def _drop_oldest(self, group: bytes) -> None:
-        """Drop the group's oldest record; its next one, now or later, says how many are missing."""
+        """Drop the group's oldest record, and count it in ``skipped`` of the next one, now or later."""
         records = self._queues[group].records
         if len(records) > 1:
             first, second = islice(records, 2)

@@ -111,7 +111,7 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
     """Return the topic's records up to the end offsets of ``now``; commits move the topic's end while it is read.
 
     Raises:
-        PipelineError: Spark reads no record although the offsets say that there are some.
+        PipelineError: Spark reads no record although, by the offsets, there are some.
     """
     ends = {OFFSETS_TOPIC: {str(number): end for number, end in now.ends.items()}}
     frame = (

@@ -19,7 +19,7 @@ from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 __all__ = ["DECODED", "LOCATION_COLUMNS", "batch_of", "decode", "rejected_row"]
 
 LOCATION_COLUMNS = ("topic", "partition", "offset", "file")
-"""Columns that say where a record was read; ``file`` is null for topics, the others are null for files."""
+"""Columns for the place where a record was read; ``file`` is null for topics, the others are null for files."""
 
 _ADDED_ON_MERGE = ("origin", "ingested_at", "day")
 _REJECTED = ("rejected_id", "reason", "key", "value", "file")

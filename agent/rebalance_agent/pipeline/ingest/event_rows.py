@@ -1,8 +1,8 @@
 """Converts a published value (bytes) to a row of `events`, or to the reason for its rejection. Pure, without Spark.
 
-The row's ``body`` is written anew from the decoded event, as a sidecar does with what it receives. Later stages so read
-only JSON that this package has written: Spark's reader takes a whole event for null if it contains a number of 1,001
-digits or a name of 50,001 characters, knows no defaults, and keeps both of two equal names.
+The row's ``body`` is encoded again from the decoded event, as a sidecar does with what it receives. So later stages
+read only JSON that this package has written: Spark's reader takes a whole event for null if it contains a number of
+1,001 digits or a name of 50,001 characters, knows no defaults, and keeps both of two equal names.
 """
 
 from __future__ import annotations

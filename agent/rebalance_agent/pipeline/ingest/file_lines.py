@@ -81,7 +81,7 @@ def _batch(values: list[bytes], file: str) -> pa.RecordBatch:
 def lines_of(piece: FilePiece) -> Iterator[bytes]:
     """Yield the lines of a piece without their ends; blank ones are left out.
 
-    Of a line with more than `EVENT_BYTES_MAX` bytes, one byte more than that is returned, and the rest is passed over.
+    A line with more than `EVENT_BYTES_MAX` bytes is cut to one byte more than that, and the rest is skipped.
     """
     with _opened(piece.path) as file:
         position = piece.begin

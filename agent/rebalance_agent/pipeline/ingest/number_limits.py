@@ -2,7 +2,7 @@
 
 The codec accepts any 64-bit number and any finite one. The tables' columns are narrower, Spark checks sums for
 overflow, and the expectations compare columns with each other: so one event out of bounds, or one that contradicts
-itself, would fail every later run, at a stage that cannot say which event it was.
+itself, would fail every later run, at a stage that cannot name the event.
 """
 
 from __future__ import annotations

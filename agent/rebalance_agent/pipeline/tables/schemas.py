@@ -58,8 +58,8 @@ _TIME, _DAY, _BYTES, _TEXTS = TimestampType(), DateType(), BinaryType(), ArrayTy
 class Table:
     """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
 
-    ``rank``: SQL expressions. Of two rows with the same key, a merge keeps the one of higher rank, and of equal ones
-    the first; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
+    ``rank``: SQL expressions. If two rows have the same key, a merge keeps the one of higher rank, or the first of
+    equal ones; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
     replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
     """
 
@@ -101,7 +101,7 @@ EVENTS = Table(
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
-``topic``, ``partition`` and ``offset`` say where it was read; they are null for files. ``day`` is that of
+``topic``, ``partition`` and ``offset`` are where it was read; they are null for files. ``day`` is that of
 ``timestamp``.
 """
 
@@ -224,7 +224,7 @@ BASELINES = Table(
 )
 """A group's normal stalls at an hour of the week; 0 is Monday, 00:00 to 01:00 UTC.
 
-``scope`` says which rebalances are included: those of that hour of the week, of that hour on all days, or of all hours
+``scope``: which rebalances are included: those of that hour of the week, of that hour on all days, or of all hours
 (`model.baseline.BaselineScope`). A percentile with too few ``samples`` is null.
 """
 
@@ -263,7 +263,7 @@ FIDELITY = Table(
 )
 """How many recorded assignments a replay, one step at a time, reproduces; ``difference``: the first that it does not.
 
-Of those that are ``not_comparable`` (see ``reason``), ``agreeing`` are the same nevertheless.
+``agreeing``: how many of the ``not_comparable`` ones (see ``reason``) are the same nevertheless.
 """
 
 RECOMMENDATIONS = Table(

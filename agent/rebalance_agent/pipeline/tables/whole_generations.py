@@ -19,4 +19,6 @@ def require_whole(event: GenerationEvent) -> None:
         raise InvalidInputError("members", "must have different ids")
     assigned = sum(count_partitions(member.assigned) for member in event.members)
     if assigned + event.unassigned < sum(event.topics.values()):
-        raise InvalidInputError("unassigned", "must count the partitions of the topics that no member has")
+        raise InvalidInputError(
+            "unassigned", "is too small: assigned and unassigned partitions must add up to all partitions of the topics"
+        )

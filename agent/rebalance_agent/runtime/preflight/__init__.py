@@ -7,8 +7,8 @@ the role itself (``confluent_kafka``), so that what works in a check works in th
 - ``local_checks``, ``server_checks``, ``gateway_checks``, ``rights_checks``: the checks by subject.
 - ``source_checks``: the sources of generations, and what they cost.
 - ``diagnosis``: why a server cannot be reached.
-- ``acl_script``: all rights of a role as a script.
-- ``probes``: whether a right of ``runtime.settings.rights`` is granted.
+- ``acl_script``: all permissions of a role as a script.
+- ``probes``: whether a permission of ``runtime.settings.rights`` is granted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes all rights of a role as one shell script for ``kafka-acls.sh``."""
+"""Writes all permissions of a role as one shell script for ``kafka-acls.sh``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["acl_script"]
 
 
 def acl_script(role: str, rights: Iterable[Right], principal: str, servers: str) -> str:
-    """Return the script; each command is below its right and its purpose. It may be run again: ACLs are a set."""
+    """Return the script; each command is below its permission and its purpose. It may be run again: ACLs are a set."""
     head = (
         "#!/bin/sh",
         f"# The ACLs of the {role} for {principal}. Run this script as a principal that may alter ACLs; its arguments",

@@ -14,10 +14,10 @@ class FindingStatus(StrEnum):
 
     OK = "ok"
     MISSING = "missing"
-    """A right is missing: the agent runs degraded without it."""
+    """A permission is missing: the agent runs degraded without it."""
     FAILED = "failed"
     SKIPPED = "skipped"
-    """The right, server or file is not needed, or cannot be checked now."""
+    """The permission, server or file is not needed, or cannot be checked now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def closing(findings: Iterable[Finding]) -> str:
     summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
     meaning = {
         0: "all requirements are met",
-        1: "the agent runs without the missing rights",
+        1: "the agent runs without the missing permissions",
         2: "the cluster was not reached",
     }[exit_code(findings)]
     if counts[FindingStatus.FAILED] and exit_code(findings) == 1:
@@ -71,7 +71,7 @@ def closing(findings: Iterable[Finding]) -> str:
 
 
 def report(role: str, principal: str, findings: Sequence[Finding]) -> dict[str, object]:
-    """All findings as one JSON-ready object; empty texts are left out."""
+    """All findings as one JSON-ready object; empty strings are left out."""
     checks = [
         {name: text for name, field in CHECK_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings

@@ -104,7 +104,7 @@ def _switch(path: str) -> Finding:
         return failed(name, f"{switch.reason}, so it switches seats off", "write on or off to it, or remove it")
     if switch.reason:
         return passed(name, "switches the seats of all groups off now")
-    return passed(name, "does not exist, or says on: it does not switch seats off")
+    return passed(name, "does not exist, or contains on: it does not switch seats off")
 
 
 def _seats_file(path: Path) -> Finding:

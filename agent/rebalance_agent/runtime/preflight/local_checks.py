@@ -139,7 +139,7 @@ def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
 def _events_file(settings: AgentSettings) -> Finding:
     path, bytes_max, files_max = settings.events_file, settings.events_file_bytes, settings.events_file_count
     name, purpose = f"events_file {path}", "events are appended to it"
-    fix = "give this user the right to write there, or choose another: --events-file"
+    fix = "give this user permission to write there, or choose another: --events-file"
     if _missing(path):
         # The file is not created to find out: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):

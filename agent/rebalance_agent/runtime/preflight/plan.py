@@ -1,4 +1,4 @@
-"""All checks of a role, in order: this machine, the servers, the cluster, the rights, the sources."""
+"""All checks of a role, in order: this machine, the servers, the cluster, the permissions, the sources."""
 
 from __future__ import annotations
 

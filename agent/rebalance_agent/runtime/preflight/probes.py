@@ -1,4 +1,4 @@
-"""Tests which of its rights a role has: each one is proven by an answer of the brokers."""
+"""Tests which of its permissions a role has: each one is proven by an answer of the brokers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ CREATED_PARTITIONS = 1
 
 
 class ProbeResult(Enum):
-    """The result of probing one right."""
+    """The result of probing one permission."""
 
     HELD = "held"
     MISSING = "missing"
     UNKNOWN = "unknown"
-    """The brokers do not say, or the resource does not exist yet."""
+    """The brokers do not report it, or the resource does not exist yet."""
     UNUSED = "unused"
-    """The right is not used now."""
+    """The permission is not used now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RightsProbe:
-    """The result for one right, with a detail where it needs one."""
+    """The result for one permission, with a detail where it needs one."""
 
     verdict: ProbeResult
     detail: str = ""
@@ -65,7 +65,7 @@ def _creation(right: Right, topic: TopicAccess, access: AccessCheck) -> RightsPr
         return RightsProbe(ProbeResult.UNUSED, "the topic exists")
     if access.may_create(right.name, CREATED_PARTITIONS):
         return RightsProbe(ProbeResult.HELD)
-    # A hidden topic may exist: then the right to describe it is missing, and not this one.
+    # A hidden topic may exist: then permission to describe it is missing, and not this one.
     return (
         RightsProbe(ProbeResult.MISSING)
         if topic.existence is Existence.ABSENT

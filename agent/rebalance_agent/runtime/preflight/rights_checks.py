@@ -1,4 +1,4 @@
-"""Findings about rights: the operations that brokers report as allowed, and a read of the offsets topic."""
+"""Findings about permissions: the operations that brokers report as allowed, and a read of the offsets topic."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _STATUS = {
 def rights_findings(
     settings: AgentSettings, properties: Mapping[str, str], clock: Clock, brokers: int
 ) -> Iterator[Finding]:
-    """One finding per right of the role, and for an observer one per source. ``brokers``: their number.
+    """One finding per permission of the role, and for an observer one per source. ``brokers``: how many there are.
 
     Raises:
         ClusterError: the cluster stopped answering.

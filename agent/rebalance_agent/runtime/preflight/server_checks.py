@@ -28,7 +28,7 @@ from rebalance_agent.runtime.settings.text_types import split_server
 __all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
-"""Maximum number of servers that are tried; in a larger cluster the rest are left out, and the report says so."""
+"""Maximum number of servers that are tried; in a larger cluster the rest are skipped, as the report states."""
 
 AT_ONCE = 8
 """Maximum number of servers that are tried at the same time."""

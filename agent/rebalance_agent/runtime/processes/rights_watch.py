@@ -1,4 +1,4 @@
-"""Probes the rights of a running role regularly: degraded modes follow from probes, and end when rights are granted."""
+"""Probes a running role's permissions regularly; degraded modes begin and end with what the probes find."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_watch", "watc
 _log = structlog.get_logger("rebalance_agent.rights")
 
 RIGHTS_WATCH_S = 60.0
-"""Seconds between two probes: people grant rights, and more frequent probes only fill the brokers' audit log."""
+"""Seconds between two probes: people grant permissions, and more frequent probes only fill the brokers' audit log."""
 
 RIGHTS_PART = "rights"
 """The readiness part, which exists only while no group can be seen."""
@@ -37,11 +37,11 @@ JOIN_S = 2.0
 
 @dataclass(eq=False)
 class RightsWatch:
-    """Probes rights and records degraded modes each time it is called; it never raises.
+    """Probes permissions and records degraded modes each time it is called; it never raises.
 
-    ``principal`` and ``servers`` are for the commands that grant missing rights. ``denied``: degraded mode -> reason,
-    for what brokers refused to the running role; it decides where brokers do not report what is allowed. ``blind``: the
-    last probe found that no group can be seen.
+    ``principal`` and ``servers`` are for the commands that grant missing permissions. ``denied``: degraded mode ->
+    reason, for what brokers refused to the running role; it decides where brokers do not report what is allowed.
+    ``blind``: the last probe found that no group can be seen.
     """
 
     rights: Sequence[Right]
@@ -53,7 +53,7 @@ class RightsWatch:
     blind: bool = field(default=False, init=False)
 
     def __call__(self) -> None:
-        """Probe the rights, and record the result."""
+        """Probe the permissions, and record the result."""
         try:
             proofs = prove(self.rights, self.access)
         except ClusterError:
@@ -72,7 +72,7 @@ class RightsWatch:
         self.health.degraded(modes, commands)
         blind = all(modes.get(mode) for mode in BLIND)
         if blind:
-            self.health.unready(RIGHTS_PART, "no group is visible: no right to the offsets topic or a group")
+            self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or a group")
         elif self.blind:
             self.health.ready(RIGHTS_PART)
         self.blind = blind
@@ -85,7 +85,7 @@ def rights_watch(
     health: LoggedHealth,
     denied: Callable[[], Mapping[str, str]] = dict,
 ) -> RightsWatch:
-    """The watch of a role's rights, to be called every `RIGHTS_WATCH_S`."""
+    """The watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     return RightsWatch(agent_rights(settings), access, health, principal, servers, denied)
 
@@ -97,7 +97,7 @@ def watch_rights(
     health: LoggedHealth,
     stack: ExitStack,
 ) -> None:
-    """Probe the rights of a role every `RIGHTS_WATCH_S`, in a thread that ``stack`` ends."""
+    """Probe the permissions of a role every `RIGHTS_WATCH_S`, in a thread that ``stack`` ends."""
     watch = rights_watch(settings, properties, access, health)
 
     def probe(stop: threading.Event) -> None:

@@ -8,6 +8,6 @@ It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_
 - ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``java_properties``: those of a Java
   client; ``broker_tls``: TLS of the gateway.
 - ``webhook_target``: the webhook's URL. ``listener_security``: TLS contexts and tokens of listeners and the webhook.
-- ``rights``: the Kafka rights that a role needs with its settings.
+- ``rights``: the Kafka permissions that a role needs with its settings.
 - ``redacted``: settings without secrets, for /config.
 """

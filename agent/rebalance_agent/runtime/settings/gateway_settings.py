@@ -38,7 +38,7 @@ class GatewaySettings(SidecarSettings):
     gateway_groups: Annotated[str, checked(parse_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",
         description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
-        "(a regular expression of the whole name); empty: none, frames are only forwarded",
+        "(a regular expression that must match the whole name); empty: none, frames are only forwarded",
     )
     gateway_seats: Annotated[str, checked(parse_seat_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
         "",

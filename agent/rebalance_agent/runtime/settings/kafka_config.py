@@ -187,7 +187,7 @@ def read_secret(field: str, path: str) -> str:
     # Editors end files with a line feed, which is not part of the password.
     secret = read_text(field, path, SECRET_BYTES_MAX).rstrip("\r\n")
     if not secret or "\0" in secret:
-        # librdkafka takes an empty text for no password, and ends a text at a zero byte.
+        # librdkafka treats an empty string as no password, and ends a string at a zero byte.
         raise InvalidInputError(field, f"{path} {'contains a zero byte' if secret else 'is empty'}")
     return secret
 

@@ -1,4 +1,4 @@
-"""The rights (ACLs) that each role needs, why, and what fails without them. Docs and `check` use this list.
+"""The permissions (ACLs) that each role needs, why, and what fails without them. Docs and `check` use this list.
 
 Read and Write imply Describe (in Kafka's own authorizer), which is therefore not listed with them. Describe on Cluster
 is never needed: brokers list the groups that a principal may describe.
@@ -16,18 +16,18 @@ from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettin
 __all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
 
 ADMIN_ONLY = "admin-only"
-"""The degraded mode without the right to read the offsets topic."""
+"""The degraded mode without permission to read the offsets topic."""
 
 EVERYTHING = "*"
-"""The resource name of a right to every topic or group."""
+"""The resource name of a permission on every topic or group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
-    ``mode``: the degraded mode without it; several rights may have the same. ``some_do``: where the right is for
-    `EVERYTHING`, rights to some resources (by prefix) are enough for these.
+    ``mode``: the degraded mode without it; several permissions may have the same. ``some_do``: where the permission is
+    for `EVERYTHING`, permissions on some resources (by prefix) are enough for these.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -40,13 +40,13 @@ class Right:
     some_do: bool = False
 
     def __str__(self) -> str:
-        """The right in words, such as ``Read on Topic 'orders'``."""
+        """The permission in words, such as ``Read on Topic 'orders'``."""
         prefixed = "prefix " if self.prefixed else ""
         return f"{self.operation} on {self.resource} {prefixed}'{self.name}'"
 
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
-    """The rights that a role with these settings needs, most important first."""
+    """The permissions that a role with these settings needs, most important first."""
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
@@ -111,7 +111,7 @@ def _event_rights(topic: str) -> tuple[Right, ...]:
 
 
 def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
-    """Rights of the replicas' group, and to the topics of snapshots and baselines; without a name where not used."""
+    """Permissions on the replicas' group and the topics of snapshots and baselines; without a name if not used."""
     group, state, baselines = settings.replicas_group, settings.snapshots_topic, settings.baselines_topic
     shares = "shares the groups with the other replicas"
     unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"

@@ -85,7 +85,7 @@ class AgentSettings(BaseSettings):
         "", description="kinds of events that are POSTed, separated by spaces, such as generation aborted; empty: all"
     )
     events_webhook_groups: Pattern = Field(
-        ".*", description="regular expression of the groups whose events are POSTed (whole name)"
+        ".*", description="regular expression that matches the whole names of the groups whose events are POSTed"
     )
     events_webhook_template_file: Text = Field(
         "",
@@ -189,18 +189,20 @@ class ObserverSettings(ListeningSettings):
         "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
         "the log if it may be read, else frames. Groups without a generation are described",
     )
-    groups_allow: Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
+    groups_allow: Pattern = Field(
+        ".*", description="regular expression that matches the whole names of the groups to show"
+    )
     groups_deny: Pattern = Field(
         HIDDEN_GROUPS,
-        description="regular expression of groups to hide, besides `rebalance-agent.seats.*`; empty hides no others",
+        description="regular expression for groups to hide, besides `rebalance-agent.seats.*`; empty hides no others",
     )
     empty_groups_allow: Pattern = Field(
         "",
-        description="regular expression of the groups that may have no members on purpose (whole name), because they "
+        description="regular expression that matches whole names of groups that may have no members, because they "
         "are scaled to zero or run by a schedule; empty: none",
     )
-    topics_allow: Pattern = Field(".*", description="regular expression of the topics that may become labels")
-    topics_deny: Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
+    topics_allow: Pattern = Field(".*", description="regular expression for the topics that may become labels")
+    topics_deny: Pattern = Field("", description="regular expression for the topics that may not; empty denies none")
     max_member_series: int = Field(
         100, ge=0, le=100_000, description="maximum number of series per group with a client id"
     )
@@ -215,7 +217,7 @@ class ObserverSettings(ListeningSettings):
         5, ge=0, le=1_000, description="maximum number of topics per group that are shown as unevenly assigned"
     )
     lag_groups: Pattern = Field(
-        "", description="regular expression of the groups whose lag and rate are measured; empty: none"
+        "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
         100_000_000, ge=10**6, le=10**10, description="maximum bytes of series of groups; the largest are left out"
@@ -238,7 +240,7 @@ class ObserverSettings(ListeningSettings):
     host_names: HostRules = Field(
         "",
         description="what counts as a member's host: GROUPS=RULE; ... (GROUPS: pattern); RULE: address, pod, node (as "
-        "sidecars report them), or a regular expression of client ids whose first group is the host; the first match "
+        "sidecars report them), or a regular expression for client ids whose first group is the host; the first match "
         "applies, other groups have address",
     )
     settle_seconds: float = Field(

@@ -96,7 +96,7 @@ def split_server(server: str) -> tuple[str, int]:
 
 
 def checked(check: Callable[[str], object], *, empty: bool = True) -> AfterValidator:
-    """A validator of a text: ``check`` raises if it is wrong. ``empty``: an empty text is accepted unchecked."""
+    """A validator of a text: ``check`` raises if it is wrong. ``empty``: an empty string is accepted unchecked."""
 
     def validate(text: str) -> str:
         try:

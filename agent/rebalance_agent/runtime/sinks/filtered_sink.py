@@ -15,7 +15,7 @@ class FilteredSink:
     """Passes events on to ``sink`` if both their kind and their group are wanted; the others are not counted."""
 
     def __init__(self, sink: Sink, kinds: Collection[str], groups: str) -> None:
-        """``kinds``: empty for all. ``groups``: a regular expression of whole names."""
+        """``kinds``: empty for all. ``groups``: a regular expression that must match the whole name."""
         self._sink, self._kinds = sink, frozenset(kinds)
         self._groups = re.compile(groups)
         self.start, self.close = sink.start, sink.close

@@ -180,7 +180,7 @@ class Publisher:
 
     def _replace(self, error: KafkaException) -> None:
         # poll() raises fatal errors. An idempotent producer that lost its sequence, or was denied to write, can send
-        # nothing more; a new one can, once the right is granted.
+        # nothing more; a new one can, once the permission is granted.
         self._failed(error.args[0].str())
         self.dropped(flush(self._producer, 0))
         with self._lock:

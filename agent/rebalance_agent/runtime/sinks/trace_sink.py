@@ -94,5 +94,5 @@ class TraceSink:
             self._log.info("otlp_spans_exported_again")
 
     def _answered(self, response: requests.Response, *_: object, **__: object) -> None:
-        """Note the status of each answer: the exporter returns only whether it succeeded."""
+        """Record the status of each answer: the exporter returns only whether it succeeded."""
         self._status = response.status_code

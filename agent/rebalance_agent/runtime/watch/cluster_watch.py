@@ -178,7 +178,7 @@ class ClusterWatch:
         return self._loads.lags if self._loads else NO_LAGS
 
     def denied(self) -> Mapping[str, str]:
-        """The rights that were refused and still are: degraded mode -> reason. From any thread."""
+        """The permissions that were refused and still are: degraded mode -> reason. From any thread."""
         return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
 
     def report(self, event: Event, cluster_id: str) -> bool:
@@ -228,6 +228,6 @@ class ClusterWatch:
             self._schedule.soon("describe")
 
     def _offsets_denied(self, reason: str) -> None:
-        # Without this right the watch is degraded and not broken: `source="admin"` says so on every group.
+        # Without this permission the watch is degraded and not broken: `source="admin"` marks every group.
         self._context.health.ready(OFFSETS_PART)
         self._denied = reason

@@ -33,7 +33,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
     """The group's rebalances: from ``events_topic`` if it has some, else from the offsets topic's records.
 
     Raises:
-        ClusterError: no broker answers, or a right is missing.
+        ClusterError: no broker answers, or a permission is missing.
     """
     cluster = Cluster(properties)
     cluster_id, counts = cluster.identify()
@@ -48,7 +48,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
             return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
         if cluster.access.topics([OFFSETS_TOPIC])[OFFSETS_TOPIC].existence is Existence.HIDDEN:
-            raise AccessDeniedError(f"{OFFSETS_TOPIC} is hidden from this login, which has no right to describe it")
+            raise AccessDeniedError(f"{OFFSETS_TOPIC} is hidden from this login: it may not describe the topic")
         return GroupPast((), f"{OFFSETS_TOPIC}, which does not exist", known=False)
     facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     return _replayed(records(OFFSETS_TOPIC, [offsets_partition(group, counts[OFFSETS_TOPIC])]), facts, group)

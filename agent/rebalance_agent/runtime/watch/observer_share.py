@@ -45,7 +45,7 @@ class ObserverShare:
         self._snapshots: tuple[SnapshotSchedule, ...] = ()
 
     def snapshot_schedule(self, unsettled: Callable[[str], bool]) -> tuple[SnapshotSchedule, ...]:
-        """The schedule of snapshots, if they are kept; ``unsettled`` says whether a group has events to come."""
+        """The schedule of snapshots, if they are kept; ``unsettled`` returns whether a group has events to come."""
         if self.store is not None:
             coverage = Coverage(unsettled)
             self._snapshots = (SnapshotSchedule(self.store, coverage, self._progress, self.context.clock),)

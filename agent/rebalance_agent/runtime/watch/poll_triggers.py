@@ -21,7 +21,7 @@ class PollTriggers:
     """An `ObservationListener` that asks for the polls ``list_all``, ``topics`` and ``read_times``."""
 
     def __init__(self, schedule: Schedule, topics: TopicsPoll, reads: ReadTimesPoll, clock: Clock) -> None:
-        """``topics`` says which topics are unknown so far, and ``reads`` what has not been asked yet."""
+        """``topics`` knows the topics that are still unknown, and ``reads`` the queries that are still to be sent."""
         self._schedule, self._topics, self._reads, self._clock = schedule, topics, reads, clock
         self._topics_asked = self._reads_asked = float("-inf")
 

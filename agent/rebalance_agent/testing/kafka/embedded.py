@@ -75,8 +75,8 @@ class EmbeddedKafka:
                 default a temporary directory, which is deleted at the end.
             startup_timeout: seconds that `start` and `start_broker` wait for brokers (downloads not included).
             listeners: secured listeners by name, besides the plain one; `address` has their ports.
-            authorizer: use Kafka's authorizer (KIP-801). Principals of secured listeners have the rights of their ACLs;
-                clients of the plain listener have all rights.
+            authorizer: use Kafka's authorizer (KIP-801). Principals of secured listeners have the permissions of
+                their ACLs; clients of the plain listener have all permissions.
             racks: ``broker.rack`` of each broker in the order of their ids; none by default.
             jvm_flags: Java flags that follow the defaults, so that ``-Xmx1g`` replaces 512 MB.
             class_path: jars and folders with classes that the brokers load besides Kafka's, such as a callback handler.

@@ -47,7 +47,7 @@ class JoinReply:
     """The response to a JoinGroup.
 
     Only the leader gets the group's ``members``. With ``skip`` it does not assign: a static leader has returned to a
-    stable group (KIP-814). ``explanation`` says why a member is refused.
+    stable group (KIP-814). ``explanation``: why a member is refused.
     """
 
     answer: GroupError

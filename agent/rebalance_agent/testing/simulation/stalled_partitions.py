@@ -23,7 +23,7 @@ class StalledPartitions:
         self._idle: dict[str, dict[int, _Stop]] = {}
 
     def stopped(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """Note that ``member`` has stopped processing ``partitions``."""
+        """Record that ``member`` has stopped processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=False, partitions=partitions))
@@ -35,7 +35,7 @@ class StalledPartitions:
                     idle[number] = (now_ms, member)
 
     def resumed(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """Note that ``member`` starts processing ``partitions``."""
+        """Record that ``member`` starts processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=True, partitions=partitions))
@@ -49,7 +49,7 @@ class StalledPartitions:
         self._end(now_ms, ended, member)
 
     def planned(self, now_ms: int, since_ms: int, plans: Iterable[TopicPartitions]) -> None:
-        """Note that a generation assigns the partitions of ``plans``, no others; new ones stall since ``since_ms``."""
+        """Record that a generation assigns only the partitions of ``plans``; new ones stall since ``since_ms``."""
         assigned: dict[str, set[int]] = {}
         for plan in plans:
             for topic, numbers in plan.items():

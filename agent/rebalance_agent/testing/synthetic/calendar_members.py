@@ -64,7 +64,7 @@ class CalendarMembers:
         return iter(list(self._present.values()))
 
     def at(self, at_ms: int, name: str) -> PlannedMember:
-        """The process with ``name`` at ``at_ms``. The calendar may be ahead of the observations that are made of it."""
+        """The process with ``name`` at ``at_ms``. The calendar may be ahead of the observations built from it."""
         processes = self._known[name]
         return next((process for process in reversed(processes) if process.born_ms <= at_ms), processes[0])
 

@@ -22,7 +22,7 @@ __all__ = ["MemberEvidence"]
 class MemberEvidence:
     """The evidence of one group's members since its last complete epoch. Times are the records' (epoch ms).
 
-    ``first_commits``: of the epoch that is not complete yet.
+    ``first_commits``: those of the epoch that is not complete yet.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class MemberEvidence:
         records: EpochGroupRecords,
         recorded: RecordedGroup,
     ) -> None:
-        """``partition``: of the offsets topic. ``records``, ``recorded``: of the group, as they are after a record."""
+        """``partition``: that of the offsets topic. ``records``, ``recorded``: as the group's are after a record."""
         self.handovers, self.last_seen, self.first_commits = Handovers(), EpochLastSeen(), FirstCommits()
         self._group, self._partition, self._context = group, partition, context
         self._shared = group_type is GroupType.SHARE

@@ -22,7 +22,7 @@ class OwnerChanges:
     """The changes of one group whose coordinator assigns."""
 
     def __init__(self, doubly_owned: DoublyOwned, records: EpochGroupRecords, recorded: RecordedGroup) -> None:
-        """``records``, ``recorded``: of the group, as they are after each record."""
+        """``records``, ``recorded``: those of the group, as they are after each record."""
         self._doubly_owned, self._records, self._recorded = doubly_owned, records, recorded
 
     def take(self, record: EpochRecord, old: CurrentAssignment | None, *, continuous: bool) -> float:

@@ -49,7 +49,8 @@ class EpochState(TrackedGroup):
     ) -> None:
         """Start without records; there is no view until all records of the group were read.
 
-        ``partition``: of the offsets topic. ``predecessor``: the state of the group as another type, if it migrated.
+        ``partition``: that of the offsets topic. ``predecessor``: the state of the group as another type, if it
+        migrated.
         """
         super().__init__(group, context, now_ms, predecessor)
         self.group_type = group_type

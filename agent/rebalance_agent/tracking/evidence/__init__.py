@@ -11,7 +11,7 @@
 - ``seat_occupants``: the consumers that members are served for, by gateways' reports.
 - ``unrecorded_losses``: partitions that members may have lost and got back without a record. ``given_together``: those
   that a member got in the same callback.
-- ``coordinators``: new coordinators, which start the members' sessions anew. ``late_commits``: late answers of theirs.
+- ``coordinators``: new coordinators, which restart the members' sessions. ``late_commits``: their late answers.
 
 Not here: what follows from it for one rebalance (``rebalance``) or over several (``patterns``).
 """

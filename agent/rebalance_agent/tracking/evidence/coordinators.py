@@ -1,7 +1,7 @@
 """Changes of a group's coordinator, by the leader epochs of the records that it writes.
 
 A coordinator that takes over a partition of the offsets topic gives every member a whole session timeout again, and a
-classic rebalance that was running starts anew. So a member that is removed later may have been silent for longer than
+classic rebalance that was running starts again. So a member that is removed later may have been silent for longer than
 one session timeout.
 """
 

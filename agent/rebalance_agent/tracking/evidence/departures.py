@@ -3,7 +3,7 @@
 A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
 that committed regularly, stopped, and was removed when that timeout was over, failed.
 
-A new coordinator starts all timeouts anew, and times before it are by another broker's clock. So nothing is concluded
+A new coordinator starts all timeouts again, and times before it are by another broker's clock. So nothing is concluded
 from a timeout during which the coordinator may have changed.
 """
 
@@ -77,7 +77,7 @@ def by_commits(
 ) -> Departure:
     """Return how a member departed whose last commits were ``recent`` (None: it did not commit).
 
-    ``changes``: of its coordinator, up to its removal.
+    ``changes``: those of its coordinator, up to its removal.
     `Departure.SILENT`: it may have failed, since it committed nothing for its session timeout.
     """
     if recent is None:

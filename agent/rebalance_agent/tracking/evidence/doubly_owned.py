@@ -134,7 +134,7 @@ class DoublyOwned:
     """
 
     def __init__(self, reports: MemberReports) -> None:
-        """``reports``: of the group's members."""
+        """``reports``: those of the group's members."""
         self.last: FormerOwner | None = None
         self._reports = reports
         self._times: dict[int, int] = {}

@@ -54,16 +54,16 @@ class ReportBudget:
     """The bytes (``left``) that are left for further reports of all groups of a tracker together."""
 
     def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
-        """``size_bytes``: of all reports together."""
+        """``size_bytes``: that of all reports together."""
         self.left = size_bytes
         self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
 
     def add_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Note that no record names this member of ``reports``."""
+        """Record that no record names this member of ``reports``."""
         self._strangers[reports, member_id] = None
 
     def remove_stranger(self, reports: KeptReports, member_id: str) -> None:
-        """Note that a record names this member, or that its reports were dropped."""
+        """Record that a record names this member, or that its reports were dropped."""
         self._strangers.pop((reports, member_id), None)
 
     def make_room(self, size_bytes: int) -> bool:

@@ -97,7 +97,7 @@ class MemberReports:
     """The reports of one group's members; ``seats``: what gateways reported about their seats."""
 
     def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
-        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: of the cluster."""
+        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: those of the cluster."""
         self._kept = KeptReports(budget or ReportBudget())
         self._topics = topics or ClusterTopics()
         self.seats = SeatOccupants()

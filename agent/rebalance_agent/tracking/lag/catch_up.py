@@ -68,8 +68,8 @@ class CatchUps:
         ``holders``: None while the owners are unknown; then they are taken as unchanged.
 
         A partition that moves again before it has caught up gets a new target and keeps its start: it has been behind
-        all the time. One that has no owner, no committed offset, or a fallen end offset (its topic was created anew) is
-        dropped: what it had counted stays, and nothing is added.
+        all the time. One that has no owner, no committed offset, or a fallen end offset (its topic was created again)
+        is dropped: what it had counted stays, and nothing is added.
         """
         before = self._holders
         self._holders = now = before if holders is None else holders

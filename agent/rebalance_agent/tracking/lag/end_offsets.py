@@ -1,7 +1,7 @@
 """Keeps a few samples (time, end offset) of each partition, from which lag in seconds follows.
 
 No record is read for it. A record's age is taken from the two samples that its offset lies between, as if records had
-been appended at a constant rate in between; of a record older than all samples, from their mean rate. Samples that are
+been appended at a constant rate in between; for a record older than all samples, from their mean rate. Samples that are
 close together compared with their age are dropped first, so a few of them reach back for days. Pure: the times are
 arguments.
 """
@@ -21,7 +21,7 @@ SAMPLES_MAX = 16
 most three quarters of the older one's age."""
 
 AGE_MAX_S = 7 * 86_400.0
-"""Longest age in seconds: Kafka's default retention. A mean rate says little about a longer time."""
+"""Longest age in seconds: Kafka's default retention. A mean rate is no estimate for a longer time."""
 
 
 class _Samples:

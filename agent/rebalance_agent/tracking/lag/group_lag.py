@@ -40,9 +40,9 @@ class GroupLag:
     """The lag of a group's partitions that have a committed offset.
 
     ``offsets``: between committed and end offsets, in sum. ``seconds``: as in `TopicLag`. ``appended_per_second``: by
-    which the end offsets grow; None before two measurements. ``topics``: the most offsets first. ``stuck``: of the
+    which the end offsets grow; None before two measurements. ``topics``: the most offsets first. ``stuck``: that of the
     partitions with an owner that are stuck (see `GroupProgress`), the one that has been so for the longest time.
-    ``catch_up``: of its moved partitions. ``has_owned``: whether any partition has an owner.
+    ``catch_up``: that of its moved partitions. ``has_owned``: whether any partition has an owner.
     """
 
     offsets: int
@@ -123,7 +123,7 @@ def group_lag(
     *,
     has_owned: bool,
 ) -> GroupLag | None:
-    """Return the lag of a group with these ``topics``; None without any. ``rates``: of its partitions, in records/s."""
+    """Return the lag of a group with these ``topics``; None without any. ``rates``: its partitions', in records/s."""
     if not topics:
         return None
     known_rates = [rate for rate in rates if rate is not None]

@@ -17,7 +17,8 @@ __all__ = ["MeasuredQuality", "are_consumers", "measure_quality"]
 class MeasuredQuality(NamedTuple):
     """The fields of a `GroupView` that depend on the whole assignment.
 
-    ``targets``: member id -> partitions that its assignor aims at. ``version``: of the view for which it was measured.
+    ``targets``: member id -> partitions that its assignor aims at. ``version``: that of the view for which it was
+    measured.
     """
 
     version: int

@@ -31,7 +31,7 @@ AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""
 
 REFUSED_MAX = 20_000
-"""Refused groups that are remembered: of a consumer, share or streams group later records alone say too little."""
+"""Refused groups that are remembered: later records alone do not describe a consumer, share or streams group."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:
@@ -88,7 +88,7 @@ class StateBudget:
         return False
 
     def forgive(self, name: str) -> None:
-        """Note that a group was deleted: its next records begin anew."""
+        """Record that a group was deleted: its next records begin a new one."""
         self._refused.pop(hash(name), None)
 
     def reports(self, name: str, now_ms: int) -> bool:

@@ -43,7 +43,7 @@ class Copartitioned:
     def parse(cls, text: str) -> Copartitioned:
         """Parse ``GROUPS`` or ``GROUPS=TOPIC,TOPIC``; several are separated by newlines or semicolons.
 
-        ``GROUPS`` is a regular expression of whole group names.
+        ``GROUPS`` is a regular expression that must match the whole group name.
 
         Raises:
             InvalidInputError: an invalid regular expression, a single topic, or too many declarations.

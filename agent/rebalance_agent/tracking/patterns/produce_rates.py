@@ -44,7 +44,7 @@ class ProduceRates:
     def lag(self, partition: Partition, committed: int | None) -> int | None:
         """Return the records between ``committed`` and the end offset; None if the end offset is unknown.
 
-        Without a commit a consumer starts where its ``auto.offset.reset`` says, which is unknown here: then the lag is
+        Without a commit a consumer starts at its ``auto.offset.reset``, which is unknown here: then the lag is
         a lower bound, the records since the end offset was first read.
         """
         grown = self._grown.get(partition)

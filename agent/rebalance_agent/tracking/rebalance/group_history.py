@@ -32,7 +32,7 @@ retry comes within a minute."""
 class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
-    ``version``: rises with every change of the view. ``offset``: of the last record that was read, at
+    ``version``: rises with every change of the view. ``offset``: that of the last record that was read, at
     ``read_ms``. ``unreported``: records since then whose rebalances were not reported (`StateBudget`).
     ``view``: the last view that was built; ``view_measured``: its quality is that of its own assignment.
     """

@@ -184,7 +184,7 @@ class StepMoments:
         return Moment(generation.timestamp_ms, FOREVER_MS)
 
     def _revoked_to_rejoin(self, owner: Member) -> Moment:
-        """Return when a staying member of an eager group stopped: before it rejoined.
+        """Return when a remaining member of an eager group stopped: before it rejoined.
 
         It was asked to rejoin at the start, unless it asked for the rebalance itself: then its revoked callback, which
         comes first, began earlier.

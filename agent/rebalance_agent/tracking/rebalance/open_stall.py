@@ -48,8 +48,8 @@ class OpenStall:
     def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
         """Return when an owner that never polled was removed at the latest.
 
-        An owner whose coordinator does not answer begins anew after it: it did not learn of its assignment, or was not
-        removed in time.
+        An owner whose coordinator does not answer begins again afterwards: it did not learn of its assignment, or was
+        not removed in time.
         """
         if self.timeout_ms < 0:
             return FOREVER_MS

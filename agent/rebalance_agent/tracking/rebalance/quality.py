@@ -30,8 +30,8 @@ def judge_generation(
     ``before``: the generation from which moves are counted; it also defines what members own. ``hosts``: member id ->
     host, if the spread over hosts is to be measured. An unknown assignor, and one of another package that fails here,
     is compared with the best balance that the subscriptions allow, and has no targets. Share groups return None: the
-    members of a partition share its records, so the number of partitions per member means nothing. Of streams groups
-    skew and imbalance are of tasks, each of which may read several topics; their members have no targets.
+    members of a partition share its records, so the number of partitions per member means nothing. For streams groups,
+    skew and imbalance count tasks, each of which may read several topics; their members have no targets.
     """
     if generation.group_type is GroupType.SHARE:
         return None

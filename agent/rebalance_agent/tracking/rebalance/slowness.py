@@ -78,7 +78,7 @@ def _seconds(from_ms: int, until_ms: int) -> float:
 def _revocations(
     before: Generation, after: Generation, reports: MemberReports
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return, by member id, when staying members entered their first revoked callback, and left their last one."""
+    """Return, by member id, when remaining members entered their first revoked callback, and left their last one."""
     span = ReportSpan.between(before, after)
     staying = {member.member_id for member in after.members}
     entered: dict[str, int] = {}

@@ -179,7 +179,7 @@ def _partition_stalls(
     idle: dict[Partition, Moment] = {}
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
-        # If several members share a partition (share groups), the staying ones decide when it stopped.
+        # If several members share a partition (share groups), the remaining ones decide when it stopped.
         had = owners(before.value if before else None, _ids(generation))
         has = owners(generation.value)
         kept = _kept_consuming(step, before, generation, had)

@@ -133,7 +133,8 @@ def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
 def _racks_changed(before: Generation, after: Generation) -> bool:
     """Whether a member has another rack, or the coordinator another hash of topics that are otherwise the same.
 
-    In share and streams groups an assignment may follow a change of topics only later, so their hash says less.
+    In share and streams groups an assignment may follow a change of topics only later, so their hash is weaker
+    evidence.
     """
     had, has = _racks(before), _racks(after)
     if any(had[name] != has[name] for name in had.keys() & has.keys()):

@@ -58,7 +58,7 @@ _REBALANCE_HEADINGS = (
 def group_content(
     close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
 ) -> str:
-    """HTML of the page. ``columns``: of the timeline; ``unread``: older rebalances that it does not have yet."""
+    """HTML of the page. ``columns``: those of the timeline; ``unread``: older rebalances that it does not have yet."""
     summary = close_up.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'

@@ -120,7 +120,7 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups``: of an observer; ``consumers``: of a sidecar; without both, pages show health only."""
+        """``groups``: those of an observer; ``consumers``: those of a sidecar; without both, pages show health only."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers

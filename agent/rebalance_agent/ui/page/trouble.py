@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 LONG_SECONDS_MIN = 60.0
-"""Seconds after which the text says so of a running rebalance; those of a rolling restart take a few seconds."""
+"""Seconds after which a running rebalance is a problem on the page; those of a rolling restart take a few seconds."""
 
 OVERDUE_SECONDS_MIN = 30.0
 """Seconds beyond the members' rebalance timeout after which a running rebalance is critical: it does not end."""

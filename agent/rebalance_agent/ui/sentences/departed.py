@@ -1,7 +1,7 @@
 """The members that departed in one way: left, failed, or gone without evidence of either. Pure.
 
 An event has the ways in which members departed, but not which member departed in which way. Reports show it; where
-they do not, a sentence says among which members it was.
+they do not, a sentence lists the members among which it was.
 """
 
 from __future__ import annotations

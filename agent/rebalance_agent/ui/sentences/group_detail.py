@@ -173,7 +173,7 @@ def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
 
 
 def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
-    """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
+    """Title of the table of moves, or why there is none. ``rows``: those of `move_rows`."""
     last = closing_event(close_up.last)
     if last is None:
         return "moves: no rebalance has settled since the agent started"

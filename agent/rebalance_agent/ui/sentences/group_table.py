@@ -45,7 +45,7 @@ COLUMNS = (
 """Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
-"""Groups without members that get a line above the table; in the table they are on top, all of them."""
+"""Groups without members that get a line above the table; the table itself has all of them, as its first rows."""
 
 _STATE = 1
 """Index of the column of states."""
@@ -58,8 +58,9 @@ _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that lost all its members lately; else an empty text. ``stall``: the highest
-    limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and again.
+    ``empty``: a sentence about a group that lost all its members lately; otherwise an empty string. ``stall``: the
+    highest limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and
+    again.
     """
 
     group: str

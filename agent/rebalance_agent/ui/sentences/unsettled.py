@@ -9,7 +9,7 @@ __all__ = ["running_text", "unsettled_text"]
 
 
 def unsettled_text(group: GroupSummary) -> str:
-    """Return a sentence on the group's last completed rebalance if that one has not settled; else an empty text."""
+    """Return a sentence on the group's last completed rebalance if that has not settled; otherwise an empty string."""
     if group.unsettled_ms is None:
         return ""
     return (

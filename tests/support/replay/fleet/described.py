@@ -1,4 +1,4 @@
-"""A group whose records the observer has no right to read: it only describes the group."""
+"""A group whose records the observer has no permission to read: it only describes the group."""
 
 from __future__ import annotations
 

@@ -24,13 +24,15 @@ def test_a_file_with_on_switches_nothing_off(tmp_path, said):
 @pytest.mark.parametrize("said", ["off", "Off\n", " off\t"])
 def test_a_file_with_off_switches_off(tmp_path, said):
     (tmp_path / "switch").write_text(said)
-    assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says off")
+    assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch contains off")
 
 
 @pytest.mark.parametrize("said", [b"", b"of", b"true", b"\xff\xfe", b"no" * 1_000_000])
 def test_unknown_content_switches_off(tmp_path, said):
     (tmp_path / "switch").write_bytes(said)
-    assert read_switch(f"{tmp_path}/switch") == Switch(f"{tmp_path}/switch says neither on nor off", understood=False)
+    assert read_switch(f"{tmp_path}/switch") == Switch(
+        f"{tmp_path}/switch contains neither on nor off", understood=False
+    )
 
 
 def test_a_missing_file_does_not_switch_off_and_an_unreadable_one_does(tmp_path):

@@ -100,7 +100,7 @@ class MembershipThread:
 
     @property
     def identity(self) -> tuple[int, str]:
-        """Generation and member id; -1 and an empty text before the first join."""
+        """Generation and member id; -1 and an empty string before the first join."""
         metadata = self._member.group_metadata() if self._member else None
         return (UNKNOWN_GENERATION, "") if metadata is None else (metadata.generation_id, metadata.member_id)
 

@@ -34,7 +34,8 @@ _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
 _FIELDS = (*_TEXTS, "generation", "held_seconds", "together")
 
 _NAMED_BY_COORDINATOR = ("client_id", "host")
-"""Of the consumer that took a seat, in groups of KIP-848; in classic ones the coordinator goes on naming the former."""
+"""The client id and host of the consumer that took a seat, in groups of KIP-848; in classic groups the coordinator
+continues to name the former."""
 
 EmitAct = Callable[[SeatEvent, int], None]
 """Publishes an event; the number is that of the events left out before it. Never blocks and never raises."""

@@ -44,17 +44,17 @@ class ActOutcomes:
         self._handed_over(member_id, self._handovers.answered(member_id, error, now, epoch))
 
     def rejoined(self, member_id: str) -> None:
-        """Note that the coordinator accepted a JoinGroup of a member."""
+        """Record that the coordinator accepted a JoinGroup of a member."""
         self._handed_over(member_id, self._handovers.rejoined(member_id))
 
     def left(self, member_id: str) -> None:
-        """Note that a member leaves."""
+        """Record that a member leaves."""
         self._handed_over(member_id, self._handovers.left(member_id))
 
     # -- joint admissions: see `JointAdmissions` -----------------------------------------------------------------
 
     def admitted(self, join: int, admission: Admission | None, now: float) -> None:
-        """Note that a newcomer's JoinGroup is sent; ``admission`` is None if it does not join with others."""
+        """Record that a newcomer's JoinGroup is sent; ``admission`` is None if it does not join with others."""
         if admission is not None:
             self._admissions.sent(join, admission, now)
 
@@ -76,7 +76,7 @@ class ActOutcomes:
         self._admitted(now)
 
     def withdrawn(self, join: int) -> None:
-        """Note that a newcomer's client disconnected before the answer."""
+        """Record that a newcomer's client disconnected before the answer."""
         self._admissions.withdrawn(join)
 
     # -- time ----------------------------------------------------------------------------------------------------

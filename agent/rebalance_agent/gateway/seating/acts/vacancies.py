@@ -43,7 +43,7 @@ class Vacancies:
             seat.partitions = partitions
 
     def settle(self) -> None:
-        """Note the seats that are vacant now, and count the vacancies that have ended."""
+        """Record the seats that are vacant now, and count the vacancies that have ended."""
         now, table = self._clock.monotonic(), self._seats.table
         for seat in table:
             if seat.free:
@@ -55,7 +55,7 @@ class Vacancies:
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 
     def succeeded(self, processes: Iterable[int]) -> None:
-        """Note that these processes are gone, since a newcomer of the same client came."""
+        """Record that these processes are gone, since a newcomer of the same client came."""
         for process in processes:
             for seat in self._seats.table.of_process(process):
                 if seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED):
@@ -70,19 +70,19 @@ class Vacancies:
                 self._spared.ended(killed, now, heir=member_id)
 
     def removed(self, member_id: str) -> None:
-        """Note that the coordinator removed the member of a seat that was given up."""
+        """Record that the coordinator removed the member of a seat that was given up."""
         killed = self._removing.pop(member_id, None)
         if killed is not None:
             self._spared.ended(killed, self._clock.monotonic())
 
     def heard(self, member_id: str) -> None:
-        """Note that a client sends requests as this member, so that it was not killed."""
+        """Record that a client sends requests as this member, so that it was not killed."""
         stall = self._spared.alive(member_id)
         if stall is not None and not stall.heir:
             self._report.report(Act.GIVE_UP, ActOutcome.WRONG, self._group, member_id=member_id)
 
     def handover_wrong(self, member_id: str) -> None:
-        """Note that the group rebalanced after ``member_id`` had taken a seat."""
+        """Record that the group rebalanced after ``member_id`` had taken a seat."""
         self._spared.handover_wrong(member_id)
 
     def due(self, now: float) -> None:

@@ -103,7 +103,7 @@ class GroupRequests(Protocol):
 
 
 class AskElsewhereError(ConnectionError):
-    """The request had no effect: the broker is not the coordinator, or loads the group, or the client lacks a right.
+    """The request had no effect: the broker is not the coordinator or loads the group, or a permission is missing.
 
     ``for_good``: this connection does not serve for the group any more.
     """
@@ -145,7 +145,7 @@ class ClassicRequests:
         return await heartbeat(connection.ask, group, generation, member_id, instance_id)
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """See `GroupRequests`: a heartbeat of no generation, which is refused, and begins no session anew."""
+        """See `GroupRequests`: a heartbeat without a generation, which is refused and renews no session."""
         return await heartbeat(connection.ask, group, NO_GENERATION, member_id, instance_id)
 
 

@@ -105,9 +105,9 @@ class EpochRequests:
 
 
 async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-    """Say for a member that it leaves and may return, so that a successor may have its seat; the error code.
+    """Send that a member leaves and may return, so that a successor may have its seat; return the error code.
 
-    It may be said again. Refused once a successor has the seat. Raises ConnectionError and DecodeError.
+    It may be sent again. Refused once a successor has the seat. Raises ConnectionError and DecodeError.
     """
     return await _left(connection, group, member_id, instance_id, STATIC_LEAVE_EPOCH)
 

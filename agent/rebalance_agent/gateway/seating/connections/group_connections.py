@@ -42,7 +42,7 @@ class GroupConnections:
         return len(self._connections)
 
     def use(self, connection: ClientConnection, instance_id: str | None = None) -> None:
-        """Note that ``connection`` carried a request of the group, from the member of this seat."""
+        """Record that ``connection`` carried a request of the group, from the member of this seat."""
         self._connections.pop(connection, None)
         self._connections[connection] = None
         if instance_id is not None:
@@ -61,7 +61,7 @@ class GroupConnections:
         }
 
     def client_ended(self, connection: ClientConnection) -> None:
-        """Note that the client of ``connection`` closed it; the broker's side stays open while it is `needed`."""
+        """Record that the client of ``connection`` closed it; the broker's side stays open while it is `needed`."""
         if connection in self._connections:
             self._ended.add(connection)
 
@@ -89,8 +89,8 @@ class GroupConnections:
     ) -> _Answer | None:
         """As `ask`, with the whole connection. Up to `TRIES_MAX` connections are tried, so it may be carried out twice.
 
-        A connection without rights, or whose broker is not the coordinator any more, is forgotten. One whose broker
-        only loads the group is not: it may be the only one, and is asked again later.
+        A connection without permissions, or whose broker is not the coordinator any more, is forgotten. One whose
+        broker only loads the group is not: it may be the only one, and is asked again later.
         """
         for connection in self._by_preference(instance_id)[:TRIES_MAX]:
             try:

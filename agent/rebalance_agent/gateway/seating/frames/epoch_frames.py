@@ -127,9 +127,9 @@ class EpochFrames:
     async def _seated(self, head: RequestHead, opened: OpenedFrame, seat: GrantedSeat) -> bytes:
         """Send the first heartbeat with an instance id; its answer.
 
-        First the seat's last member leaves for a while, by this connection: one that was killed has not said so, and
-        one that leaves just now does it by its own connection, maybe later. If it is gone, this is a new seat; if
-        another one has taken the seat, the coordinator refuses both.
+        First the seat's last member leaves for a while, by this connection: one that was killed has not left, and one
+        that leaves just now does it by its own connection, maybe later. If it is gone, this is a new seat; if another
+        one has taken the seat, the coordinator refuses both.
         """
         name, instance_id = opened.message["group_id"], seat.instance_id
         if seat.last_member:

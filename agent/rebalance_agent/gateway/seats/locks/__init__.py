@@ -1,15 +1,15 @@
 """The locks of seats: a compare-and-set with expiry between the gateways of one group, by a helper group of KIP-848.
 
 The helper group of the group orders is rebalance-agent.seats.orders, a dot, and a few letters, by which it has the
-coordinator of orders: so clients' connections to that one reach it, with their rights (Read on the helper group). A
-lock is a static member of it, without a subscription, whose instance id is the seat's: the coordinator lets one member
-at a time have it. It needs ``group.version`` >= 1.
+coordinator of orders: so clients' connections to that one reach it, with their permissions (Read on the helper group).
+A lock is a static member of it, without a subscription, whose instance id is the seat's: the coordinator lets one
+member at a time have it. It needs ``group.version`` >= 1.
 
 | heartbeat of the helper group | answer | meaning |
 | --- | --- | --- |
 | epoch 0, new member id, instance id | NONE | the lock is granted, until the member's session ends (45 s) |
 | ... | UNRELEASED_INSTANCE_ID | a member has it: another one, or this one, by a claim that was not answered |
-| the member's epoch | NONE | the lock is confirmed: the session begins anew |
+| the member's epoch | NONE | the lock is confirmed: the session begins again |
 | ... | UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, GROUP_ID_NOT_FOUND | another member has it, or the session ended |
 | ... | FENCED_MEMBER_EPOCH | the epoch is not the coordinator's: the lock ends with the session |
 | epoch -2, member id and instance id | NONE | free for the next claim at once; still described, with epoch -2 |
@@ -31,7 +31,7 @@ Only an offered seat may be taken by another gateway, and only while the member 
 A lock that has expired offers nothing: its gateway may be gone, and the member live. No lock is needed for a seat that
 was never offered, so that a gateway whose locks fail does what one without locks does.
 
-What holds: of all gateways at most one counts a lock as its own, since it does so for `SeatSettings.lock_fresh_seconds`
+What holds: at most one gateway counts a lock as its own, since it does so for `SeatSettings.lock_fresh_seconds`
 (10 s) from when it *sent* a confirmed heartbeat, and the coordinator for 45 s from when that arrived later.
 
 What does not hold: that a JoinGroup which was sent under a lock arrives while it lasts (a paused gateway, a slow

@@ -26,7 +26,7 @@ BEATS_IN_FRESH = 3
 """Heartbeats within the time for which a confirmation counts: two may be lost."""
 
 RETRY_SECONDS = 0.25
-"""After an error that only says that the coordinator moves or loads, and after a closed connection."""
+"""After an error that means only that the coordinator moves or loads, and after a closed connection."""
 
 SESSION_SECONDS = 45.0
 """After that the coordinator ends an unreleased lock by itself (``group.consumer.session.timeout.ms``)."""
@@ -36,7 +36,7 @@ SESSION_SECONDS = 45.0
 class _Lock:
     """``epoch``: `CLAIM` until the coordinator granted it. ``fresh_until``: when the claim or confirmation is too old.
 
-    ``granted``: the last `LockChange` said so. ``former``: the member of a claim that was refused, which may have been
+    ``granted``: as in the last `LockChange`. ``former``: the member of a claim that was refused, which may have been
     done nevertheless: the next claim waits until that member's release is answered.
     """
 

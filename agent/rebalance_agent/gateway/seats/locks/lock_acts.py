@@ -44,7 +44,7 @@ class LockLoss(StrEnum):
 
 
 UNUSABLE = (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN)
-"""Losses that concern all locks of a group, until the cluster or its rights change."""
+"""Losses that concern all locks of a group, until the cluster or its permissions change."""
 
 
 @dataclass(frozen=True, slots=True)

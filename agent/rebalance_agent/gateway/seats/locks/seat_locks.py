@@ -38,7 +38,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
 REFUSED_SECONDS = 60.0
-"""Seconds without claims after the cluster refused locks: rights may be granted meanwhile."""
+"""Seconds without claims after the cluster refused locks: permissions may be granted meanwhile."""
 
 OFFER_SECONDS = SESSION_SECONDS / 3
 """Seconds after which a seat is offered again: a released lock is described until its session ends."""
@@ -69,8 +69,8 @@ class SeatLocks:
     """The locks of one group, and the notes of this gateway for others. Times as in `GroupLocks`.
 
     Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` of locks that a newcomer of this gateway asked for,
-    or that say why the cluster has no locks. ``on`` is False where this gateway has no locks: then it offers nothing,
-    and no lock is asked for.
+    or that give the reason why the cluster has no locks. ``on`` is False where this gateway has no locks: then it
+    offers nothing, and no lock is asked for.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
@@ -106,7 +106,7 @@ class SeatLocks:
         return self._sorted(self._locks.claim(instance_id, now, note), now)
 
     def release(self, instance_id: str, now: float, note: str | None) -> list[LockAct]:
-        """Release a seat's lock: no newcomer takes the seat, or its consumer has left; ``note``: of a vacant seat."""
+        """Release a seat's lock: no newcomer takes the seat, or its consumer has left; ``note``: the vacant seat's."""
         self._asked.pop(instance_id, None)
         if note is None:
             self._offers.pop(instance_id, None)
@@ -120,7 +120,7 @@ class SeatLocks:
         return self.release(instance_id, now, None)
 
     def waits(self, waiting: Mapping[WaitingElsewhere, int], now: float) -> list[LockAct]:
-        """Note how many newcomers of each kind wait here; call it whenever that may have changed."""
+        """Record how many newcomers of each kind wait here; call it whenever that may have changed."""
         note = waiting_note(waiting) if waiting else None
         before, self._waiting_note = self._waiting_note, note
         if note is None:

@@ -24,7 +24,7 @@ class ActCheck(StrEnum):
 
 
 class ActTrust:
-    """The wrong acts of one group at one gateway, by kind: a right handover says nothing about joint admissions."""
+    """The wrong acts of one group at one gateway, by kind: a right handover proves nothing about joint admissions."""
 
     def __init__(self) -> None:
         """Nothing was wrong."""

@@ -43,7 +43,7 @@ class HandoverChecks:
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
         """Take a handover in a stable group: ``member_id`` has the seat in ``generation``.
 
-        ``before``: its predecessor's, -1 where unknown (it was behind another gateway). Of a group of KIP-848: the
+        ``before``: its predecessor's, -1 if unknown (it was behind another gateway). In a group of KIP-848 both are the
         group's epoch, which its members reach one after the other.
         """
         if -1 < before < generation:
@@ -55,7 +55,7 @@ class HandoverChecks:
         """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
 
         ``epoch``: the member's from then on (KIP-848): a later one than the group's before is a rebalance.
-        Any client may name any member: so those errors count that say something of the member, not of the request.
+        Any client may name any member, so only errors about the member count, not those about the request.
         """
         begun = self._begun.get(member_id)
         if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):

@@ -55,7 +55,7 @@ class SeatRefusal(StrEnum):
 class Newcomer:
     """A consumer that sends a JoinGroup, or the first heartbeat of a member (KIP-848), and what is known of it.
 
-    ``join``: identifies the request within the gateway; ``version``: of the request. ``patience_seconds``: how long
+    ``join``: identifies the request within the gateway; ``version``: the request's. ``patience_seconds``: how long
     its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
     connection, None where a connection is not evidence of a process. ``former``: processes of this client that closed
     all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below

@@ -4,7 +4,7 @@ A static member that returns to a stable group keeps its assignment, whatever it
 subscribes to another topic, is in another rack or has another weight would never get what it asks for. So a successor
 has to be equal, but for what its predecessor owned.
 
-A profile is small, whatever the client sent: of topics, rack and user data it has short hashes.
+A profile is small, whatever the client sent: it has short hashes of topics, rack and user data.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ProfileDifference(StrEnum):
 class OfferedAssignor:
     """One assignor that a member offers: its name, and short hashes of the rest.
 
-    ``user_data``: of the assignor's settings of the member, without ownership.
+    ``user_data``: a hash of the member's settings of the assignor, without ownership.
     """
 
     name: str

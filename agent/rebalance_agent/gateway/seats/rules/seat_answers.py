@@ -18,7 +18,7 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["FENCED", "JoinAnswer", "join_answer", "shown_error"]
 
 FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
-"""Errors which say that the member does not exist any more, or that another one has its seat."""
+"""Errors for a member that no longer exists, or whose seat another member has."""
 
 
 class JoinAnswer(StrEnum):

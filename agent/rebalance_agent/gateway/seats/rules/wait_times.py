@@ -48,8 +48,8 @@ WAITING_SHARE = 0.5
 class Admission:
     """The time when a newcomer that found no seat joins with a new one, in monotonic seconds.
 
-    ``multiple``: of the admission period, at which other newcomers join, too; 0: it joins alone. ``alone_at``: when it
-    would join without an admission period.
+    ``multiple``: the multiple of the admission period at which other newcomers join, too; 0: it joins alone.
+    ``alone_at``: when it would join without an admission period.
     """
 
     at: float

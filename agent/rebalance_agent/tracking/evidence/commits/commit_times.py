@@ -60,7 +60,7 @@ class RecentCommits(NamedTuple):
 
 
 class _Awaited(NamedTuple):
-    """``earlier``: of generations before, in which the partition was not committed."""
+    """``earlier``: the value of generations before, in which the partition was not committed."""
 
     after_ms: int
     partition: Partition
