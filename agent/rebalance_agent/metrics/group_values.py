@@ -131,7 +131,8 @@ def seats_taken(group: ExportedGroup) -> Values:
 
 def members_until_ms(view: GroupView, now_ms: int) -> int | None:
     """Return until when (epoch ms) `slowest` and `departures` stay as they are; None if there are none."""
-    until = (member.at_ms + MEMBERS_SHOWN_SECONDS * 1000 for member in (*view.awaited, *view.departed))
+    times = [each.at_ms for each in view.awaited] + [each.at_ms for each in view.departed]
+    until = (at_ms + MEMBERS_SHOWN_SECONDS * 1000 for at_ms in times)
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 
