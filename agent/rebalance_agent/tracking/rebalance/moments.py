@@ -256,7 +256,7 @@ class StepMoments:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
-        if end is None:
+        if end is None or first_ms < end.earliest_ms:  # the report is of a later assignment of the generation
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
         return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))
