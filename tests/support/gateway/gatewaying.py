@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 from contextlib import contextmanager
 
@@ -16,8 +17,12 @@ UNKNOWN = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0", "gateway_lis
 
 
 def free_base(nodes=3):
-    """A ``gateway_port_base`` with free ports for node ids from 1, below the ephemeral ports."""
-    for base in range(20_000, 30_000, 10):
+    """A ``gateway_port_base`` with free ports for node ids from 1, below the ephemeral ports.
+
+    By chance: a gateway that restarts needs its ports again, which another run must not have taken meanwhile.
+    """
+    bases = range(20_000, 30_000, 10)
+    for base in random.SystemRandom().sample(bases, len(bases)):
         try:
             for node in range(nodes + 1):
                 socket.create_server(("127.0.0.1", base + node)).close()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.tracking.completed_generation import Generation, PartitionHandover
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, TimeBounds
 
-__all__ = ["Moment", "UnknownMomentError", "first_shown", "interim_resumed", "interim_stopped"]
+__all__ = ["Moment", "UnknownMomentError", "first_shown", "interim_resumed", "interim_stopped", "interruption"]
 
 
 class UnknownMomentError(Exception):
@@ -53,6 +54,19 @@ def interim_stopped(handover: PartitionHandover, following: PartitionHandover) -
     """Return when that owner stopped; if the coordinator recorded no request, at any time while it owned it."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
     return Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms)
+
+
+def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined_ms: int) -> tuple[Moment, Moment]:
+    """Return when a member stopped consuming a partition and had it again, by its reports of the same generation.
+
+    That was between ``given_ms``, when the generation assigned it, and ``joined_ms``, when the member had rejoined. A
+    gateway cannot tell whether the client had it at all in between: it may have joined twice for one assignment.
+    """
+    if Evidence.GATEWAY in (stopped.evidence, resumed.evidence):
+        until_ms = min(resumed.latest_ms, joined_ms)
+        return Moment(max(stopped.earliest_ms, given_ms), until_ms), Moment(until_ms, until_ms)
+    since_ms, until_ms = stopped.latest_ms, resumed.latest_ms
+    return Moment(since_ms, since_ms, exact=True), Moment(until_ms, until_ms, exact=True)
 
 
 def first_shown(generation: Generation, handover: PartitionHandover) -> Moment:

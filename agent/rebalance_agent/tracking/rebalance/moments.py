@@ -5,7 +5,7 @@ Without reports, commits show how long an old owner worked at least, and when a 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from rebalance_agent.tracking.evidence.owned_at_join import claimants, claimed_p
 from rebalance_agent.tracking.evidence.poll_evidence import stopped_since_ms
 from rebalance_agent.tracking.evidence.reported_times import ReportedTimes
 from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms, unrecorded_losses
-from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, first_shown
+from rebalance_agent.tracking.rebalance.moment import Moment, UnknownMomentError, first_shown, interruption
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.triggers import one_departed, staying_may_have_begun
 
@@ -92,19 +92,10 @@ class StepMoments:
             moment = Moment(min(max(moment.earliest_ms, stop.earliest_ms), latest_ms), latest_ms)
         return self._unless_outage(owner, moment)
 
-    def interruptions(self, partition: Partition, owner: Member) -> Iterator[tuple[Moment, Moment]]:
-        """Yield when ``owner``, of the generation before, stopped consuming the partition and had it again.
-
-        A gateway cannot tell whether the client had it at all in between: it may have joined twice for one assignment.
-        """
-        given_ms = self._before.timestamp_ms if self._before else 0
-        for stopped, resumed in self._reported.interruptions(owner).get(partition, ()):
-            if Evidence.GATEWAY in (stopped.evidence, resumed.evidence):
-                until_ms = min(resumed.latest_ms, self.joined_ms)
-                yield Moment(max(stopped.earliest_ms, given_ms), until_ms), Moment(until_ms, until_ms)
-            else:
-                since_ms, until_ms = stopped.latest_ms, resumed.latest_ms
-                yield Moment(since_ms, since_ms, exact=True), Moment(until_ms, until_ms, exact=True)
+    def interruptions(self, partition: Partition, owner: Member) -> list[tuple[Moment, Moment]]:
+        """Return when ``owner``, of the generation before, stopped consuming the partition and had it again."""
+        span_ms = self._before.timestamp_ms if self._before else 0, self.joined_ms
+        return [interruption(*each, *span_ms) for each in self._reported.interruptions(owner).get(partition, ())]
 
     def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
         """Return until when ``owner``, of the generation before, was surely in contact with its coordinator.
@@ -265,7 +256,7 @@ class StepMoments:
             return Moment(end.earliest_ms, end.latest_ms, exact=True)
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         first_ms = first.shown_ms(partition, self._given.since(given_ms, owner, partition))
-        if end is None:
+        if end is None or first_ms < end.earliest_ms:  # the report is of a later assignment of the generation
             return Moment(given_ms, max(given_ms, first_ms))
         earliest_ms = max(given_ms, end.earliest_ms)
         return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))

@@ -238,8 +238,8 @@ def _follow(
         since_ms = stopped.earliest_ms if carried is None else min(stopped.earliest_ms, carried.since_ms)
         goes_on = step.open_stall(partition, new, handovers[-1], since_ms)
         resumed = step.resumed_later(partition, resumed)
-    if claimed:
-        stopped = stopped.not_before(resumed.earliest_ms)
+    if claimed or (old and step.may_have_lost(partition, old)):
+        stopped = stopped.not_before(resumed.earliest_ms)  # it may have lost the partition after the record only
     return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 
 

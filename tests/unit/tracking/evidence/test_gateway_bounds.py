@@ -69,6 +69,14 @@ def test_a_staying_eager_member_stopped_between_the_request_and_its_rejoin():
     assert (stall.basis, stall.lower_seconds, stall.seconds) == (Basis.BOUND, 2.51, 2.72)
 
 
+def test_a_commit_before_a_reported_assignment_shows_an_earlier_one():
+    """A gateway that was killed had not reported the first, and the member joined again."""
+    work = [committed(at, *ALL) for at in (70_000, 75_000, 80_000)]
+    late = by_gateway(assigned("a", 99_000, 99_500, 2, ALL))
+    stall = stall_of(*work, *B_GONE, B_LEFT, A_REJOINED, committed(84_000, *ALL), late)
+    assert (stall.lower_seconds, stall.seconds) == (2.9, 84.0 - WORKED)
+
+
 AGAIN = (by_gateway(revoked("b", 4_050, 4_050, 1, (2, 3))), by_gateway(assigned("b", 4_500, 4_510, 1, (2, 3))))
 """kafka-python joins again at once, and its coordinator answers with the same generation."""
 

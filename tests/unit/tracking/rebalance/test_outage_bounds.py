@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.episode import Basis, Evidence
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.evidence.last_seen import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import EpochRecord
 from support.tracker.epochs import current, fact, gone, group_of_two, joins, target
-from support.tracker.tracking import T0, away, closing, committed, in_time, listed, tick, watch
+from support.tracker.tracking import T0, assigned, away, closing, committed, in_time, listed, tick, watch
 
 KEPT = {"a": (0, 1), "b": (2, 3)}
 WORK = [committed(at, 0, 1, 2, 3) for at in range(2_000, 20_000, 1_000)]
@@ -106,6 +106,16 @@ def test_without_commits_before_they_may_have_stood_still_since_the_generation_b
 def test_without_commits_afterwards_nothing_shows_that_it_is_over():
     stall = last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *rebalance(31_000))
     assert (stall.lower_seconds, stall.seconds) == (0.0, None)
+
+
+def test_a_member_that_lost_what_it_kept_after_the_record_was_not_stalled_since_the_record():
+    """It lost all 18 s after epoch 3, joined again under its id, and got the same epoch, of which a gateway reported
+    the assignment."""
+    again = assigned("b", 61_000, 63_000, 3, (2, 3))
+    again = replace(again, event=replace(again.event, evidence=Evidence.GATEWAY))
+    kept = [*rebalance(31_000), committed(31_700, 0), again, committed(64_000, 2)]
+    stall = last_stall(*group_of_two(*KEPT.values()), *WORK, *OUTAGE, *kept)
+    assert (stall.lower_seconds, stall.seconds) == (0.0, pytest.approx(63.0 - 17.5, abs=0.01))
 
 
 def test_a_member_that_worked_after_the_outage_had_lost_nothing():
