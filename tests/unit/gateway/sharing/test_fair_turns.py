@@ -11,12 +11,8 @@ from itertools import pairwise
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.transport.close_reason import CloseReason
-from rebalance_agent.gateway.transport.sharing import broker_places
-from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
-from rebalance_agent.gateway.transport.sharing.broker_places import UNANSWERED_MAX
 from rebalance_agent.gateway.transport.sharing.fair_turns import ADMITTED_MAX, LONG_SECONDS, TURN_SECONDS, FairTurns
-from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
+from support.gateway.transport import NoGroups, RawBroker, eventually, frame_of, request, run, through
 
 BUSY, OTHER = "10.0.0.1", "10.0.0.2"
 TURN_MS = round(1_000 * TURN_SECONDS)
@@ -229,90 +225,3 @@ async def test_a_flood_of_new_connections_is_accepted_many_at_a_time():
         for each in flood:
             each.close()
     await broker.stop()
-
-
-@run
-async def test_connections_that_a_broker_has_not_answered_are_bounded_by_address(monkeypatch):
-    monkeypatch.setattr(broker_places, "UNANSWERED_SECONDS", 3_600)
-    broker = await RawBroker(lambda frame: None if b"silent" in frame else frame[4:8]).start()
-    async with through(broker.port) as gateway:
-        silent = [await Client.connect(gateway.port) for _ in range(2 * UNANSWERED_MAX)]
-        for each in silent:
-            await each.send(request(HEARTBEAT, 4, 1, b"silent"))
-        friend = await Client.connect(gateway.port, local_addr=(FRIEND, 0))
-        await friend.send(request(HEARTBEAT, 4, 7))
-        assert await friend.receive(), "another address has places of its own"
-        assert broker.connections == UNANSWERED_MAX + 1
-        for each in silent[:UNANSWERED_MAX]:
-            await each.close()
-        await eventually(lambda: broker.connections == 2 * UNANSWERED_MAX + 1)
-        for each in (friend, *silent):
-            await each.close()
-    await broker.stop()
-
-
-@run
-async def test_answered_connections_and_silent_clients_keep_no_place(monkeypatch):
-    monkeypatch.setattr(broker_places, "UNANSWERED_SECONDS", 0.01)
-    broker = await RawBroker().start()
-    async with through(broker.port) as gateway:
-        silent = [await Client.connect(gateway.port) for _ in range(2 * UNANSWERED_MAX)]
-        await eventually(lambda: broker.connections == len(silent))
-        monkeypatch.setattr(broker_places, "UNANSWERED_SECONDS", 3_600)
-        answered = [await Client.connect(gateway.port) for _ in range(2 * UNANSWERED_MAX)]
-        for each in answered:
-            await each.send(request(HEARTBEAT, 4, 1))
-            assert await each.receive()
-        for each in (*silent, *answered):
-            await each.close()
-    await broker.stop()
-
-
-@run
-async def test_a_broker_that_cannot_be_reached_keeps_no_place():
-    with socket.socket() as dead:
-        dead.bind(("127.0.0.1", 0))
-        async with through(dead.getsockname()[1]) as gateway:
-            for _ in range(2 * UNANSWERED_MAX):
-                assert (await (await Client.connect(gateway.port)).ended())[0] == b""
-            assert refused(gateway) == {CloseReason.UNREACHABLE: 2 * UNANSWERED_MAX}
-
-
-class Names:
-    """Answers lookups when it is asked to."""
-
-    def __init__(self, loop, monkeypatch):
-        self.asked, self.answer = [], loop.create_future()
-        monkeypatch.setattr(loop, "getaddrinfo", self._find)
-
-    async def _find(self, host, port, **_options):
-        self.asked.append(host)
-        return await asyncio.shield(self.answer)
-
-
-@run
-async def test_connections_share_a_lookup(monkeypatch):
-    names, lookup = Names(asyncio.get_running_loop(), monkeypatch), AddressLookup()
-    finding = [asyncio.create_task(lookup.find("kafka", 9092)) for _ in range(5)]
-    await asyncio.sleep(0)
-    finding[0].cancel()
-    names.answer.set_result(["found"])
-    assert await asyncio.gather(*finding[1:]) == [["found"]] * 4
-    assert await lookup.find("kafka", 9092) == ["found"]
-    assert names.asked == ["kafka"]
-    assert (await lookup.find("127.0.0.1", 9092))[0][4] == ("127.0.0.1", 9092)
-    assert names.asked == ["kafka"], "an IP address is not looked up"
-
-
-@run
-async def test_a_failed_lookup_is_an_error_of_all_that_wait_and_is_tried_again(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.gateway.transport.sharing.address_lookup.KEPT_SECONDS", 0)
-    names, lookup = Names(asyncio.get_running_loop(), monkeypatch), AddressLookup()
-    names.answer.set_exception(socket.gaierror("no address"))
-    for error in await asyncio.gather(*(lookup.find("kafka", 1) for _ in range(2)), return_exceptions=True):
-        assert isinstance(error, socket.gaierror)
-    names.answer = asyncio.get_running_loop().create_future()
-    names.answer.set_result(["found"])
-    while lookup._lookups:  # noqa: ASYNC110 - until the error is forgotten
-        await asyncio.sleep(0)
-    assert await lookup.find("kafka", 1) == ["found"]
