@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import statistics
@@ -115,8 +116,11 @@ def gateway(bootstrap: str) -> Iterator[Way]:
 
 
 def free_ports() -> tuple[int, int]:
-    """Return free ports for bootstrap and for broker 1's base, below the system's range of ephemeral ports."""
-    for port in range(20_000, 30_000, 10):
+    """Return free ports for bootstrap and for broker 1's base, below the system's range of ephemeral ports.
+
+    They are chosen by chance: another process that looks for free ports at the same time finds others.
+    """
+    for port in random.sample(range(20_000, 30_000, 10), 1_000):
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             for each in (port, port + 2):
                 stack.enter_context(socket.create_server(("127.0.0.1", each)))

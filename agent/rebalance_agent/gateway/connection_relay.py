@@ -18,6 +18,7 @@ from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedE
 from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead, read_head
+from rebalance_agent.gateway.transport.sharing.broker_places import BrokerPlace
 from rebalance_agent.gateway.transport.sharing.fair_turns import AddressTurns
 from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.splice import Pipes
@@ -68,6 +69,7 @@ class ConnectionRelay:
 
     client: PeerConnection
     broker: PeerConnection
+    place: BrokerPlace
     interceptor: ConnectionInterceptor
     turns: AddressTurns
     pipes: Pipes
@@ -137,6 +139,7 @@ class ConnectionRelay:
             self.broker.abort()
             await asyncio.gather(requests, answers, return_exceptions=True)
             self._in_flight.close()
+            self.place.free()
             self.interceptor.closed()
 
     async def _close(self) -> None:
@@ -220,6 +223,7 @@ class ConnectionRelay:
 
     async def _answers(self) -> None:
         while (size := await self._down.next()) is not None:
+            self.place.free()
             if size < _ANSWER_BYTES_MIN:
                 raise RefusedError(CloseReason.MALFORMED, f"the broker sent an answer of {size} bytes")
             (correlation_id,) = CORRELATION.unpack(await self._down.first(CORRELATION.size))

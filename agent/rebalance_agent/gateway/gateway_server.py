@@ -21,11 +21,11 @@ from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.telemetry.telemetry_clients import TelemetryClients
 from rebalance_agent.gateway.telemetry.telemetry_frames import TelemetryFrames
 from rebalance_agent.gateway.transport.addresses import Address
-from rebalance_agent.gateway.transport.broker_connections import connect
+from rebalance_agent.gateway.transport.broker_connections import BrokerConnector
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.free_ports import listening_socket
-from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
+from rebalance_agent.gateway.transport.sharing.broker_places import BrokerPlace
 from rebalance_agent.gateway.transport.sharing.fair_turns import AddressTurns, FairTurns
 from rebalance_agent.gateway.transport.sharing.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.splice import Pipes
@@ -102,7 +102,7 @@ class Gateway:
         self._bootstrap = list(addresses.bootstrap)
         self._telemetry = telemetry or TelemetryClients(clock)
         self._pipes, self._memory, self._turns = Pipes(), FrameMemoryBudget(), FairTurns(clock)
-        self._lookup = AddressLookup()
+        self._connector = BrokerConnector(addresses.to_brokers)
         self._warnings = RateLimitedLog(_log, clock)
         self._accept_loop: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -217,14 +217,14 @@ class Gateway:
     ) -> None:
         client = await self._client(sock, peer)
         try:
-            broker = await self._broker(listener)
+            broker, place = await self._broker(listener, peer)
         except BaseException:
             client.abort()
             raise
         telemetry = TelemetryFrames(self._telemetry, self._counts.pushed)
         interceptor = ConnectionInterceptor(self._listeners, self._groups(), telemetry)
         await ConnectionRelay(
-            client, broker, interceptor, turns, self._pipes, self._memory, self._counts, self._clock
+            client, broker, place, interceptor, turns, self._pipes, self._memory, self._counts, self._clock
         ).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> PeerConnection:
@@ -245,13 +245,14 @@ class Gateway:
             raise RefusedError(CloseReason.TLS, f"no TLS handshake: {error}") from None
         return TlsConnection(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
 
-    async def _broker(self, listener: BrokerListener | None) -> PeerConnection:
+    async def _broker(self, listener: BrokerListener | None, peer: str) -> tuple[PeerConnection, BrokerPlace]:
+        host = peer.rpartition(":")[0]
         if listener:
-            return await connect(listener.address, self._addresses.to_brokers, self._lookup)
+            return await self._connector.connect(listener.address, host)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                connection = await connect(address, self._addresses.to_brokers, self._lookup)
+                connected = await self._connector.connect(address, host)
             except RefusedError as error:
                 if number == len(servers) - 1:
                     self._report(BOOTSTRAP, str(error))
@@ -260,7 +261,7 @@ class Gateway:
             self._report(BOOTSTRAP)
             # The next client begins with the server that accepted this one.
             self._bootstrap[:] = servers[number:] + servers[:number]
-            return connection
+            return connected
         raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
     def _report(self, part: str, problem: str = "") -> None:

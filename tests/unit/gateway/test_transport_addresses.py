@@ -14,7 +14,6 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import ListenError
-from rebalance_agent.gateway import gateway_server as gateway_module
 from rebalance_agent.gateway.transport import broker_connections as brokers
 from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.gateway.transport import free_ports as ports
@@ -345,7 +344,7 @@ async def test_concurrent_clients_each_try_every_bootstrap_server(monkeypatch):
             raise RefusedError(CloseReason.UNREACHABLE, "nobody is there")
         return await connect(address, tls, lookup)
 
-    monkeypatch.setattr(gateway_module, "connect", connected)
+    monkeypatch.setattr(brokers, "connect", connected)
     async with through(1, broker.port, bootstrap=(NOWHERE, (HOST, broker.port))) as gateway:
         clients = [await Client.connect(gateway.port) for _ in range(2)]
         await eventually(lambda: len(release) == 2)

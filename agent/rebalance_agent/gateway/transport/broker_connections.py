@@ -10,6 +10,7 @@ import ssl
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.sharing.address_lookup import AddressLookup
+from rebalance_agent.gateway.transport.sharing.broker_places import BrokerPlace, BrokerPlaces
 from rebalance_agent.gateway.transport.tcp_connections import (
     COPY_BYTES,
     PeerConnection,
@@ -18,10 +19,33 @@ from rebalance_agent.gateway.transport.tcp_connections import (
     tuned,
 )
 
-__all__ = ["CONNECT_SECONDS_MAX", "connect"]
+__all__ = ["CONNECT_SECONDS_MAX", "BrokerConnector", "connect"]
 
 CONNECT_SECONDS_MAX = 10.0
 """Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
+
+
+class BrokerConnector:
+    """Connects to brokers for the clients of one gateway, so that none of them takes the others' turns."""
+
+    def __init__(self, tls: ssl.SSLContext | None) -> None:
+        """``tls``: None for plaintext."""
+        self._tls, self._lookup, self._places = tls, AddressLookup(), BrokerPlaces()
+
+    async def connect(self, address: Address, host: str) -> tuple[PeerConnection, BrokerPlace]:
+        """A connection to ``address`` for a client from ``host``, and its place, which is to be freed.
+
+        Raises:
+            RefusedError: see `connect`.
+        """
+        place = await self._places.take(host, address)
+        try:
+            connection = await connect(address, self._tls, self._lookup)
+        except BaseException:
+            place.free()
+            raise
+        place.connected()
+        return connection, place
 
 
 async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
