@@ -2,8 +2,8 @@
 
 It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_settings`` and ``yaml``.
 
-- ``roles``, ``gateway_settings``: the settings of each role, as pydantic models. ``text_types``: their texts
-  with checks, such as addresses.
+- ``roles``, ``generation_source``, ``gateway_settings``: the settings of each role, as pydantic models. ``text_types``:
+  their texts with checks, such as addresses.
 - ``settings_sources``: reads and merges the sources; ``flags``: flags and their help, made from the models.
 - ``kafka_config``: Kafka client properties, checked by ``confluent_kafka``; ``java_properties``: those of a Java
   client; ``broker_tls``: TLS of the gateway.

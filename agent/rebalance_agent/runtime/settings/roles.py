@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rebalance_agent.http.events_post import EVENTS_PORT
+from rebalance_agent.runtime.settings.generation_source import GenerationSource
 from rebalance_agent.runtime.settings.text_types import (
     Declarations,
     EventKinds,
@@ -22,7 +23,6 @@ from rebalance_agent.runtime.settings.text_types import (
     KafkaProperties,
     OptionalEventsAddress,
     Pattern,
-    ReplicasGroup,
     Text,
     Topic,
     WebAddress,
@@ -173,7 +173,7 @@ class ListeningSettings(AgentSettings):
         return self
 
 
-class ObserverSettings(ListeningSettings):
+class ObserverSettings(GenerationSource, ListeningSettings):
     """``rebalance-agent observe``."""
 
     idle: bool = Field(
@@ -182,12 +182,6 @@ class ObserverSettings(ListeningSettings):
     read_only: bool = Field(
         default=False,
         description="create no topic and write no record: no events in events_topic, no snapshots in state_topic",
-    )
-    source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
-        "auto",
-        description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
-        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
-        "the log if it may be read, else frames. Groups without a generation are described",
     )
     groups_allow: Pattern = Field(
         ".*", description="regular expression that matches the whole names of the groups to show"
@@ -257,10 +251,6 @@ class ObserverSettings(ListeningSettings):
     describe_interval_seconds: float = Field(
         5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic may not be read"
     )
-    replicas_group: ReplicasGroup = Field(
-        "",
-        description="consumer group in which replicas share the groups; empty: this observer reports all",
-    )
     state_topic: Topic = Field(
         "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
     )
@@ -279,11 +269,6 @@ class ObserverSettings(ListeningSettings):
         """The topic of snapshots; empty where none are kept."""
         return "" if self.read_only or not self.reads_log else self.state_topic
 
-    @property
-    def reads_log(self) -> bool:
-        """Whether the observer reads ``__consumer_offsets``, if it may."""
-        return self.source in ("auto", "offsets-topic")
-
     @model_validator(mode="after")
     def _own_topics(self) -> Self:
         # The snapshots' topic is compacted, which would delete events.
@@ -291,10 +276,6 @@ class ObserverSettings(ListeningSettings):
             raise ValueError("state_topic: must be another topic than events_topic")
         if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
             raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
-        if self.replicas_group and not self.reads_log:
-            raise ValueError(
-                "source: replicas share the partitions of the offsets topic, so it must be auto or offsets-topic"
-            )
         # A post reaches one replica; only the topic reaches all of them.
         if self.events_listen and self.replicas_group and not self.published_topic:
             raise ValueError("events_listen: with replicas_group it needs an events_topic, and no read_only")

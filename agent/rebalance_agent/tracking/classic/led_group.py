@@ -8,7 +8,10 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.observations import DescribedGroup
 
-__all__ = ["LedGroup"]
+__all__ = ["DOUBTED_MS", "LedGroup"]
+
+DOUBTED_MS = 2_000
+"""How long descriptions must contradict a generation (ms): events of leaders and gateways take a second at most."""
 
 
 class LedGroup:
@@ -16,10 +19,10 @@ class LedGroup:
 
     def __init__(self) -> None:
         """Start without doubts."""
-        self._doubted: int | None = None
+        self._doubted: tuple[int, int] | None = None  # the generation, and when it was first contradicted
 
     def is_outdated(self, last: Generation, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether two descriptions in a row contradict the generation ``last``, the later one ``asked_ms``.
+        """Whether all descriptions of the last `DOUBTED_MS`, up to this of ``asked_ms``, contradict ``last``.
 
         One is not enough: the frames of the generation that it shows may be on their way.
         """
@@ -30,8 +33,9 @@ class LedGroup:
         if _owners(last) == {member.member_id: _named(member.assigned or {}) for member in described.members}:
             self._doubted = None
             return False
-        before, self._doubted = self._doubted, last.number
-        return before == last.number
+        if self._doubted is None or self._doubted[0] != last.number:
+            self._doubted = last.number, asked_ms
+        return asked_ms - self._doubted[1] >= DOUBTED_MS
 
 
 def _owners(last: Generation) -> dict[str, dict[str, frozenset[int]]]:

@@ -78,5 +78,5 @@ def test_without_the_log_no_right_to_it_is_needed_and_no_snapshot_is_kept(source
 
 
 def test_replicas_need_the_log():
-    with pytest.raises(InvalidInputError, match="replicas share the partitions of the offsets topic"):
+    with pytest.raises(InvalidInputError, match="source: must be auto or offsets-topic"):
         load(ObserverSettings, None, {"source": "frames", "replicas_group": "rebalance-agent"})

@@ -10,6 +10,7 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.reported.led_generation import LedGenerationEvent, LedMember
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.classic.led_group import DOUBTED_MS
 from rebalance_agent.tracking.observations import DescribedGroup, GroupDescribed, GroupsListed, ListedGroup
 from rebalance_agent.tracking.observed_record import observed_generation
 from rebalance_agent.tracking.tracker import Tracker
@@ -81,10 +82,11 @@ def test_moves_follow_from_generations_in_a_row_and_missing_ones_are_not_aborted
     assert not any(isinstance(event, AbortedEvent) for event in events)
 
 
-def test_a_group_is_forgotten_when_two_descriptions_show_another_generation(tracker):
+def test_a_group_is_forgotten_when_descriptions_show_another_generation_for_long(tracker):
     fed(tracker, led(0, 1, {"a": (0, 1)}), described(1_000, {"b": (0, 1)}))
+    fed(tracker, described(999 + DOUBTED_MS, {"b": (0, 1)}))
     assert tracker.view("g").source is Source.FRAMES
-    fed(tracker, described(2_000, {"b": (0, 1)}))
+    fed(tracker, described(1_000 + DOUBTED_MS, {"b": (0, 1)}))
     assert (tracker.view("g").source, tracker.view("g").generation) == (Source.ADMIN, None)
 
 
@@ -98,26 +100,26 @@ def test_a_group_is_forgotten_when_two_descriptions_show_another_generation(trac
 )
 def test_a_doubt_ends_with_what_explains_it(tracker, between):
     fed(tracker, led(0, 1, {"a": (0, 1)}), described(1_000, {"b": (0, 1)}), between)
-    fed(tracker, described(2_000, {"c": (0, 1)}))
+    fed(tracker, described(1_000 + DOUBTED_MS, {"c": (0, 1)}))
     assert tracker.view("g").source is Source.FRAMES
 
 
 @pytest.mark.parametrize(
-    "described_group",
+    ("first_at", "facts"),
     [
-        described(-1, {"b": (0, 1)}),
-        described(2_000, {}, GroupState.PREPARING_REBALANCE),
-        described(2_000, {"a": (), "b": ()}, GroupState.COMPLETING_REBALANCE),
+        (-1 - DOUBTED_MS, ({"b": (0, 1)},)),
+        (2_000, ({}, GroupState.PREPARING_REBALANCE)),
+        (2_000, ({"a": (), "b": ()}, GroupState.COMPLETING_REBALANCE)),
     ],
     ids=["asked before", "joining", "syncing"],
 )
-def test_descriptions_without_a_result_prove_nothing(tracker, described_group):
-    fed(tracker, led(0, 1, {"a": (0, 1)}), *[described_group] * 3)
+def test_descriptions_without_a_result_prove_nothing(tracker, first_at, facts):
+    fed(tracker, led(0, 1, {"a": (0, 1)}), *(described(at, *facts) for at in (first_at, first_at + DOUBTED_MS)))
     assert tracker.view("g").source is Source.FRAMES
 
 
 def test_a_group_without_members_is_known_from_descriptions(tracker):
-    fed(tracker, led(0, 1, {"a": (0, 1)}), *(described(at, {}, GroupState.EMPTY) for at in (1_000, 2_000)))
+    fed(tracker, led(0, 1, {"a": (0, 1)}), *(described(at, {}, GroupState.EMPTY) for at in (1_000, 1_000 + DOUBTED_MS)))
     assert (tracker.view("g").source, tracker.view("g").state) == (Source.ADMIN, GroupState.EMPTY)
 
 

@@ -1,0 +1,41 @@
+"""The settings of an observer that say where generations come from, and with whom it shares the groups."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings
+
+from rebalance_agent.runtime.settings.text_types import ReplicasGroup
+
+__all__ = ["GenerationSource"]
+
+
+class GenerationSource(BaseSettings):
+    """The part of the observer's settings about the source of generations. Replicas share the log's partitions."""
+
+    source: Literal["auto", "offsets-topic", "frames", "describe"] = Field(
+        "auto",
+        description="where generations come from: `offsets-topic`, the coordinator's log; `frames`, events of gateways "
+        "and instrumented consumers that lead; `describe`, descriptions alone, which have no generations; `auto`: "
+        "the log if it may be read, else frames. Groups without a generation are described",
+    )
+
+    replicas_group: ReplicasGroup = Field(
+        "",
+        description="consumer group in which replicas share the groups; empty: this observer reports all",
+    )
+
+    @property
+    def reads_log(self) -> bool:
+        """Whether the observer reads ``__consumer_offsets``, if it may."""
+        return self.source in ("auto", "offsets-topic")
+
+    @model_validator(mode="after")
+    def _shared_log(self) -> Self:
+        if self.replicas_group and not self.reads_log:
+            raise ValueError(
+                "source: must be auto or offsets-topic, whose partitions the replicas of replicas_group share"
+            )
+        return self
