@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from rebalance_agent.metrics.group_metric import ExportedGroup, Values, client_labels, polled
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
@@ -131,7 +133,8 @@ def seats_taken(group: ExportedGroup) -> Values:
 
 def members_until_ms(view: GroupView, now_ms: int) -> int | None:
     """Return until when (epoch ms) `slowest` and `departures` stay as they are; None if there are none."""
-    until = (member.at_ms + MEMBERS_SHOWN_SECONDS * 1000 for member in (*view.awaited, *view.departed))
+    shown = chain((member.at_ms for member in view.awaited), (member.at_ms for member in view.departed))
+    until = (at_ms + MEMBERS_SHOWN_SECONDS * 1000 for at_ms in shown)
     return min((until_ms for until_ms in until if now_ms < until_ms), default=None)
 
 

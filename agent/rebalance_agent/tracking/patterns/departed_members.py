@@ -53,28 +53,32 @@ class DepartedMembers:
         self._members: Mapping[tuple[str, str], DepartedMember] = _NONE
         self.shown: tuple[DepartedMember, ...] = ()
 
-    def add(self, at_ms: int, departed: Iterable[tuple[Member, Departure]]) -> None:
-        """Add the members that departed with the generation of ``at_ms``, and how.
+    def add(self, gone: Iterable[tuple[int, Member, Departure]]) -> None:
+        """Add the members that departed: the time of the generation that does not have them, and how they departed.
 
         Of a generation that was added before, how its members departed is replaced: a report may have shown it since.
         """
-        latest: dict[tuple[str, str], Departure] = {}
-        for member, how in departed:
-            name = member.client_id, member.client_host.removeprefix("/")
-            latest[name] = how if how.failed else latest.get(name, how)
+        latest: dict[tuple[str, str], dict[int, Departure]] = {}
+        for at_ms, member, how in gone:
+            departures = latest.setdefault((member.client_id, member.client_host.removeprefix("/")), {})
+            departures[at_ms] = how if how.failed else departures.get(at_ms, how)
         if not latest:
             return
         members = dict(self._members)
-        for name, how in latest.items():
-            before = members.get(name)
-            if before is None or at_ms > before.at_ms + WINDOW_MS:
-                members[name] = DepartedMember(*name, how, 1, at_ms)
-            elif at_ms > before.at_ms:
-                members[name] = DepartedMember(*name, how, before.times + 1, at_ms)
-            elif at_ms == before.at_ms:
-                members[name] = before._replace(how=how)
+        for name, departures in latest.items():
+            for at_ms, how in departures.items():
+                members[name] = _later(members.get(name), DepartedMember(*name, how, 1, at_ms))
         ranked = sorted(members.items(), key=lambda entry: (not entry[1].named, -entry[1].at_ms))
         self._members = dict(ranked[:KEPT_MAX])
         named = [member for member in self._members.values() if member.named]
         named.sort(key=lambda member: (not member.how.failed, -member.times, -member.at_ms, member[:2]))
         self.shown = tuple(named[:DEPARTED_MAX])
+
+
+def _later(before: DepartedMember | None, departed: DepartedMember) -> DepartedMember:
+    """Return the member after a departure; only what it did ``before`` counts if the departure is an older one."""
+    if before is None or departed.at_ms > before.at_ms + WINDOW_MS:
+        return departed
+    if departed.at_ms > before.at_ms:
+        return departed._replace(times=before.times + 1)
+    return before._replace(how=departed.how) if departed.at_ms == before.at_ms else before

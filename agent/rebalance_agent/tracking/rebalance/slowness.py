@@ -9,7 +9,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
-from rebalance_agent.tracking.rebalance.departed import departed
+from rebalance_agent.tracking.rebalance.gone_members import gone_members
 
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 
@@ -68,7 +68,7 @@ def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberRep
 
 def _expelled(before: Generation, after: Generation, reports: MemberReports) -> list[str]:
     """Return the ids of the members that were removed since they did not revoke in time."""
-    return [member.member_id for member, how in departed(before, after, reports) if how is Departure.EXPELLED]
+    return [member.member_id for member, how in gone_members(before, after, reports) if how is Departure.EXPELLED]
 
 
 def _seconds(from_ms: int, until_ms: int) -> float:
