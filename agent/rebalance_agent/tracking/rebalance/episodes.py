@@ -10,8 +10,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
-from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
-from rebalance_agent.tracking.patterns.departed_members import DepartedMembers
+from rebalance_agent.tracking.patterns.costly_members import AwaitedMembers, DepartedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance

@@ -19,11 +19,10 @@ from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
 from rebalance_agent.tracking.rebalance.diff_cache import difference
-from rebalance_agent.tracking.rebalance.gone_members import GoneMember, gone_in, gone_members
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
-from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
+from rebalance_agent.tracking.rebalance.slowness import GoneMember, Slowness, find_slowness, gone_in, gone_members
 from rebalance_agent.tracking.rebalance.stall import measure_stall
 from rebalance_agent.tracking.rebalance.triggers import episode_causes, generation_causes
 

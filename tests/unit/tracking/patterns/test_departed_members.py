@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.tracking.evidence.known_times import Departure
-from rebalance_agent.tracking.patterns.departed_members import DEPARTED_MAX, KEPT_MAX, DepartedMembers
+from rebalance_agent.tracking.patterns.costly_members import DEPARTED_MAX, KEPT_MAX, DepartedMembers
 from support.tracker.deploys import Group
 from support.tracker.tracking import member
 
