@@ -40,12 +40,8 @@ notification for a pager or a ticket at each moment."""
 _WHY = {
     "KafkaGroupEagerLargeGroup": "autoscaling brings a group under `range` to 20 members.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
-    "KafkaGroupRebalanceNoop": """deploys in which the successor comes first, of a group with as many members as
-  partitions: each successor has no partition until its predecessor leaves.""",
     "KafkaGroupRebalanceStorm": """a deploy, with two rebalances for each member, and a scaling step, drain or restart
   of a broker in the same 15 minutes. It is not sent where the deploy is recognised.""",
-    "KafkaGroupMemberFlapping": """two or three deploys within 15 minutes, or a drain between them: a static member
-  keeps its name, so it returns three times.""",
     "KafkaGroupRolloutInProgress": "the deploys and drains themselves; it is never sent.",
     "KafkaGroupStallBudgetBurnPossible": """restarts of static members, which return without a rebalance. Here they do
   not commit, so nothing shows when they worked again, and the upper bound of the next rebalance begins with the

@@ -6,7 +6,7 @@ from dashboards.group.queries import of
 from dashboards.parts import colours
 from dashboards.parts.panel import COUNT, NEUTRAL, Column, Look, Panel
 from dashboards.parts.query import ONE_GROUP, Query, gauge
-from rebalance_agent.ui.sentences.state_colours import STATE_COLOURS
+from rebalance_agent.ui.sentences.group_table import STATE_COLOURS
 
 __all__ = ["MEMBERS", "RUNS", "STATE", "STATES", "TIMELINE"]
 

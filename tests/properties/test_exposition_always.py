@@ -18,7 +18,7 @@ from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import STATES, GroupType
-from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember
+from rebalance_agent.tracking.patterns.costly_members import AWAITED_MAX, AwaitedMember
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedPartitions, UnownedReason, UnownedTime
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import MemberLoad

@@ -15,8 +15,7 @@ from rebalance_agent.model.reported.seat_event import SeatOccupant
 from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
-from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
-from rebalance_agent.tracking.patterns.departed_members import DepartedMember
+from rebalance_agent.tracking.patterns.costly_members import AwaitedMember, DepartedMember
 from rebalance_agent.tracking.patterns.empty_groups import EmptyGroup, UnownedTime
 from rebalance_agent.tracking.patterns.flapping import FlappingMember
 from rebalance_agent.tracking.patterns.group_stalls import StalledTime

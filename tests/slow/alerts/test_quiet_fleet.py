@@ -56,6 +56,11 @@ def test_normal_life_causes_no_page(replay):
     assert [span for span in quiet(replay.spans) if SEVERITY[span.alert] == "critical"] == []
 
 
+def test_deploys_are_no_flapping_and_no_rebalances_for_nothing(replay):
+    fired = {span.alert for span in quiet(replay.spans)}
+    assert not fired & {"KafkaGroupMemberFlapping", "KafkaGroupRebalanceNoop"}
+
+
 def test_planted_faults_fire_within_their_wait_and_a_minute_once(replay):
     for planted in replay.fleet.planted:
         fault = planted.fault

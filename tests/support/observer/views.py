@@ -10,8 +10,7 @@ from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent,
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.tracking.evidence.doubly_owned import FormerOwner
 from rebalance_agent.tracking.evidence.known_times import Departure
-from rebalance_agent.tracking.patterns.awaited_members import AwaitedMember
-from rebalance_agent.tracking.patterns.departed_members import DepartedMember
+from rebalance_agent.tracking.patterns.costly_members import AwaitedMember, DepartedMember
 from rebalance_agent.tracking.patterns.group_stalls import Limit, StalledTime
 from rebalance_agent.tracking.views import (
     STALL_BUCKETS,

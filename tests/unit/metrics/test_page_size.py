@@ -13,8 +13,7 @@ from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import Callback
 from rebalance_agent.tracking.evidence.known_times import Departure
-from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember
-from rebalance_agent.tracking.patterns.departed_members import DEPARTED_MAX, DepartedMember
+from rebalance_agent.tracking.patterns.costly_members import AWAITED_MAX, DEPARTED_MAX, AwaitedMember, DepartedMember
 from rebalance_agent.tracking.views import MemberLoad
 from support.observer.pages import observer_agent, observer_phases
 from support.observer.scrapes import families, values

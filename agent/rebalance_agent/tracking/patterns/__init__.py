@@ -1,7 +1,6 @@
 """Patterns that show only over several rebalances, or over time.
 
-- ``awaited_members``: the slowest members of recent rebalances.
-- ``departed_members``: members that failed, or that keep leaving.
+- ``costly_members``: members that recent rebalances waited for, and members that failed or keep leaving.
 - ``recent_rebalances``: when the last ones completed.
 - ``flapping``: members that leave and return repeatedly.
 - ``rollouts``: deploys; ``current_rollout``, ``rollout_evidence``, ``rollout_progress``: the one that goes on, what

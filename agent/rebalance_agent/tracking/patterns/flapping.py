@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median_low
 
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import Member
@@ -145,8 +144,9 @@ class Flapping:
         """Whether the member of ``history``, which just returned, returned more often than deploys explain."""
         if not RETURNS <= history.returns < RETURNS_MAX:
             return history.returns >= RETURNS_MAX
-        others = [self._returns_since(at_ms - WINDOW_MS, other) for other in members if other is not member]
-        return history.returns >= RETURNS + (median_low(others) if others else 0)
+        others = sorted(self._returns_since(at_ms - WINDOW_MS, other) for other in members if other is not member)
+        median = others[(len(others) - 1) // 2] if others else 0
+        return history.returns >= RETURNS + median
 
     def _returns_since(self, at_ms: int, member: AnyMember) -> int:
         histories = (self._histories.get(name) for name in _names(member))

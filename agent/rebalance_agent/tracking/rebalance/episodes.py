@@ -10,14 +10,12 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
-from rebalance_agent.tracking.patterns.awaited_members import AwaitedMembers
-from rebalance_agent.tracking.patterns.departed_members import DepartedMembers
+from rebalance_agent.tracking.patterns.costly_members import AwaitedMembers, DepartedMembers
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.tracking.patterns.recent_rebalances import with_rebalance
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
-from rebalance_agent.tracking.rebalance.departed import departed
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -260,9 +258,8 @@ class Episodes:
             yield rollout
 
     def _update_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
-        if not episode.known:
-            return ()
-        generations = [(generation.timestamp_ms, generation.members) for generation in episode.generations]
+        seen = episode.generations if episode.known else ()
+        generations = [(generation.timestamp_ms, generation.members) for generation in seen]
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _look_for_commits(self, now_ms: int) -> Iterator[Event]:
@@ -292,12 +289,8 @@ class Episodes:
         """Keep the slowest and the departed members, and count those that were too slow; also after a late report."""
         settlement = settled.settlement
         self.awaited.add(settlement.closing)
-        if settled.episode.known:
-            for before, after in settled.episode.steps():
-                if before is not None:
-                    self.departed.add(after.timestamp_ms, departed(before, after, self._reports))
-        more = 0 if settled.episode.last.replayed else len(settlement.slowness.expelled) - settled.expelled
-        if more > 0:
+        self.departed.add(settlement.gone)
+        if not settled.episode.last.replayed and (more := len(settlement.slowness.expelled) - settled.expelled) > 0:
             settled.expelled += more
             self._totals.expel(more)
 

@@ -18,12 +18,11 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
-from rebalance_agent.tracking.rebalance.departed import departed
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 from rebalance_agent.tracking.rebalance.phases import phases_of, start_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
-from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
+from rebalance_agent.tracking.rebalance.slowness import GoneMember, Slowness, find_slowness, gone_in, gone_members
 from rebalance_agent.tracking.rebalance.stall import measure_stall
 from rebalance_agent.tracking.rebalance.triggers import episode_causes, generation_causes
 
@@ -34,13 +33,14 @@ __all__ = ["Settlement", "revise", "settle"]
 class Settlement:
     """The result of an episode: one event per generation, the closing one last, and how slow its members were.
 
-    ``group_spans``, ``open_stalls``: see `MeasuredStall`.
+    ``group_spans``, ``open_stalls``: see `MeasuredStall`. ``gone``: members that departed in a known generation.
     """
 
     events: tuple[GenerationEvent, ...]
     slowness: Slowness
     group_spans: tuple[float, ...] = ()
     open_stalls: Mapping[Partition, OpenStall] = field(default_factory=dict)
+    gone: tuple[GoneMember, ...] = ()
 
     @property
     def closing(self) -> GenerationEvent:
@@ -99,7 +99,7 @@ def settle(
     measured = measure_stall(episode, reports, carried, limits)
     closing = _event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness)
     events.append(replace(closing, stall=measured.stall))
-    return Settlement(tuple(events), slowness, measured.group_spans, measured.open)
+    return Settlement(tuple(events), slowness, measured.group_spans, measured.open, gone_in(episode, reports))
 
 
 def revise(
@@ -263,7 +263,7 @@ def _moves(before: Generation | None, after: Generation, reports: MemberReports)
     diff = difference(before, after)
     lost, lost_known = 0, True
     if before:
-        for member, departure in departed(before, after, reports):
+        for member, departure in gone_members(before, after, reports):
             partitions = count_partitions(member.assigned)
             lost += partitions * departure.failed
             lost_known = lost_known and (departure.known or not partitions)

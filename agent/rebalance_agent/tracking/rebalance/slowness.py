@@ -1,21 +1,26 @@
-"""The slowest member of a rebalance, and when each member stopped consuming, as far as reported."""
+"""The slowest member of a rebalance, when each member stopped consuming, and how members departed, as far as known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Episode, Generation
 from rebalance_agent.tracking.evidence.known_times import Departure, TimeBounds
 from rebalance_agent.tracking.evidence.member_reports import MemberReports, ReportSpan
-from rebalance_agent.tracking.rebalance.departed import departed
+from rebalance_agent.tracking.rebalance.diff_cache import difference
 
-__all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
+__all__ = ["REJOIN_SLACK_MS", "GoneMember", "Slowness", "find_slowness", "gone_in", "gone_members"]
 
 REJOIN_SLACK_MS = 1_000
 """A member rejoins as soon as its revoked callback returned. If the join phase ended within this time (ms) of the last
 reported return, the coordinator waited for no other member."""
+
+
+GoneMember = tuple[int, Member, Departure]
+"""When the generation completed that does not have the member (epoch ms), the member, and how it departed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberRep
 
 def _expelled(before: Generation, after: Generation, reports: MemberReports) -> list[str]:
     """Return the ids of the members that were removed since they did not revoke in time."""
-    return [member.member_id for member, how in departed(before, after, reports) if how is Departure.EXPELLED]
+    return [member.member_id for member, how in gone_members(before, after, reports) if how is Departure.EXPELLED]
 
 
 def _seconds(from_ms: int, until_ms: int) -> float:
@@ -96,3 +101,19 @@ def _waited_only_for(before: Generation, after: Generation, returned: Mapping[st
     if after.joined_ms is not None and abs(after.joined_ms - max(returned.values())) <= REJOIN_SLACK_MS:
         return True
     return owners & staying <= returned.keys()
+
+
+def gone_members(before: Generation, after: Generation, reports: MemberReports) -> Iterator[tuple[Member, Departure]]:
+    """Yield the members of ``before`` that ``after`` no longer has, and how each of them departed, as known now."""
+    if gone := difference(before, after).gone:
+        span = ReportSpan.between(before, after)
+        for member in gone:
+            yield member, reports.departure(member, span, after.departures)
+
+
+def gone_in(episode: Episode, reports: MemberReports) -> tuple[GoneMember, ...]:
+    """Return the members that departed in the episode; none if the generation before it is unknown."""
+    known = [(before, after) for before, after in episode.steps() if before is not None and episode.known]
+    return tuple(
+        (after.timestamp_ms, *gone) for before, after in known for gone in gone_members(before, after, reports)
+    )

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
-from rebalance_agent.model.group import SETTLED
+from rebalance_agent.model.group import SETTLED, GroupState
 from rebalance_agent.tracking.patterns.group_stalls import Limit
 from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
-from rebalance_agent.ui.sentences.state_colours import STATE_COLOURS
 from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
 
-__all__ = ["COLUMNS", "TableColumn", "WatchRow", "empty_lines", "group_rows", "groups_text", "matching"]
+__all__ = [
+    "COLUMNS",
+    "STATE_COLOURS",
+    "TableColumn",
+    "WatchRow",
+    "empty_lines",
+    "group_rows",
+    "groups_text",
+    "matching",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,20 @@ EMPTY_LINES_MAX = 3
 
 _STATE = 1
 """Index of the column of states."""
+
+STATE_COLOURS: Mapping[GroupState, str] = {
+    GroupState.STABLE: "green",
+    GroupState.PREPARING_REBALANCE: "red",
+    GroupState.COMPLETING_REBALANCE: "orange",
+    GroupState.ASSIGNING: "red",
+    GroupState.RECONCILING: "orange",
+    GroupState.NOT_READY: "purple",
+    GroupState.EMPTY: "yellow",
+}
+"""Colours of states here and on the boards, in Grafana's names; those of settled states are also a terminal's.
+
+Red and orange: members wait. Yellow: nobody consumes, which is a warning for a group that had members.
+"""
 
 _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
 """Rows of other states have the style of a running rebalance."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.tracking.evidence.known_times import Departure
-from rebalance_agent.tracking.patterns.departed_members import DEPARTED_MAX, KEPT_MAX, DepartedMembers
+from rebalance_agent.tracking.patterns.costly_members import DEPARTED_MAX, KEPT_MAX, DepartedMembers
 from support.tracker.deploys import Group
 from support.tracker.tracking import member
 
@@ -21,7 +21,7 @@ def kept(*departures):
     """What is shown after (minute, client id, how)."""
     members = DepartedMembers()
     for minute, client, how in departures:
-        members.add(minute * MINUTE_MS, [(_once(minute, client), how)])
+        members.add([(minute * MINUTE_MS, _once(minute, client), how)])
     return [(each.client_id, each.how, each.times) for each in members.shown]
 
 
@@ -55,7 +55,7 @@ def test_a_later_report_changes_how_it_departed_and_counts_nothing():
 def test_members_with_equal_names_are_one_and_a_failure_is_not_hidden():
     members = DepartedMembers()
     pair = [_once(number, "a") for number in range(2)]
-    members.add(MINUTE_MS, zip(pair, (Departure.FAILED, Departure.LEFT), strict=True))
+    members.add((MINUTE_MS, *each) for each in zip(pair, (Departure.FAILED, Departure.LEFT), strict=True))
     assert [(each.how, each.times) for each in members.shown] == [(Departure.FAILED, 1)]
 
 
@@ -63,8 +63,8 @@ def test_the_names_are_bounded_and_a_deploy_does_not_displace_who_failed():
     failed = [(minute, f"f{minute}", Departure.FAILED) for minute in range(DEPARTED_MAX + 2)]
     assert len(kept(*failed)) == DEPARTED_MAX
     members = DepartedMembers()
-    members.add(1, [(member("f", [0], client="f"), Departure.FAILED)])
-    members.add(2, [(member(f"m{n}", [0], client=f"m{n}"), Departure.LEFT) for n in range(2 * KEPT_MAX)])
+    members.add([(1, member("f", [0], client="f"), Departure.FAILED)])
+    members.add((2, member(f"m{n}", [0], client=f"m{n}"), Departure.LEFT) for n in range(2 * KEPT_MAX))
     assert [each.client_id for each in members.shown] == ["f"]
     assert len(members._members) == KEPT_MAX
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.tracking.patterns.awaited_members import AWAITED_MAX, AwaitedMember, AwaitedMembers
+from rebalance_agent.tracking.patterns.costly_members import AWAITED_MAX, AwaitedMember, AwaitedMembers
 from support.observer.demo_events import generation_event
 
 
