@@ -58,7 +58,7 @@ LAG_AGES = Panel(
 TOPIC_LAGS = Panel(
     21,
     "Lag by topic",
-    "Which topics have the most lag, over all groups? _folded stands for the topics beyond max_lag_topics.",
+    "Which topics have the most lag, over all groups? _folded is the sum of the topics beyond max_lag_topics.",
     (
         Query(
             f"topk(10, sum by (topic) ({gauge('kafka_rebalance_topic_lag_offsets', GROUP, 'consumergroup', 'topic')}))",

@@ -49,7 +49,7 @@ SKEW = Panel(
     16,
     "Skew of leaders' assignments",
     "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
-    "Only members that were a leader are shown.",
+    "Only members that were leaders are shown.",
     (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", MEMBER, "consumergroup", "client_id"), NAME),),
     thresholds=SHARES,
     decimals=2,

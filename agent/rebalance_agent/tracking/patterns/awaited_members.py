@@ -19,7 +19,7 @@ AWAITED_MAX = 5
 
 
 class AwaitedMember(NamedTuple):
-    """The others surely waited ``seconds`` for this member in the last rebalance whose slowest member it was.
+    """The others certainly waited ``seconds`` for this member in the last rebalance whose slowest member it was.
 
     ``at_ms``: when that rebalance completed (epoch ms, the coordinator's clock).
     """

@@ -206,7 +206,7 @@ class CommitTimes:
         return self._last.has(name.encode())
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
-        """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
+        """Return until when an owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
 
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.
