@@ -103,7 +103,7 @@ class CommitTimes:
             first.later_ms[awaited.partition] = at_ms
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """Remove keys that are no longer awaited from their groups' keys; it reads all of these, so drop many at a time."""
+        """Remove keys that are no longer awaited from their groups' keys, which are all read: drop many at once."""
         for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._awaited]
             if keys:
