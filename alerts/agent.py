@@ -116,9 +116,9 @@ ACTS_WRONG = Alert(
     count by (cluster, job) (rebalance_agent_gateway_seats_wrong_groups > 0)
     """,
     "Gateways of job {{ $labels.job }} have stopped handing seats over",
-    "Gateways of job {{ $labels.job }} that have a group whose seats they only observe now: {{ $value | humanize }}. "
-    "It rebalanced after each of three handovers in a row, or several times for each of three joint admissions, and "
-    "rebalances as without seats until the gateway restarts.",
+    "Gateways of job {{ $labels.job }} that only observe the seats of a group from now on: {{ $value | humanize }}. "
+    "That group rebalanced after each of three handovers in a row, or several times for each of three joint "
+    "admissions. Until the gateway restarts, it rebalances as without seats.",
     "The gateway's log has the group's name (seats_acts_wrong). Find the cause of its rebalances.",
     Board.AGENT,
 )

@@ -46,8 +46,8 @@ ONE_HOST = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_topics_on_one_host_ratio) > $ratio
     """,
     "Topics of $group are each on one host",
-    "Of the topics of consumer group $group that several hosts could share, {{ $value | humanizePercentage }} have "
-    "been wholly on one host each, for $for. Such a topic is stalled if its host fails, and loads that host alone.",
+    "In consumer group $group, {{ $value | humanizePercentage }} of the topics that several hosts could share have "
+    "each been wholly on one host, for $for. Such a topic is stalled if its host fails, and loads that host alone.",
     "This is not urgent unless a host is overloaded; shuffled-roundrobin distributes the topics over the hosts.",
 )
 

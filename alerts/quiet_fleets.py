@@ -20,12 +20,12 @@ for that, or `tests/slow/alerts/test_quiet_fleet.py` fails.
   KIP-848 consumer, streams (KIP-1071) and share groups; groups whose records the observer has no permission to read;
   and groups that run for two and a half hours each night and are named in `empty_groups_allow`. In half of the groups
   whose kind allows it, members report. A group with 20 rebalances or more has a baseline of its own.
-- **A deploy** replaces all members, one after the other or (in 15 % of the groups) at once. The successor comes first
+- **A deploy** replaces all members, one after the other or (in 15 % of the groups) together. The successor comes first
   or last.
 - **A drain** of a node evicts all its pods at the same time. They start again on other nodes 5 to 25 s later.
-- **A restart of a broker** moves coordinators. The next one reads the groups from `__consumer_offsets`, without a
-  rebalance. But in every third classic group the clients set `client.rack`: its leader rejoins when the broker stops,
-  and when it returns.
+- **A restart of a broker** moves coordinators. The next coordinator reads the groups from `__consumer_offsets`,
+  without a rebalance. But in every third classic group the clients set `client.rack`: its leader rejoins when the
+  broker stops, and when it returns.
 
 Left out: lag, commits, subscriptions by regular expression, Kafka Streams on the classic protocol, the gateway's
 reports, and rebalances that a change of the coordinator aborts.
@@ -34,14 +34,14 @@ reports, and rebalances that a change of the coordinator aborts.
 
 _PLANTED = """\
 Among these groups, {count} of the faults of the first table are planted in groups of their own, one every 20 minutes,
-so that several run at the same time. Each fires its alert within its `for` and a minute, once, and is at most one
+so that several run at the same time. Each fires its alert once, within its `for` and a minute, and causes at most one
 notification for a pager or a ticket at each moment."""
 
 _WHY = {
     "KafkaGroupEagerLargeGroup": "autoscaling brings a group under `range` to 20 members.",
     "KafkaGroupExcessMoves": "`range` and `roundrobin` redistribute all partitions in each rebalance of a deploy.",
     "KafkaGroupRebalanceStorm": """a deploy, with two rebalances for each member, and a scaling step, drain or restart
-  of a broker in the same 15 minutes. It is not sent where the deploy is recognised.""",
+  of a broker in the same 15 minutes. It is not sent if the deploy is recognised.""",
     "KafkaGroupRolloutInProgress": "the deploys and drains themselves; it is never sent.",
     "KafkaGroupStallBudgetBurnPossible": """restarts of static members, which return without a rebalance. Here they do
   not commit, so nothing shows when they worked again, and the upper bound of the next rebalance begins with the
@@ -49,7 +49,7 @@ _WHY = {
     "KafkaGroupStalled": """autoscaling ended one of two static members, which send no LeaveGroup: its half of the
   partitions were stalled until its session ended, 45 s later.""",
     "KafkaGroupTopicsOnOneHost": """`uniform` gives all partitions of a topic to one of two members, and those of the
-  other topic to the other one.""",
+  other topic to the other member.""",
 }
 """Alert -> why it fires in groups without a fault."""
 

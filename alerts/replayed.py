@@ -31,8 +31,8 @@ and the committed [rules](alerts.md) in promtool, with the default values. Scrap
 
 - an alert fires more than a minute after its condition holds and its `for` is over, or twice, or before the fault;
 - it still fires a minute after the fault is over and its window and `keep_firing_for` have passed;
-- one fault is more than one notification for a pager or a ticket at the same time;
-- a normal deploy, or a topic that grows, is a page or a ticket."""
+- one fault causes more than one notification for a pager or a ticket at the same time;
+- a normal deploy, or a topic that grows, causes a page or a ticket."""
 
 _FAULTS = """\
 ## One fault for each alert

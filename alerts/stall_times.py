@@ -22,8 +22,8 @@ _CASES = {
 }
 _INTRODUCTION = """\
 From the beginning of the stall to the alert, in seconds, for an eager group of 4 members and 12 partitions, with the
-default values. Two times are the shortest and the longest, which depend on when the stall begins between two scrapes
-and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
+default values. Two numbers are the shortest and the longest time: it depends on when the stall begins between two
+scrapes and two evaluations. *or none*: the stall may be over before the alert fires. While `KafkaGroupStalled` fires,
 `KafkaGroupRebalanceSlow` is inhibited.
 
 Tests with promtool confirm each number. In these tests, scrapes and evaluations coincide. In Prometheus they do not: an

@@ -80,7 +80,7 @@ POSSIBLE = Alert(
     "In the last $long the partitions of consumer group $group may have been stalled for up to "
     "{{ $value | humanizePercentage }} of the time (upper bound), more than $factor times as much as the objective of "
     "$slo allows. The lower bound is within that limit.",
-    "Compare both bounds with rebalance-agent explain, and check the lag of the group's partitions.",
+    "Use rebalance-agent explain to compare the two bounds, and check the lag of the group's partitions.",
 )
 
 BASELINE = Alert(

@@ -24,7 +24,7 @@ class Clock(Protocol):
         ...
 
     def thread_time(self) -> float:
-        """Return seconds of processor time that the calling thread used; it stands still while others run."""
+        """Return seconds of processor time that the calling thread used; it does not advance while others run."""
         ...
 
 

@@ -14,7 +14,7 @@
     ├── ClusterError             a broker, topic or permission that is needed is not there
     │   └── AccessDeniedError    the cluster answers that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
-    ├── RefusedError             a connection cannot go on (``gateway.transport.close_reason``)
+    ├── RefusedError             a connection cannot continue (``gateway.transport.close_reason``)
     ├── PushError                telemetry of a client is not taken (``gateway.telemetry.push_error``)
     ├── ListenError              an address cannot be listened on
     ├── NotKnownError            what the API is asked for is not known (``api.query``)

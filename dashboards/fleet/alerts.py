@@ -17,7 +17,7 @@ ALERTS = Panel(
     23,
     "Firing alerts",
     "Which alerts of this project are firing, and for how long has their condition been true? Critical ones "
-    "come first, those of severity info are left out. A click on a group opens its board; docs/alerts.md has the first "
+    "come first; those of severity info are left out. A click on a group opens its board; docs/alerts.md has the first "
     "action for each. Empty unless this Prometheus evaluates the rules.",
     (
         Query(

@@ -25,7 +25,7 @@ MOSTLY = (
     f"topk by (cluster, consumergroup) (1, ({times_in(COMPLETED, NOT_THE_FIRST, *TRIGGER)} > 0) "
     f"* on (trigger) group_left () ({GRAVITY}))"
 )
-"""The most frequent trigger of each group; of about equally frequent ones the most serious."""
+"""The most frequent trigger of each group; among about equally frequent ones, the most serious."""
 
 WHICH = Panel(
     7,
@@ -33,9 +33,9 @@ WHICH = Panel(
     "Which groups lost the most partition-time, and why? The highest loss is first. Lost: partition-seconds of stalls "
     "(ten partitions for a minute are 10 min), lower bound; for a killed member that does not report, the time until "
     "its session ended is only in At most, the upper bound, if that is known. Mostly: the most frequent trigger; among "
-    "about equally frequent ones the most serious, because a member that fails also joins again. Mean stall: of the "
-    "longest stalls of rebalances (lower bound). Slowest member: the one that the others waited for longest, and how "
-    "long, even if it was removed for that. "
+    "about equally frequent ones the most serious, because a member that fails also joins again. Mean stall: the "
+    "mean of the longest stalls of rebalances (lower bound). Slowest member: the one that the others waited for "
+    "longest, and how long, even if it was removed for that. "
     "Running: age of a running rebalance. Also: the most serious of stuck, no members, storm, failed rebalances, "
     "members removed because they were too slow, flapping members, uneven assignment, idle members, needless moves. "
     "A click on a group opens its board.",

@@ -59,7 +59,7 @@ TOPIC_LAG = "kafka_rebalance_topic_lag_offsets"
 TOPIC_LAGS = Panel(
     21,
     "Lag by topic",
-    "Which ten topics have the most lag, over all groups? _folded stands for the topics beyond max_lag_topics.",
+    "Which ten topics have the most lag, over all groups? _folded is the sum of the topics beyond max_lag_topics.",
     (
         Query(
             worst(

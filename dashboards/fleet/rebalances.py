@@ -76,8 +76,8 @@ STORMS = Panel(
     12,
     "Storms",
     "Does a group rebalance too often? Rebalances of the last 15 minutes divided by twice the number of members (at "
-    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is none, so a group has "
-    f"no line while its members are replaced "
+    f"least {STORM_MIN}): above 1 is a storm. Returns of static members do not count. A deploy is no storm: a group "
+    f"has no line while its members are replaced "
     "one by one and 15 minutes longer, unless something fails.",
     (
         Query(

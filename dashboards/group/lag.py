@@ -13,8 +13,8 @@ UNREAD = Panel(
     "How long records wait",
     "For how long has the group had no members, and have records waited? without members: age of an Empty group. lag: "
     "age of the oldest record to read, for the group and its worst topics; no progress: longest time that a committed "
-    "offset (of a partition with an owner) stayed though records came; catch-up: longest time that a moved partition "
-    "was catching up, in the current or the last catch-up. These three for the groups that lag_groups names.",
+    "offset (of a partition with an owner) did not move although records arrived; catch-up: longest time that a moved "
+    "partition was catching up, in the current or the last catch-up. The last three are for groups in lag_groups.",
     (
         of("kafka_rebalance_group_empty_seconds", "without members"),
         of("kafka_rebalance_group_lag_seconds", "lag"),

@@ -54,7 +54,7 @@ SKEW = Panel(
     16,
     "Skew of leaders' assignments",
     "Is the leader's assignment even? The highest load divided by the load that its strategy promises; 1 is best. "
-    "Only members that were a leader are shown, the ten with the highest skew.",
+    "Only members that were leaders are shown, the ten with the highest skew.",
     (highest_worst(SKEW_OF, MEMBER, gauge(SKEW_OF, MEMBER, *WHO), NAME, *WHO),),
     thresholds=SHARES,
     decimals=2,

@@ -31,8 +31,8 @@ NUMBERS = (
         2,
         "Slowest callback, at most",
         "Do rebalance callbacks of members delay rebalances? The slowest rebalance callback in the time range was "
-        "not slower than this: the upper bound of its bucket (1, 5, 10, 15, 30 s ...), or the sum of all of its "
-        "process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
+        "not slower than this: the upper bound of its bucket (1, 5, 10, 15, 30 s ...), or the sum of all "
+        "callbacks of its process if that is lower. While onPartitionsRevoked runs, the whole group waits.",
         (Query(f"max({TOTAL} < {BUCKET} or {BUCKET})", now=True),),
         Look.NUMBER,
         "s",

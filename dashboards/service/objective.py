@@ -50,7 +50,7 @@ NUMBERS = (
     Panel(
         4,
         "Behind",
-        "How old is the oldest record that a group has yet to read? Only of groups that lag_groups names.",
+        "How old is the oldest record that a group has yet to read? Only for groups in lag_groups.",
         (Query(f"max({gauge(GROUP_LAG_AGE, GROUP)})", now=True),),
         Look.NUMBER,
         unit="s",
@@ -65,8 +65,8 @@ WHICH = Panel(
     "Which groups use the budget, and why",
     "Which groups use the most of their error budget, and what for? Budget: stalled partition-seconds (lower bound) of "
     f"the time range, divided by those that an objective of {GOAL} allows; each group has its own budget. Lost: the "
-    "same in seconds, over all partitions. Mostly: the most frequent trigger, of about equally frequent ones the "
-    "most serious. Behind: age of the oldest record to read, of groups that lag_groups names. Also: the most serious "
+    "same in seconds, over all partitions. Mostly: the most frequent trigger; among about equally frequent ones, "
+    "the most serious. Behind: age of the oldest record to read, for groups in lag_groups. Also: the most serious "
     "further problem. A click on a group opens its board.",
     (
         Query(f"{count_in(STALLED, GROUP)} / {count_in(WHOLE, GROUP)} / {ALLOWED:g}", rows=True),

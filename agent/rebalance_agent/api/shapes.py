@@ -1,4 +1,4 @@
-"""The API's answers as frozen dataclasses, from which its JSON, its OpenAPI document and ``docs/api.md`` are made.
+"""The API's answers as frozen dataclasses, from which its JSON, its OpenAPI document and ``docs/api.md`` are generated.
 
 Times are epoch milliseconds, durations seconds. A field that is None is unknown, and is left out of the JSON. The
 descriptions, and the docstrings of the classes, are what users read.

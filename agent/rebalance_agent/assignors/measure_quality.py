@@ -54,7 +54,7 @@ class Judgement(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """The balance of an assignment. Lists go by member of the roster; names are as in `AssignmentQuality`."""
+    """The balance of an assignment. Lists are by member of the roster; names are as in `AssignmentQuality`."""
 
     targets: Sequence[int]
     skew_ratio: float

@@ -19,7 +19,7 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
     places = [0] * len(order)
     for place, member in enumerate(order):
         places[member] = place
-    # Topics with equal subscribers go on sharing one tuple, see Roster.
+    # Topics with equal subscribers continue sharing one tuple, see Roster.
     distinct = {id(members): members for members in roster.subscribers}
     shared = {key: tuple(sorted(map(places.__getitem__, members))) for key, members in distinct.items()}
     index = roster.ownership_index

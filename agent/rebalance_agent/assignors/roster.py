@@ -68,9 +68,9 @@ class Roster:
     """A group in order, ready for a strategy.
 
     ``members`` are in Java's order; ``topics`` are those that have subscribers and partitions, sorted as Java sorts
-    strings. ``subscribers`` go by topic; ``settings`` (name -> values) and ``standbys`` (copies that
-    a member claims to have) by member. Topics with the same subscribers share one tuple of them, so that ``id()``
-    compares them. ``duplicate_ids`` are member ids that occurred more than once, of which one subscription each counts.
+    strings. ``subscribers`` are by topic; ``settings`` (name -> values) and ``standbys`` (copies that a member claims
+    to have) are by member. Topics with the same subscribers share one tuple of them, so that ``id()`` compares them.
+    ``duplicate_ids`` are member ids that occurred more than once; one subscription of each counts.
     """
 
     group: str
@@ -268,7 +268,7 @@ def _claims(
     claims = []
     for member, report in zip(members, reports, strict=True):
         # The subscription outranks user data, which not every client keeps up to date.
-        # Each has its own generation: a member that missed an assignment goes on sending an older one.
+        # Each has its own generation: a member that missed an assignment continues sending an older one.
         stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
         # A generation below zero is unknown, and all unknown generations are equally old.
         stated_since = max(UNKNOWN_GENERATION, stated_since)

@@ -86,8 +86,8 @@ def run_agent(
 ) -> int:
     """Run the process that ``make`` builds until a signal, and return the exit code.
 
-    On SIGHUP it stops in order and starts again with the settings and secrets of then, if they are right and it
-    ``restarts`` with the present ones.
+    On SIGHUP it stops in order and starts again with the current settings and secrets, if these are valid and
+    ``restarts`` allows it with the former settings.
     """
     loaded = load_agent(name, model, args)
     if loaded is None:

@@ -282,7 +282,7 @@ class Cluster:
             self._fail(error, what)
 
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
-        # "Timed out" alone does not help: the connections' own errors come by the error callback only.
+        # "Timed out" alone does not help: only the error callback gets the connections' own errors.
         self._last_error = ""
         self._admin.poll(0)
         cause = error.args[0] if isinstance(error, KafkaException) else error

@@ -68,7 +68,7 @@ class ConnectionInterceptor:
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
         """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
 
-        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot go on.
+        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot continue.
         """
         if self.groups.wants_answer(head):
             frame = self.groups.response(head, frame)

@@ -50,7 +50,7 @@ STUCK_CHECK_SECONDS = 5.0
 """Seconds between two checks whether a client is gone while the broker accepts none of its requests."""
 
 END_SECONDS_MAX = 60.0
-"""Seconds for which one direction goes on after the other has ended: brokers and clients end both at once."""
+"""Seconds for which one direction continues after the other has ended: brokers and clients end both at once."""
 
 SASL_HANDSHAKE = 17
 """The API key of SaslHandshake."""

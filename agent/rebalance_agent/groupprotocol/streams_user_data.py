@@ -54,7 +54,7 @@ _CODECS = {version: _ASSIGNMENT.codec(Form(version, flexible=False)) for version
 
 
 class StreamsTask(NamedTuple):
-    """A task. ``subtopology``: its number, after the topology's name and two underscores where it has a name."""
+    """A task. ``subtopology``: its number; if the topology has a name, after that name and two underscores."""
 
     subtopology: str
     partition: int

@@ -46,7 +46,7 @@ class Exchange:
 
     ``length``: bytes of the body as announced, ``body``: those read so far, ``ahead``: those behind it, which begin the
     next request. ``urgent``: it needs no free worker. ``waits``: the client sends the body once it is asked to.
-    ``lasting``: once it is answered, whether the connection goes on.
+    ``lasting``: once it is answered, whether the connection continues.
     """
 
     request: Request

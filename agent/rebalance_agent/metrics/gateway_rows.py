@@ -222,7 +222,7 @@ GATEWAY_ACTS = agent_row(
     "predecessor; claim: asked for the lock of a seat that a gateway offers; "
     "pass_join: its JoinGroup was forwarded as it is; keep: answered a leave and kept the seat; give_up: removed "
     "the member of a seat without a consumer; pass_leave: the leave was forwarded as it is; restore: a member "
-    "went on with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
+    "continued with the seat that it had before the gateway restarted. done; failed: an error of the gateway, or no "
     "answer; refused: by the coordinator; predicted: would have been done (mode observe). "
     "Acts with outcome done are counted again once their result is known. right: the group did not rebalance for a "
     "handover, newcomers that were admitted together caused one rebalance, a newcomer took a kept seat, or a killed "

@@ -53,7 +53,7 @@ class BackfillMerge(Generic[R]):
         return frozenset(self._ends)
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """Take a record of ``key`` that the tail read: the old one is dropped, read already or still to come."""
+        """Take a record of ``key`` that the tail read: the old one is dropped, whether it was already read or not."""
         if partition in self._newer:
             self._newer[partition].add(key)
             self._last[partition].pop(key, None)

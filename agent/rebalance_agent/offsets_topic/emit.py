@@ -1,4 +1,4 @@
-"""Passes records of the offsets topic on: all of them to ``on_records``, groups and commits to the tracker."""
+"""Forwards records of the offsets topic: all of them to ``on_records``, groups and commits to the tracker."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ class OffsetsTail:
         if self._rebase:
             self._rebase.drop(lost)
         self.context.meters.owned(len(owned))
-        _log.info("reports the groups of %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
+        _log.info("reporting groups from %d of %d partitions of %s", len(owned), count, OFFSETS_TOPIC)
         self.context.inbox.put(PartitionsOwned(self.context.clock.now_ms(), owned, count))
         if gained:
             self._begin(tail, gained)

@@ -123,7 +123,7 @@ class MemberEvents:
         self._begin(reader, earlier)
 
     def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
-        """Assign partitions; earlier records than ``offsets`` are past and only provide the members' workloads."""
+        """Assign partitions; records before ``offsets`` are history, and only provide the members' workloads."""
         starts = self._context.cluster.start_offsets(self._topic, offsets)
         self._past_until.update(offsets)
         reader.begin({number: max(starts[number], offset - PAST_RECORDS) for number, offset in offsets.items()})

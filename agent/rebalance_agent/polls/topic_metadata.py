@@ -13,7 +13,7 @@ __all__ = ["NAMELESS_S", "TopicsPoll"]
 
 
 NAMELESS_S = 60.0
-"""Seconds for which an id counts as one of no topic: records go on naming deleted topics."""
+"""Seconds for which an id counts as one of no topic: records continue naming deleted topics."""
 
 
 class TopicsPoll:

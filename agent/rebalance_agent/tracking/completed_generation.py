@@ -51,7 +51,7 @@ class PartitionHandover:
     same rebalance, where a newer epoch replaced the one that assigned it; ``consumed_ms``, of these only: the first
     commit by the owner that it was given to, None if that one gave it up without a commit. ``departed``: its owner
     left, also for a while, or was removed, even if it joined again under its id; ``expelled``: it was removed since it
-    did not revoke in time, and notices that later; ``active_ms``: until when it surely worked, None if unknown.
+    did not revoke in time, and notices that later; ``active_ms``: until when it certainly worked, None if unknown.
     """
 
     asked_ms: int | None = None
@@ -143,7 +143,7 @@ class Generation:
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """The recent times in which the coordinator may not have answered its members, in the order of their begin."""
+        """The recent times in which the coordinator may not have answered its members, in the order of their start."""
         return tuple(sorted((*self.outages, *self.coordinator_changes), key=lambda span: span.after_ms))
 
     @property

@@ -136,7 +136,7 @@ class GroupView:
     ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
     ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
-    ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it goes on, and nothing fails.
+    ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it continues, and nothing fails.
     ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
     ``departed``: members that failed, or that keep leaving.
     ``recent_ms``: when the last rebalances completed (see `recent_rebalances.with_rebalance`).

@@ -200,7 +200,7 @@ PICTURED_GROUPS = (
         _plain("a b", "orders", "payments"),
         "after c joined, first of two rounds",
         _plain("a b c", "orders", "payments"),
-        "What must move is first revoked: c waits for it until the follow-up rebalance. All else goes on.",
+        "What must move is first revoked: c waits for it until the follow-up rebalance. Everything else continues.",
     ),
 )
 """In the order of the documentation."""

@@ -47,7 +47,7 @@ curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .
   group changes, so polling thousands of groups every second is cheap.
 - The API has rebalances since the start of the process: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups}
   groups, {_LIMITS.size_bytes >> 20} MiB in total. The group that changed longest ago is removed first, a deleted group
-  at once. The whole history is in the topic [`rebalance-events`](events.md).
+  immediately. The whole history is in the topic [`rebalance-events`](events.md).
 """
 
 

@@ -28,7 +28,9 @@ MISREAD = {
     ),
     "says ": (r"\bsays (?:so|why|who|if|whether|what|how|which|that|nothing)\b", "contains, shows or means"),
     "whoever": ("whoever", "the member that, the client that"),
-    "Of ": (r'(?:"""|[.;] )Of (?:a|an|the|these|those|several|two|every|all)\b', "the subject first"),
+    "Of ": (r"\bOf (?:a|an|the|these|those|several|two|every|each|all)\b", "the subject first"),
+    "surely": (r"\bsurely\b", "certainly"),
+    "stood still": (r"\bst(?:ood|and|ands) still\b", "stalled"),
     "nothing of": (r"\bknows? nothing of\b", "what software has not read, or needs no setting for"),
 }
 """A part of each phrase -> the phrase as a regular expression, and what to write instead."""
@@ -66,7 +68,7 @@ def test_no_text_has_a_phrase_that_was_misread():
         ),
         ("It joins anew. `anew=True` is a name.", ["joins anew: again, or from the beginning"]),
         ("Without a right, and without the right one.", ["Without a right: permission: what an ACL grants"]),
-        ('"""Of the members, one leads. Most of the members do not."""', ['"""Of the: the subject first']),
+        ('"""Of the members, one leads. Most of the members do not."""', ["Of the: the subject first"]),
         ("The text says why. A panel of the board shows it.", ["says why: contains, shows or means"]),
     ],
 )

@@ -84,7 +84,7 @@ class BrokerLimits:
 
     @property
     def session_timeouts_ms(self) -> tuple[int, int] | None:
-        """The least and the most that the group's session timeout may be set to, in milliseconds."""
+        """The minimum and the maximum of the group's session timeout, in milliseconds."""
         bounds = [_whole(self.broker.get(f"group.consumer.{end}.session.timeout.ms")) for end in ("min", "max")]
         return None if None in bounds else (bounds[0] or 0, bounds[1] or 0)
 

@@ -18,7 +18,7 @@ __all__ = ["best_loads", "fill", "place_partitions"]
 
 
 def fill(promise: Promise, owned: Sequence[int], partitions: int) -> tuple[int, ...]:
-    """Return each member's load with equal subscriptions; one more goes by rank, ownership, then member order."""
+    """Return each member's load with equal subscriptions; one more is given by rank, ownership, then member order."""
     loads = list(promise.floors)
     candidates = [member for member, rank in enumerate(promise.ranks) if rank != NO_EXTRA]
     candidates.sort(key=lambda member: (promise.ranks[member], owned[member] <= loads[member]))

@@ -21,7 +21,7 @@ def fair_densities(
 ) -> list[Fraction]:
     """Return the load per weight of each member; its fair share is this times its weight. 0 for members without topics.
 
-    ``partitions`` and ``subscribers`` go by topic, ``weights`` (> 0) by member.
+    ``partitions`` and ``subscribers`` are by topic, ``weights`` (> 0) by member.
     """
     topics: dict[tuple[int, ...], int] = {}
     for count, takers in zip(partitions, subscribers, strict=True):

@@ -78,6 +78,6 @@ def _rule(rule: str) -> HostRule:
     pattern = compiled_pattern(rule)
     if not pattern.groups:
         raise InvalidInputError(
-            "", rf"{rule!r} is neither {_ADDRESS}, {' nor '.join(_REPORTED)}, nor has it a group, such as (app\d+)-.*"
+            "", rf"{rule!r} is not {_ADDRESS}, {', '.join(_REPORTED)} or a pattern with a group, such as (app\d+)-.*"
         )
     return HostRule(client_id=pattern)

@@ -55,7 +55,7 @@ class HostSpread:
 def host_spread(
     roster: Roster, plan: Sequence[Mapping[str, Sequence[int]]], targets: Sequence[int], hosts: Sequence[str]
 ) -> HostSpread | None:
-    """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` go by member, too.
+    """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` are by member, too.
 
     A host could own partitions of a topic if one of its members subscribes to it and has capacity: its target exceeds
     what it owns of topics with other subscribers. So the passive members of a failover group, or those that others'

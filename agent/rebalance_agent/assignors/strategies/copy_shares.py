@@ -2,7 +2,7 @@
 
 A member takes no partition twice, so of a topic at most all partitions once. Within that, the highest number of copies
 is as low as possible, then the next highest, and so on; the result is exact. All numbers rise in step; a member that
-cannot take one more at some point never can again (Megiddo, 1974), and the others go on.
+cannot take one more at some point never can again (Megiddo, 1974), and the others continue.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Breaks up topics whose partitions are all on one host, if other hosts subscribe to them; keeps the balance.
 
 A partition of such a topic goes to a member of another host that has one partition less, or is exchanged for one of
-another topic that does not come to be on one host by that. Each step breaks up at least one topic and moves at most two
+another topic that is not on one host afterwards. Each step breaks up at least one topic and moves at most two
 partitions.
 """
 

@@ -1,7 +1,7 @@
 """``shuffled-roundrobin``: the balance and the few moves of ``sticky``, dealt to the members in an order of the group.
 
 The order is pseudo-random, and members of one host are far apart in it, so that a topic is not wholly on one host.
-Topics that came to be on one host are broken up (see ``host_spread``).
+Topics that are wholly on one host are broken up (see ``host_spread``).
 """
 
 from __future__ import annotations

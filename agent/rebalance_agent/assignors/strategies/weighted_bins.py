@@ -46,7 +46,7 @@ def _ratio(load: float) -> tuple[int, int]:
 
 
 class WeightedBins:
-    """The partitions of each member; ``weights`` and ``counts`` go by member."""
+    """The partitions of each member; ``weights`` and ``counts`` are by member."""
 
     def __init__(self, roster: Roster, limits: Sequence[int]) -> None:
         """Start with empty bins; a member never has more than its ``limits`` partitions."""

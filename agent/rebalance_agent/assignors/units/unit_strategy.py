@@ -38,7 +38,7 @@ def unit_strategy(
     """Return the strategy that assigns the units of ``kinds``, with standbys on other hosts (``host_of`` by member).
 
     Units are balanced by kind, then over all kinds, then with the fewest moves. With standbys, the balance waits for
-    copies, up to ``state_factor``; the promise is the balance that the group comes to.
+    copies, up to ``state_factor``; the promise is the balance that the group finally reaches.
     """
 
     def plan(roster: Roster) -> Plan:

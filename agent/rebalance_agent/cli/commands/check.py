@@ -79,7 +79,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--acl-script", action="store_true", help="print a shell script that grants all permissions, and check nothing"
     )
     parser.add_argument(
-        "--principal", metavar="TYPE:NAME", help="for --acl-script, where only brokers know it, such as User:CN=agent"
+        "--principal", metavar="TYPE:NAME", help="for --acl-script, if only brokers know it, such as User:CN=agent"
     )
     parser.set_defaults(run=run, parser=parser)
 

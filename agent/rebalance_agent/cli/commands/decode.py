@@ -78,7 +78,7 @@ def add_parser(subparsers: Commands) -> None:
     cluster = add_cluster_flags(parser, "read the topic of a cluster (needs the packages of the extra agent)")
     cluster.add_argument("--group", metavar="GROUP", help="only the records of this group")
     cluster.add_argument(
-        "--since", type=moment_ms, metavar="TIME", help="only records from then on: ISO 8601, or epoch milliseconds"
+        "--since", type=moment_ms, metavar="TIME", help="only records since this time: ISO 8601, or epoch milliseconds"
     )
     cluster.add_argument("--follow", action="store_true", help="continue with new records until Ctrl-C")
     cluster.add_argument(

@@ -96,7 +96,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"how many rebalances (default {LAST_DEFAULT}, with --since all)",
     )
     parser.add_argument(
-        "--since", type=moment_ms, metavar="TIME", help="only those from then on: ISO 8601, or epoch milliseconds"
+        "--since", type=moment_ms, metavar="TIME", help="only those since this time: ISO 8601, or epoch milliseconds"
     )
     add_output_flag(
         parser, "text", csv_rows="rebalance", json_help="short for --output json: the same with the complete events"

@@ -44,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=whole_number(0, DETAILS_MAX),
         default=20,
         metavar="N",
-        help=f"number of the worst groups, which get pictures (default 20, at most {DETAILS_MAX})",
+        help=f"how many of the worst groups get pictures (default 20, at most {DETAILS_MAX})",
     )
     parser.set_defaults(run=run)
 

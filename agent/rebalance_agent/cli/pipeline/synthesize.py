@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of the random numbers (default: 1)")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder without events")
     parser.add_argument(
-        "--since", type=_day, metavar="YYYY-MM-DD", help="its first day, a Monday (default: 2026-06-01)"
+        "--since", type=_day, metavar="YYYY-MM-DD", help="first day of the history, a Monday (default: 2026-06-01)"
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: one per core")
     add_output_flag(parser, "table", csv_rows="run", default="json")

@@ -120,7 +120,7 @@ def _row(name: str, figures: Figures, stalled_max: float | None, *, expected: bo
 
 
 def step_text(step: MigrationStep) -> str:
-    """One line: how far it is, and whether to go on."""
+    """One line: how far it is, and whether to continue."""
     new, reason = step.members - step.classic, printable(step.reason)
     return f"{step.go.upper():5}  {new} of {plural(step.members, 'member')} on the consumer protocol: {reason}"
 

@@ -40,7 +40,7 @@ class TopicsBeforeAssign:
                 self._cluster = await client.fetch_all_metadata()
         except TimeoutError:
             self._problem = f"the cluster did not answer within {ANSWER_SECONDS:g} s"
-        except Exception as error:  # noqa: BLE001 - a group that needs no internal topics goes on, whatever failed
+        except Exception as error:  # noqa: BLE001 - a group that needs no internal topics continues, whatever failed
             self._problem = f"{type(error).__name__}: {error}"
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""An existing confluent-kafka consumer that reports its rebalances through a proxy: its C type cannot be changed."""
+"""A proxy that reports the rebalances of an existing confluent-kafka consumer, whose C type cannot be changed."""
 
 from __future__ import annotations
 

@@ -57,7 +57,8 @@ def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is un
     async def join_and_sync_once() -> bytes:
         nonlocal answer
         unread, answer = answer, None
-        # A member that was removed has no generation any more, or after a session without heartbeats may not know yet.
+        # A removed member has no generation; after a session without heartbeats it may not know yet that it was
+        # removed.
         same = unread is not None and unread[0] is coordinator._generation  # noqa: SLF001
         if unread is not None and same and not coordinator.heartbeat.session_timeout_expired():
             return unread[1]

@@ -32,7 +32,7 @@ class Token:
 class TokenCache:
     """Fetches tokens with ``fetch`` and reuses each for two thirds of its lifetime. Thread-safe.
 
-    While no new token can be had, the old one is used until it expires.
+    While no new token can be fetched, the old one is used until it expires.
     """
 
     def __init__(self, method: str, fetch: Callable[[], Token], clock: Clock) -> None:
@@ -48,7 +48,7 @@ class TokenCache:
         """A token that has not expired.
 
         Raises:
-            TokenError: none can be had.
+            TokenError: no token can be fetched.
         """
         with self._lock:
             now_ms = self._clock.now_ms()

@@ -59,7 +59,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--assignor", action="append", required=True, help="repeatable, in order of preference")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="assignor setting")
     parser.add_argument("--session-timeout-ms", type=int, required=True)
-    parser.add_argument("--events-url", default="", help="the sidecar's, that rebalances are reported to")
+    parser.add_argument("--events-url", default="", help="URL of the sidecar to which rebalances are reported")
     return parser.parse_args(argv)
 
 

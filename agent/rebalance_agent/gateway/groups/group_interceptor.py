@@ -131,7 +131,7 @@ class GroupInterceptor:
                 group, rebalance_seconds = member
                 self.member = group, client_id(frame), rebalance_seconds
             changed = opened.frame() if step.changed else frame
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes are forwarded
             self._failed(head, error)
             return frame
         follows = self._readiness.request(head.api_key, opened.message, frame)
@@ -160,7 +160,7 @@ class GroupInterceptor:
             return await self._seats.request(head, opened, size)
         except ConnectionError:
             raise
-        except Exception as error:  # noqa: BLE001 - the client's own bytes go on
+        except Exception as error:  # noqa: BLE001 - the client's own bytes are forwarded
             self._failed(head, error)
             return None
 
@@ -183,7 +183,7 @@ class GroupInterceptor:
             changed |= memory is not None and handler.response(opened.message, memory)
             self._readiness.response(head.api_key, opened.message)
             return opened.frame() if changed else frame
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes are forwarded
             self._failed(head, error)
             return frame
 
@@ -194,7 +194,7 @@ class GroupInterceptor:
         """
         try:
             return SeatFrames.response(note, message)
-        except Exception as error:  # noqa: BLE001 - the answer goes on as if the group had no seats
+        except Exception as error:  # noqa: BLE001 - the answer is forwarded as if the group had no seats
             self._failed(head, error)
             return False
 

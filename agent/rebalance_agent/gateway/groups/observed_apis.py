@@ -199,7 +199,7 @@ class TxnOffsetCommitHandler(OffsetCommitHandler):
 
 
 class FetchHandler(FrameHandler):
-    """Reads the first Fetch from newly assigned partitions, which comes by another connection than the group's."""
+    """Reads the first Fetch from newly assigned partitions, which uses another connection than the group's."""
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse

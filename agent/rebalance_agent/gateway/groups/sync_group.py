@@ -124,7 +124,7 @@ class SyncGroupHandler(FrameHandler):
                 decide(ours.strategy, participant, election, ask, shared.executor, shared.clock), budget
             )
             translate_assignments(message, decided.answers, election)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the group goes on by the client's own assignment
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own assignment is used
             late = isinstance(error, TimeoutError)
             shared.count(FrameOutcome.ASSIGN_LATE if late else FrameOutcome.ASSIGN_FAILED)
             problem = f"was not ready within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"

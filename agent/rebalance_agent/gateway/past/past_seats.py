@@ -116,7 +116,7 @@ def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_H
                 if vacant_seconds is None or newcomer.member_id in taken or profile is None:
                     continue
                 if vacant_seconds and last_joined.get(gone.member_id, -1) >= left:
-                    continue  # it went on living: its seat would have been given up
+                    continue  # it continued to live: its seat would have been given up
                 if member_profile(newcomer, changes[joined].rebalance) == profile:
                     taken.add(newcomer.member_id)
                     partitions = count_partitions(gone.assigned)

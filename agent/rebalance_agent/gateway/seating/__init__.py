@@ -3,7 +3,7 @@
 A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
 `gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
 
-The gateway has no login of its own for this: its requests for a seat go by clients' connections, and so with their
+The gateway has no login of its own for this: its requests for a seat use clients' connections, and so with their
 permissions. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
 A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) keeps the time of all.
 

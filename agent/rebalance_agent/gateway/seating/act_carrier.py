@@ -117,7 +117,7 @@ class ActCarrier:
         return -1 if seat is None else seat.generation
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
-        """See `SeatedGroup`. In KIP-848 a member's requests come by the connection by which it leaves."""
+        """See `SeatedGroup`. In KIP-848 a member's requests use the connection over which it leaves."""
         seat = self.seats.table.of_member(member_id)
         if seat is None or self.seats.group_type is GroupType.CONSUMER:
             return False

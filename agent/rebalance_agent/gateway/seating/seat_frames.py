@@ -105,7 +105,7 @@ class SeatFrames:
 
     @staticmethod
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-        """Handle the response to a request that left ``note``; whether the message was changed."""
+        """Handle the response to the request of ``note``; return whether the message was changed."""
         if isinstance(message, dict):
             note.answered(message)  # no answer to a heartbeat of KIP-848 that was sent as it is is changed
             return False

@@ -285,7 +285,7 @@ class SeatingGroups:
     def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
         """Return the results of ``call`` by group, without groups for which it fails.
 
-        Its members go on, and its held requests are bounded.
+        Its members continue, and its held requests are bounded.
         """
         results = {}
         for name, group in tuple(self._groups.items()):

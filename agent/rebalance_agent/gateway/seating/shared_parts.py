@@ -62,5 +62,5 @@ class SharedParts:
     async def _guarded(self, work: Coroutine[Any, Any, None], act: Act, group: str) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001 - the members go on without it, and their sessions end in time
+        except Exception as error:  # noqa: BLE001 - the members continue without it, and their sessions end in time
             self.report.failed(act, group, error)

@@ -28,7 +28,7 @@ The inputs, and the decision about each:
 | ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
 | ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
-| no member took the vacant seat in time, or its consumer goes on living | give it up |
+| no member took the vacant seat in time, or its consumer continues to live | give it up |
 | heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
 | a process closed all its connections | a second later a newcomer may take its seats |
 | ... and none did within the crash window | give them up |
@@ -41,7 +41,7 @@ The inputs, and the decision about each:
 | restart of the gateway | vacant seats are kept for the rest of their time; others are left alone |
 | ... and a request of a member is accepted, or a heartbeat for a vacant one | its seat is known again |
 | ... and none is, until the session is over | forget the seat |
-| seats are switched off | held JoinGroups are forwarded, vacant seats given up; members go on |
+| seats are switched off | held JoinGroups are forwarded, vacant seats given up; members continue |
 
 In groups of KIP-848 the first heartbeat of a member stands for its JoinGroup, and one with epoch -1 for a LeaveGroup:
 *answer it* means that the coordinator gets epoch -2 instead. A vacant seat needs no heartbeat there, and stays when the

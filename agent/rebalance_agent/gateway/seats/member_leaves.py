@@ -78,7 +78,7 @@ class MemberLeaves:
         return min((asked.until for asked in self._asked.values()), default=None)
 
     def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
-        """Pass the seat of a consumer that disconnected before it knew of it to another newcomer, or give it up."""
+        """Pass the seat of a consumer that disconnected before its response to another newcomer, or give it up."""
         seat.process, seat.for_newcomer = None, True
         if self._stable(seat) and self._held.matching(seat):
             return self._vacate(seat, now, now)

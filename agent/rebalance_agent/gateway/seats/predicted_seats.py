@@ -1,7 +1,7 @@
 """Mode ``observe``: counts the decisions of `GroupSeats`, while all frames are forwarded unchanged.
 
 The same state machine decides; its acts are counted instead of carried out, and it takes the usual outcome
-of each for granted. So it goes on from a group in which seats are on, while the real one rebalances.
+of each for granted. So it continues from a group in which seats are on, while the real one rebalances.
 
 It sees the members behind one gateway: a successor behind another gateway is not recognized, and does not count.
 """

@@ -89,7 +89,7 @@ class KeepSeat:
 
     In groups of KIP-848, where it only shows whether a newcomer of another gateway has the seat: another -2.
 
-    A gateway that was stopped for long and goes on would make a group wait that began to rebalance meanwhile.
+    A gateway that was stopped for long and continues would make a group wait that began to rebalance meanwhile.
     """
 
     instance_id: str

@@ -55,8 +55,8 @@ class SeatedJoins:
     ) -> tuple[list[SeatAct], JoinAnswer]:
         """Take the coordinator's answer; ``leads``: it names the new member as leader.
 
-        A leader that returns by a JoinGroup below v9 gets the response that its predecessor leads, so what was known
-        of the seat counts, too.
+        A leader that returns by a JoinGroup below v9 gets the response that its predecessor leads, so ``leads`` of the
+        seat counts, too.
         """
         sent = self._sent.pop(join, None)
         if sent is None:

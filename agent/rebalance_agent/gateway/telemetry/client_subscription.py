@@ -37,7 +37,7 @@ prefix is that of consumers and of producers."""
 class Subscription:
     """The subscription that a client gets. ``metrics``: prefixes of names.
 
-    ``subscription_id``: a hash of it; after a restart of the gateway with the same settings clients go on pushing.
+    ``subscription_id``: a hash of it; after a restart of the gateway with the same settings clients continue pushing.
     """
 
     metrics: Sequence[str]

@@ -26,7 +26,7 @@ class PushOutcome(StrEnum):
     THROTTLED = "throttled"
     """It came long before it was due, or too many clients push. The client pushes again at its next interval."""
     TOO_LARGE = "too_large"
-    """It exceeds a bound. The client goes on at its next interval."""
+    """It exceeds a bound. The client continues at its next interval."""
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     """The settings have changed: the client asks for the new ones at once."""
     UNSUPPORTED_COMPRESSION = "unsupported_compression"

@@ -125,7 +125,7 @@ class PlainConnection:
         await self._wait("writer")
 
     def end(self) -> None:
-        """Close the writing direction; reading goes on."""
+        """Close the writing direction; reading continues."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
@@ -265,7 +265,7 @@ async def move(
 
 
 def _break(error: OSError) -> ConnectionError:
-    """The error as a ConnectionError, which not every error is that breaks a connection (a timed-out peer is none)."""
+    """The error as a ConnectionError; not every error that breaks a connection is one (a timed-out peer's is not)."""
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 

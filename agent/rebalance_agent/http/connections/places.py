@@ -36,7 +36,7 @@ def slowest_reader(connections: Iterable[Connection], now: float) -> Connection 
 def slowest_sender(connections: Iterable[Connection]) -> Connection | None:
     """Return the connection whose body has not grown for longest; None if no incomplete body is in memory.
 
-    A body that comes right now stays, however little of it is there. ``Connection.since`` is the time at which it last
+    A body that is arriving stays, however little of it has arrived. ``Connection.since`` is the time at which it last
     grew much.
     """
     reading = (connection for connection in connections if connection.phase is Phase.BODY and connection.body_bytes)

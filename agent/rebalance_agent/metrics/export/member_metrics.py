@@ -50,8 +50,8 @@ class MemberMetrics:
     Every counter and histogram is scraped at 0 before it has its first value, and what the shutdown of a process counts
     is there from its first event on, since the process may be gone before two more scrapes.
 
-    A client that leaves loses its gauges at once, its counters after ``silent_seconds``. Consumers with equal labels
-    share series: the sum of their partitions, and the highest generation and skew.
+    A client that leaves loses its gauges immediately, its counters after ``silent_seconds``. Consumers with equal
+    labels share series: the sum of their partitions, and the highest generation and skew.
     """
 
     def __init__(self, clock: Clock, limits: MemberLimits | None = None, text: TextFormat | None = None) -> None:
@@ -100,7 +100,7 @@ class MemberMetrics:
             self._renew(self._clients.renew_all(self._clock.monotonic()))
 
     def consumers(self) -> list[ConsumerStatus]:
-        """The consumers of now, the least recently seen first."""
+        """The present consumers, the least recently seen first."""
         with self._lock:
             self._expire(self._clock.monotonic())
             return [_consumer(client) for client in self._clients]

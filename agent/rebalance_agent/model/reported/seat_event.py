@@ -32,7 +32,7 @@ class Act(StrEnum):
     GIVE_UP = "give_up"
     """A seat without a consumer was given up."""
     RESTORE = "restore"
-    """A member went on with the seat that it had before the gateway restarted; failed: the list of seats was not read
+    """A member continued with the seat that it had before the gateway restarted; failed: the list of seats was not read
     or not written."""
     PASS_JOIN = "pass_join"  # noqa: S105 - no password
     """A JoinGroup without a member id was forwarded as it is."""

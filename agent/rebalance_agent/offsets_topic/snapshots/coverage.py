@@ -23,7 +23,7 @@ SPANS_MAX = 1_000
 
 
 class _Held:
-    """A group's records as (offset, timestamp), from the first one on whose rebalance is not settled."""
+    """A group's records as (offset, timestamp), starting with the first one whose rebalance has not settled."""
 
     def __init__(self, partition: int) -> None:
         self.partition = partition

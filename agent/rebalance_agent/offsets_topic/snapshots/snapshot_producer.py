@@ -77,8 +77,8 @@ class SnapshotProducer:
         try:
             self._producer.poll(0)
         except KafkaException as error:
-            # poll() raises fatal errors. A producer that lost its sequence, or that may not write, cannot go on; a new
-            # one can, once it has the permission.
+            # poll() raises fatal errors. A producer that lost its sequence, or that may not write, cannot continue; a
+            # new one can, once it has the permission.
             self._give_up(self._producer, _reason(error))
 
     def close(self, timeout: float) -> None:

@@ -119,7 +119,7 @@ def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
 
 
 def _high_percentile(percent: int) -> Column:
-    """Return a percentile of the stalls; null if there are too few samples for one to be longer."""
+    """Return a percentile of the stalls; null if there are so few samples that no stall could be above it."""
     enough = F.col("samples") * (100 - percent) >= 100  # noqa: PLR2004 - percent
     return F.when(enough, percentile(F.col("stalls"), percent))
 

@@ -80,7 +80,7 @@ class MetricsPush:
         try:
             with self._reasons:
                 accepted = all(map(self._exported, _requests(self._metrics())))
-        except Exception:  # noqa: BLE001 - the thread must go on: the next export may be accepted
+        except Exception:  # noqa: BLE001 - the thread must continue: the next export may be accepted
             self._log.exception("otlp_export_raised")
             accepted = False
         self._counts.otlp_exported("accepted" if accepted else "failed")

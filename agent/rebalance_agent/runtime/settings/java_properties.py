@@ -89,7 +89,7 @@ def librdkafka_properties(java: Mapping[str, str], given: frozenset[str] = froze
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments and blanks before them; a line that ends with an odd number of backslashes goes on."""
+    """Lines without comments and blanks before them; a line that ends with an odd number of backslashes continues."""
     begun = ""
     for line in _LINE_END.split(text):
         stripped = line.lstrip(" \t\f")

@@ -116,7 +116,7 @@ class QueuedSink:
             except DeliveryError as error:
                 self._delivered([batch[index] for index in error.delivered])
                 self._lost(len(batch) - len(error.delivered), str(error))
-            except Exception as error:  # noqa: BLE001 - the thread must go on: the next batch may be delivered
+            except Exception as error:  # noqa: BLE001 - the thread must continue: the next batch may be delivered
                 self._lost(len(batch), repr(error))
             else:
                 self._delivered(batch)

@@ -69,7 +69,7 @@ class Webhook:
         """Check the target.
 
         Raises:
-            InvalidInputError: a token would go unencrypted over a network.
+            InvalidInputError: a token would be sent unencrypted over a network.
         """
         if self.token and self.target.scheme == "http" and not is_loopback(self.target.host):
             raise InvalidInputError("events_webhook", "must be https if a token is sent beyond loopback")

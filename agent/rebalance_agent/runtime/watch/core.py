@@ -217,7 +217,7 @@ class Core:
         begun = self.clock.thread_time()
         try:
             return self.tracker.view(group, judged=judged)
-        except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others go on
+        except Exception:  # noqa: BLE001 - the group is not shown rather than an old view, and the others continue
             self._log.exception("view_failed", group=group)
             return None
         finally:

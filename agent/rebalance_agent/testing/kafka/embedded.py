@@ -237,7 +237,7 @@ class EmbeddedKafka:
         """
         broker = self._broker(node_id)
         if broker.running:
-            raise BrokerError(f"broker {node_id} runs already")
+            raise BrokerError(f"broker {node_id} is already running")
         self._starting.launch([broker], self._brokers, self._runtime)
 
     def pid(self, node_id: int) -> int:

@@ -90,5 +90,5 @@ class ResponseReceiver(Protocol):
         ...
 
     def expelled(self) -> None:
-        """Announce that the member owns nothing any more: it was removed, or the generation went on without it."""
+        """Announce that the member owns nothing any more: it was removed, or the generation continued without it."""
         ...

@@ -48,7 +48,8 @@ class Simulation:
     def play(self, script: Sequence[Step], until_ms: int, *, ends: bool = False) -> Timeline:
         """Play the next piece of the script up to ``until_ms``, and return the timeline of this piece.
 
-        Rebalances and stalls that have not ended go on in the next piece. With ``ends`` the open stalls are reported.
+        Rebalances and stalls that have not ended continue in the next piece. With ``ends`` the open stalls are
+        reported.
 
         Raises:
             InvalidInputError, AssignmentError: as `simulate`.

@@ -44,7 +44,7 @@ class Handovers:
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
         that any member owns now. ``expelled``: it is gone since it did not revoke in time. ``active_ms``: until when a
-        member that departs surely worked. ``consumed_ms``: the first commit of a partition since its owner got it.
+        member that departs certainly worked. ``consumed_ms``: the first commit of a partition since its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held

@@ -11,7 +11,7 @@ __all__ = ["GivenTogether"]
 
 
 class GivenTogether:
-    """What the members of one generation got together. Only partitions whose first commit is awaited are known."""
+    """Which partitions each member of one generation got at the same time; only those whose first commit is awaited."""
 
     def __init__(self, before: Generation | None, generation: Generation) -> None:
         """``before``: the generation whose members may have kept partitions; None if all gave up everything."""

@@ -39,12 +39,12 @@ class Departure(StrEnum):
 
     @property
     def failed(self) -> bool:
-        """Whether the member surely failed."""
+        """Whether the member certainly failed."""
         return self in (Departure.FAILED, Departure.EXPELLED)
 
     @property
     def known(self) -> bool:
-        """Whether the member surely left or surely failed."""
+        """Whether the member certainly left or certainly failed."""
         return self.failed or self is Departure.LEFT
 
 

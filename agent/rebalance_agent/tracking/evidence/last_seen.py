@@ -160,7 +160,7 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None, read: ReadTime | None = None) -> None:
-        """Set until when a member that departed, or gives up partitions, surely worked (`CommitTimes.worked_ms`).
+        """Set until when a member that departed, or gives up partitions, certainly worked (`CommitTimes.worked_ms`).
 
         None: no commit shows it; then the earlier time remains. ``read``: by the records that it read.
         """

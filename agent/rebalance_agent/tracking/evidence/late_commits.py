@@ -24,7 +24,7 @@ default of ``offsets.commit.timeout.ms``."""
 def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
-    """Return until when a member surely worked, if its commits show ``worked_ms``: late ones may hold old offsets."""
+    """Return until when a member certainly worked, if its commits show ``worked_ms``: late ones may be old."""
     late = [(change.after_ms, change.until_ms) for change in changes]
     late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
     for after_ms, until_ms in sorted(late, reverse=True):
@@ -34,7 +34,7 @@ def surely_worked_ms(
 
 
 def removal_noticed_ms(removed_ms: int, session_ms: int, outages: Iterable[Outage]) -> int:
-    """Return when a member that went on working noticed its removal at the latest: at once, without an outage.
+    """Return when a member that continued to work noticed its removal at the latest: at once, without an outage.
 
     During an outage: within its session timeout (``session_ms``) after the brokers are back.
     """

@@ -1,7 +1,7 @@
 """The partitions that members keep in a rebalance, and those that cooperative members own when they join (KIP-429).
 
-A member that joins without a partition of the assignment before has lost it, or never got that assignment: it stands
-still, even if the member gets it again.
+A member that joins without a partition of the assignment before has lost it, or never got that assignment: it is
+stalled, even if the member gets it again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The consumers that have the seats of a group's members, after gateways handed them over.
 
-The coordinator goes on naming the consumer that joined first. A member that takes a seat gets an id that no member had
-before, so an entry is right for as long as the group has a member with this id.
+The coordinator continues naming the consumer that joined first. A member that takes a seat gets an id that no member
+had before, so an entry is right for as long as the group has a member with this id.
 """
 
 from __future__ import annotations

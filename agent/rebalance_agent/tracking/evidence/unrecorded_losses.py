@@ -28,7 +28,8 @@ def unrecorded_losses(
 ) -> dict[str, int]:
     """Return since when members of both generations may have been stalled (epoch ms), by member id: not all of them.
 
-    ``worked_ms``: until when a member surely worked, None if unknown. ``measures``: whether a member (by id) reports.
+    ``worked_ms``: until when a member certainly worked, None if unknown. ``measures``: whether a member (by id)
+    reports.
     """
     if before is None or generation.group_type is GroupType.CLASSIC or not generation.unanswered:
         return {}

@@ -23,12 +23,12 @@ Holders = Mapping[Partition, frozenset[str]]
 class CatchUp:
     """The partitions of a group that moved and catch up. Times are lower bounds, short by up to two measurements.
 
-    A catch-up begins when partitions move while none is catching up, and ends when none is any more; partitions that
-    move meanwhile belong to it.
+    A catch-up begins when partitions move while none is catching up, and ends when all have caught up; partitions that
+    move in the meantime belong to it.
 
-    ``partitions``: the number that catch up now. ``moved``: that moved in the current catch-up or, if it is over, the
-    last one. ``seconds``: the longest time of one of these; None before the first one. ``partition_seconds``: the sum
-    over all partitions since the group is measured; it never falls.
+    ``partitions``: how many are catching up. ``moved``: how many moved in the current catch-up or, if it is over, in
+    the last one. ``seconds``: the longest catch-up of one of these; None before the first one. ``partition_seconds``:
+    the sum over all partitions since the group is measured; it never falls.
     """
 
     partitions: int = 0

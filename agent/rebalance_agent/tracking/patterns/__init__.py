@@ -3,8 +3,8 @@
 - ``costly_members``: members that recent rebalances waited for, and members that failed or keep leaving.
 - ``recent_rebalances``: when the last ones completed.
 - ``flapping``: members that leave and return repeatedly.
-- ``rollouts``: deploys; ``current_rollout``, ``rollout_evidence``, ``rollout_progress``: the one that goes on, what
-  distinguishes it from failures, and whether it goes on without any.
+- ``rollouts``: deploys; ``current_rollout``, ``rollout_evidence``, ``rollout_progress``: the one that continues, what
+  distinguishes it from failures, and whether it continues without any.
 - ``replacements``: which member replaced which; ``unpaired_members``: those that wait for their counterpart.
 - ``loads``: skew of a group by lag and by rate; ``produce_rates``: growth of partitions.
 - ``empty_groups``: groups that lost all their members, and partitions without an owner.

@@ -98,7 +98,7 @@ class StepMoments:
         return [interruption(*each, *span_ms) for each in self._reported.interruptions(owner).get(partition, ())]
 
     def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
-        """Return until when ``owner``, of the generation before, was surely in contact with its coordinator.
+        """Return until when ``owner``, of the generation before, was certainly in contact with its coordinator.
 
         It may have been silent for its session timeout when it was removed, unless it left.
         """
@@ -202,7 +202,7 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner surely worked, by its commits and by what it read."""
+        """Return until when the owner certainly worked, by its commits and by what it read."""
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         worked_ms = self._surely_worked_ms(last_seen.worked_ms)
         read_ms = last_seen.read.worked_ms if last_seen.read else None
@@ -267,7 +267,7 @@ class StepMoments:
         return Moment(resumed.earliest_ms, max(resumed.earliest_ms, later_ms))
 
     def open_stall(self, partition: Partition, owner: Member, handover: PartitionHandover, since_ms: int) -> OpenStall:
-        """Return the stall of a partition that its new ``owner`` has not been seen to consume."""
+        """Return the stall of a partition whose new ``owner`` is not known to consume it."""
         given_ms, first = self._generation.given_since_ms(handover), self._generation.first_commits
         given = self._given.since(given_ms, owner, partition)
         return OpenStall(since_ms, given_ms, owner.rebalance_timeout_ms, first, given)

@@ -39,8 +39,8 @@ class OpenStall:
     ) -> bool:
         """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
 
-        ``contact_ms``: until when the owner surely was in contact with its coordinator. ``unanswered``: all times that
-        are known now in which the coordinator may not have answered it, in the order of their begin.
+        ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all times
+        that are known now in which the coordinator may not have answered it, in the order of their begin.
         """
         shown_ms = self.first.shown_ms(partition, self.given_with)
         return contact_ms > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)

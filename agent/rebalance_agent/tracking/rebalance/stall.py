@@ -33,8 +33,8 @@ STALL_MAX_MS = 86_400_000
 class MeasuredStall:
     """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured.
 
-    ``group_spans``: the times (seconds) in which the share of the partitions that makes a group stalled surely stood
-    still.
+    ``group_spans``: the times (seconds) for which so many partitions were certainly stalled that the group counts as
+    stalled.
     """
 
     stall: Stall | None = None
@@ -46,7 +46,7 @@ class MeasuredStall:
 class _PartitionStall:
     """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows when it began, or that it is over.
 
-    ``since_ms``: when it had surely begun; it surely lasted ``lower_ms`` from then on.
+    ``since_ms``: when it had certainly begun; it certainly lasted ``lower_ms`` from then on.
     """
 
     since_ms: int
@@ -144,7 +144,7 @@ def _unmeasured(
 
 
 def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
-    """Return how many more partitions were certainly stalled, by the time (ms) from which they did."""
+    """Return time (ms) -> how many more partitions were certainly stalled from then on."""
     changes = Counter[int]()
     for stall, count in stalls.items():
         changes[stall.since_ms] += count

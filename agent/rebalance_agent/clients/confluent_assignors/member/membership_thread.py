@@ -153,7 +153,7 @@ class MembershipThread:
         while not self._closing:
             try:
                 self._run_once()
-            except Exception as error:  # noqa: BLE001 - the thread has to go on, whatever failed
+            except Exception as error:  # noqa: BLE001 - the thread has to continue, whatever failed
                 if isinstance(error.__cause__, Abandoned):
                     self._leave_late()
                     continue

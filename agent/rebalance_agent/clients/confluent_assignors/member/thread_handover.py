@@ -1,7 +1,7 @@
 """Passes tasks from the membership thread to the application's thread, and waits for them.
 
 Kafka's own consumers run rebalance callbacks on the thread that polls, inside ``poll``, and rejoin only when the
-callback has returned. There is one task at a time: a rebalance goes on when its step is done.
+callback has returned. There is one task at a time: a rebalance continues when its step is done.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class ApiServer:
         """The API server of the cluster in which this process is a pod.
 
         Raises:
-            InvalidInputError: it is none, or has no service account.
+            InvalidInputError: this process runs in no pod, or the pod has no service account.
         """
         host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port.isdigit():

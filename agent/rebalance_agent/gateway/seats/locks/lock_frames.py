@@ -29,7 +29,7 @@ NOTE_CHARACTERS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session goes on.
+    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session continues.
 
     ``note``: its holder's (`LockBeat`), None where there is none.
     """

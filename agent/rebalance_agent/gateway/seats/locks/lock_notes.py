@@ -43,7 +43,7 @@ def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> di
     """Return the seats that other gateways offer, and the notes of their locks, by instance id.
 
     ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another
-    member, or none: the lock goes on being described until its session ends.
+    member, or none: the lock is still described until its session ends.
     """
     offered = {}
     for lock in locks:

@@ -74,7 +74,7 @@ class SeatLocks:
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
-        """Begin without locks. ``token``: random, of this start of the gateway."""
+        """Begin without locks. ``token``: a random one for this start of the gateway."""
         self._locks = GroupLocks(settings, member_ids)
         self._usable_at = self._begins_at = -math.inf if on else math.inf
         self._waiting = WAITING_PREFIX + token

@@ -24,7 +24,7 @@ HEARTBEAT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A handover ``at`` a time; ``generation``: the group's, or its epoch, that is to stay."""
+    """A handover that began ``at`` a time; ``generation``: the group's generation or epoch, which must not change."""
 
     at: float
     generation: int

@@ -58,7 +58,7 @@ class AdmissionResult:
 
 
 class JointAdmissions:
-    """The newcomers of one group that joined together at one gateway, until it shows what came of it.
+    """The newcomers of one group that joined together at one gateway, until their result is known.
 
     Times are in seconds of the caller's clock.
     """

@@ -2,7 +2,7 @@
 
 The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then no
 other member gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
-successor: unless the consumer was alive, which does not show before its session would have ended.
+successor: unless the consumer was alive, which is known only after its session would have ended.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ STATIC_JOIN_VERSION = 5
 """The first JoinGroup version with an instance id (KIP-345)."""
 
 SKIP_ASSIGNMENT_VERSION = 9
-"""The first JoinGroup version whose response lets a returning leader go on as leader (KIP-814)."""
+"""The first JoinGroup version whose response lets a returning leader continue as leader (KIP-814)."""
 
 _STREAMS = "stream"
 """Prefix of the names of Kafka Streams' assignors."""

@@ -103,7 +103,7 @@ class CommitTimes:
             first.later_ms[awaited.partition] = at_ms
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """Remove keys that are no longer awaited from their groups' keys. One call for many keys: it reads them all."""
+        """Remove keys that are no longer awaited from their groups' keys, which are all read: drop many at once."""
         for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._awaited]
             if keys:
@@ -210,7 +210,7 @@ class CommitTimes:
         return self._last.has(name.encode())
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
-        """Return until when an owner of all these partitions surely worked (epoch ms); None where no commit shows it.
+        """Return until when an owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
 
         Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
         already, and nothing is known of the commits before it.

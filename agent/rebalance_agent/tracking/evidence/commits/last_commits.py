@@ -29,8 +29,8 @@ Commit = tuple[int, int]
 offsets topic has thousands a second."""
 
 LastCommit = tuple[int, int, int, int]
-"""The commit's time and offset, the time of the one before, and of the one whose offsets its owner took while it surely
-worked (epoch ms); -1 where unknown. A tuple without names: thousands of commits a second make one each."""
+"""The commit's time and offset, the time of the one before, and of the one whose offsets its owner took while it
+certainly worked (epoch ms); -1 where unknown. A tuple without names: thousands of commits a second make one each."""
 
 _ROW = struct.Struct("=qqqq")
 _ROW_BYTES = _ROW.size
@@ -67,9 +67,9 @@ class LastCommits:
         return group in self._of_group
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
-        """Take commits by their records' keys, unless the partition's last one is as late; None: it was deleted.
+        """Keep these commits (record key -> commit; None: deleted) unless the partition's kept one is as late.
 
-        That of a new partition is kept while there is room.
+        The commit of a new partition is kept while there is room.
         """
         blocks = self._blocks
         for key, commit in commits.items():

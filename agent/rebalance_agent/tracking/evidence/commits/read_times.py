@@ -41,7 +41,7 @@ class ReadQuestion(NamedTuple):
 
 @dataclass(slots=True)
 class ReadTime:
-    """Until when a member surely worked, by the records that it read (epoch ms); None while no answer shows it."""
+    """Until when a member certainly worked, by the records that it read (epoch ms); None while no answer shows it."""
 
     worked_ms: int | None = None
 
