@@ -62,6 +62,23 @@ def _check(tracker):
     assert taken <= tracker.state_budget.size_bytes
 
 
+def test_each_generation_that_is_kept_counts_for_its_own_size():
+    """A group that alternates between two partitions and 2,000: the small ones do not hide the large ones."""
+    tracker = Tracker("c")
+    feed(tracker, topics(0, t=2_000), commits=False)
+    gc.collect()
+    tracemalloc.start(1)
+    try:
+        for number in range(1, 15):
+            partitions = tuple(range(2_000)) if number % 2 else (0, 1)
+            feed(tracker, record(2_000 * number, number, member("a", partitions)), tick(2_000 * number), commits=False)
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken <= 2 * tracker.state_budget.size_bytes
+
+
 def test_a_partition_counts_until_its_commit_came():
     sizes = []
     for commits in ([], [committed(500, 0, 1)]):
