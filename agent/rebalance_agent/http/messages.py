@@ -10,8 +10,7 @@ __all__ = ["CHUNK_BYTES", "Answer", "Application", "Request", "Response", "chunk
 
 CHUNK_BYTES = 1 << 18
 """Bytes compressed or sent at a time, as many as a socket's buffer takes. Each time gives the interpreter's lock away,
-and to get it back takes milliseconds while other threads compute, tens of them on a busy machine: in small parts, a
-page of 36 MB then takes a minute."""
+and to get it back takes milliseconds while other threads compute, tens of them on a busy machine."""
 
 Answer = tuple[str, str, bytes]
 """Status line without the HTTP version (``200 OK``), content type, body."""

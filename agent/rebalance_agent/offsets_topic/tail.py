@@ -274,7 +274,6 @@ class OffsetsTail:
         pending = self._backfill.pending
         read = {number: position for number, position in tail.positions.items() if number not in pending}
         positions = self._emitter.share.held_back(read)
-        self.context.meters.groups_over_budget("work", self._emitter.share.named())
         if self.snapshots:
             self.snapshots.reached(positions)
         self.context.inbox.offer(TailReached(self.context.clock.now_ms(), positions))

@@ -47,6 +47,13 @@ class RecordRouter:
             if record.value is None or (state is None and not self._admits(record)):
                 return
             state = self._begin(record, state)
+        if self._grows(state, record):
+            self._groups.forget(record.group)  # its view would be of an older generation
+        else:
+            yield from self._take(state, record)
+
+    def _take(self, state: State, record: GroupRecord | EpochRecord) -> Iterator[Event]:
+        """Pass a record to the state of its group."""
         yield from _events(state, self._within_budget(state, record))
         state.history.offset, state.history.read_ms = max(state.history.offset, record.offset), record.seen_ms
         if state.gone:
@@ -65,6 +72,13 @@ class RecordRouter:
         """Whether a group without a state gets one (`StateBudget`)."""
         whole = isinstance(record, GroupRecord)
         return self._context.state_budget.admits(record.group, record.seen_ms, live=record.live, whole=whole)
+
+    def _grows(self, state: State, record: GroupRecord | EpochRecord) -> bool:
+        """Whether a live generation of a classic group is refused since it takes more than the last (`StateBudget`)."""
+        if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
+            return False
+        last = state.last.value if state.last else None
+        return self._context.state_budget.grows(record.group, last, record.value, record.seen_ms)
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
         """Return the record of a classic group as an older one if its rebalance is not to be reported.

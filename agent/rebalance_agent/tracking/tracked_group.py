@@ -60,7 +60,7 @@ class TrackedGroup:
         self.gone = False
         self._context = context
         self._cleaned_ms = now_ms
-        self._sized: tuple[GroupSnapshot | None, int] = None, 0
+        self._sized: tuple[GroupSnapshot | None, tuple[int, ...]] = None, ()
         self._base_view: GroupView | None = None
         self._quality: MeasuredQuality | None = None
         self._measured = False
@@ -83,14 +83,16 @@ class TrackedGroup:
 
     @property
     def size_bytes(self) -> int:
-        """About how many bytes of memory the state takes: its generations are taken to be as large as the last one."""
-        own = GROUP_BYTES + len(self.group)
+        """About how many bytes of memory the state takes."""
+        own = GROUP_BYTES + len(self.group) + AWAITED_BYTES * self._context.commits.awaited(self.group)
         if self.last is None:
             return own
         if self._sized[0] is not self.last.value:
-            self._sized = self.last.value, state_bytes(self.last.value) + len(self.group)
-        awaited = AWAITED_BYTES * self._context.commits.awaited(self.group)
-        return own + awaited + self._sized[1] * (1 + self._generations_before)
+            size = state_bytes(self.last.value) + len(self.group)
+            self._sized = self.last.value, (size, *self._sized[1])[: 1 + self._generations_before]
+        # Generations of before the observer's start have no size here.
+        sizes = self._sized[1][: 1 + self._generations_before]
+        return own + sum(sizes)
 
     @property
     def _generations_before(self) -> int:

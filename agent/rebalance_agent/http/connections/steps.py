@@ -29,8 +29,9 @@ DRAIN_SECONDS = 1.0
 """Seconds for the client to close, once it has taken its last answer: to close a socket with unread input discards what
 was sent, too."""
 
-SENT_MAX = CHUNK_BYTES
-"""Bytes of one answer sent in a row, before other connections have their turn."""
+SENT_MAX = 8 * CHUNK_BYTES
+"""Bytes of one answer sent in a row, before other connections have their turn: some milliseconds of work. To wait for
+all connections in between takes longer than that while other threads compute."""
 
 GROWTH_BYTES = 8 * 1024
 """Bytes of a body that renew its connection's claim to its place: single bytes do not."""

@@ -33,6 +33,9 @@ NAME_BYTES_MAX = 64
 """Bytes of a group's name as the key of what is remembered of it; a longer one is hashed. Of 10,000 groups something is
 remembered, and a name may have 32 kB."""
 
+NAMED_EVERY_S = 1.0
+"""Seconds between two updates of the metric with the groups that had to wait, also while the inbox is full."""
+
 LONGEST_S = 0.5
 """Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
 
@@ -53,6 +56,7 @@ class FairShare:
         self._turns = itertools.count()
         self._in_due: set[bytes] = set()
         self._names = RecentNames()
+        self._named = float("-inf")
 
     def put(self, record: WaitingRecord) -> None:
         """Emit a record that was read now, or let it wait."""
@@ -68,14 +72,16 @@ class FairShare:
         if not allowed:
             self._waited += 1
             self._names.see(group, _ms(now), lambda: _group_name(record.key))
+            if now - self._named >= NAMED_EVERY_S:
+                self._count(now)
 
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. To be called several times a second.
 
         The one that may do so for longest comes first.
         """
-        self._count()
         now = self._context.clock.monotonic()
+        self._count(now)
         late = list[bytes]()
         while self._due and self._due[0][0] <= now and (self._has_time or now - self._released >= LONGEST_S):
             _, _, group = heapq.heappop(self._due)
@@ -97,14 +103,17 @@ class FairShare:
         """Whether the tracker has time for more than light groups."""
         return self._context.inbox.work_s < AHEAD_S
 
-    def _count(self) -> None:
-        """Count the records that waited and were skipped since the last call: all at once, as there are thousands."""
+    def _count(self, now: float) -> None:
+        """Count the records that waited and were skipped since the last call, and name their groups now and then."""
         waited, skipped = self._waited, self._skipped
         self._waited = self._skipped = 0
         if waited:
             self._context.meters.over_budget("waited", waited)
         if skipped:
             self._context.meters.over_budget("skipped", skipped)
+        if now - self._named >= NAMED_EVERY_S:
+            self._named = now
+            self._context.meters.groups_over_budget("work", self.named())
 
     def _set_due(self, group: bytes, size_bytes: int, now: float) -> None:
         heapq.heappush(self._due, (self._budget.allowed_at(group, size_bytes, now), next(self._turns), group))

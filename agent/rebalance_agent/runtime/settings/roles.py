@@ -217,7 +217,7 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         100_000_000, ge=10**6, le=10**10, description="maximum bytes of series of groups; the largest are left out"
     )
     max_state_bytes: int = Field(
-        120_000_000, ge=10**7, le=10**10, description="maximum bytes of groups' states; new groups may be only shown"
+        160_000_000, ge=10**7, le=10**10, description="maximum bytes of groups' states; new groups may be only shown"
     )
     max_lag_topics: int = Field(
         5, ge=0, le=1_000, description="maximum number of topics per group with their own lag; others are in _folded"

@@ -2,7 +2,8 @@
 
 Over the budget, records of new groups are taken as those from before the observer started: their members and
 partitions are shown, and no rebalance is reported. Groups that were known before, or that commit, are not affected.
-Beyond twice the budget only groups that commit are tracked as usual, and new ones are not shown at all.
+Beyond a quarter more only groups that commit are tracked as usual: new ones are not shown at all, nor are others whose
+generations grow.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ __all__ = ["AWAITED_BYTES", "GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "Sta
 UNBOUNDED = 1 << 62
 """No budget, for replays: the observer's is its setting ``max_state_bytes``."""
 
-NEW_GROUPS_UP_TO = 2
+NEW_GROUPS_UP_TO = 1.25
 """How many times the budget the states take when only groups that commit are tracked as usual."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
 
-GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 5_500, 1_500, 150
+GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 3_000, 1_300, 400
 """Bytes of a generation with what follows from it: stalls, moments, views, events."""
 
 AWAITED_BYTES = 450
@@ -74,7 +75,7 @@ class StateBudget:
         ``whole``: the record has the whole state of the group. Where it has not, a group that is refused once stays
         refused until it is deleted (`forgive`): its later records alone would show a part of it.
         """
-        room = self.size_bytes < NEW_GROUPS_UP_TO * self._bytes_max or self._commits(name)
+        room = not self._full or self._commits(name)
         if room and (whole or hash(name) not in self._refused):
             if live and self.size_bytes >= self._bytes_max:
                 self._unknown.add(name)
@@ -83,9 +84,15 @@ class StateBudget:
             self._refused[hash(name)] = None
             if len(self._refused) > REFUSED_MAX:
                 del self._refused[next(iter(self._refused))]
-        self.refused += 1
-        self._names.see(name, now_ms, lambda: name)
+        self._refuse(name, now_ms)
         return False
+
+    def grows(self, name: str, before: GroupSnapshot | None, value: GroupSnapshot, now_ms: int) -> bool:
+        """Whether a generation is refused since it takes more than the one ``before`` it, and there is no room."""
+        if not self._full or self._commits(name) or (before and state_bytes(value) <= state_bytes(before)):
+            return False
+        self._refuse(name, now_ms)
+        return True
 
     def forgive(self, name: str) -> None:
         """Record that a group was deleted: its next records begin a new one."""
@@ -93,7 +100,7 @@ class StateBudget:
 
     def reports(self, name: str, now_ms: int) -> bool:
         """Whether the group's rebalances are reported; if not, this one is counted, and the group is named."""
-        suspect = name in self._unknown or self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
+        suspect = name in self._unknown or self._full
         if not suspect or self.size_bytes < self._bytes_max or self._commits(name):
             self._unknown.discard(name)
             return True
@@ -104,3 +111,11 @@ class StateBudget:
     def named(self, now_ms: int) -> list[str]:
         """Return the groups with records that were not taken as usual, as `RecentNames.names` does."""
         return self._names.names(now_ms)
+
+    @property
+    def _full(self) -> bool:
+        return self.size_bytes >= NEW_GROUPS_UP_TO * self._bytes_max
+
+    def _refuse(self, name: str, now_ms: int) -> None:
+        self.refused += 1
+        self._names.see(name, now_ms, lambda: name)

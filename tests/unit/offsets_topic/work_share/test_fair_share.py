@@ -311,3 +311,15 @@ def test_long_names_take_no_memory_once_their_records_are_processed():
     remembered = observer.emitter.share._budget._groups
     assert len(remembered) == 2
     assert max(map(len, remembered)) <= NAME_BYTES_MAX
+
+
+def test_a_group_is_named_while_the_thread_that_reads_has_no_time_for_anything_else():
+    """One batch of records may take minutes while the inbox is full."""
+    observer = Observer()
+    observer.read()
+    observer.context.clock.advance(1_000)
+    for offset in range(8):
+        record = FakeRecord(group_key("hostile"), ABSURD[1], None, observer.context.clock.now_ms(), (0, offset))
+        observer.emitter.emit_live([record], [record], {0: offset + 1})
+        observer.taken()
+    assert observer.context.meters.of("groups_over_budget")[-1] == ("work", ["hostile"])

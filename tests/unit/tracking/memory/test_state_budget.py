@@ -14,8 +14,11 @@ from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, WHOLE, committed, feed, member, record, tick, tombstone, topics
 
 ONE = state_bytes(record(0, 1, member("a", (0, 1))).value) + len("known")
-SIZE = GROUP_BYTES + len("known") + 2 * AWAITED_BYTES + 2 * ONE
-"""The bytes of a group after its first rebalance."""
+"""The bytes of a generation of two partitions."""
+
+KNOWN = member("a", range(200))
+SIZE = GROUP_BYTES + len("known") + 200 * AWAITED_BYTES + state_bytes(record(0, 1, KNOWN).value) + len("known")
+"""The bytes of the group "known" after its first rebalance: of its 200 partitions, beside which others take little."""
 
 
 def _records(group, generations, since=0, **options):
@@ -32,9 +35,9 @@ def _reported(events, group):
 
 
 def _full(bytes_max=SIZE):
-    """A tracker whose budget the group "known" uses up, and less than twice."""
+    """A tracker whose budget the group "known" uses up, and hardly more."""
     tracker = Tracker("c", state_bytes_max=bytes_max)
-    feed(tracker, topics(0, t=2), *_records("known", [1]), commits=False)
+    feed(tracker, topics(0, t=200), record(0, 1, KNOWN, group="known"), commits=False)
     return tracker
 
 
@@ -43,7 +46,7 @@ def test_a_new_group_is_shown_exactly_and_its_rebalances_are_not_reported():
     events = feed(tracker, *_records("new", [1, 2]), tick(60_000), commits=False)
     assert _reported(events, "new") == []
     view = tracker.view("new")
-    assert (view.generation, view.partitions, [load.member_id for load in view.members]) == (2, 2, ["a"])
+    assert (view.generation, view.partitions, [load.member_id for load in view.members]) == (2, 200, ["a"])
     assert tracker.state_budget.unreported == 2
     assert tracker.state_budget.named(T0 + 60_000) == ["new"]
 
@@ -71,12 +74,26 @@ def test_a_group_that_begins_to_commit_is_reported_from_then_on():
     assert tracker.view("new").counters.aborted == 0
 
 
-def test_beyond_twice_the_budget_new_groups_are_refused():
+def test_beyond_a_quarter_more_than_the_budget_new_groups_are_refused():
     tracker = _full(1)
     feed(tracker, *_records("new", [1, 2]), tick(60_000), commits=False)
     assert tracker.view("new") is None
     assert tracker.state_budget.refused == 2
     assert tracker.state_budget.named(T0) == ["new"]
+
+
+def test_beyond_that_a_group_that_grows_is_not_shown_unless_it_commits():
+    for commits in (False, True):
+        tracker = Tracker("c", state_bytes_max=SIZE)
+        feed(tracker, topics(0, t=200), *_records("small", [1]), commits=False)
+        feed(tracker, *[record(0, 1, KNOWN, group=name) for name in ("known", "other")], commits=False)
+        if commits:
+            feed(tracker, committed(50, 0, group="small"))
+        feed(tracker, *_records("small", [2], since=1_000), commits=False)
+        assert tracker.view("small").generation == 2
+        feed(tracker, record(2_000, 3, KNOWN, group="small"), commits=False)
+        assert (tracker.view("small") is not None) == commits
+        assert tracker.state_budget.refused == (not commits)
 
 
 def test_a_group_of_older_records_counts_as_known():
