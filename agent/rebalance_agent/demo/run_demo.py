@@ -41,6 +41,9 @@ ENDLESS = """\
 `make demo ARGS="--seconds 0"` runs until Ctrl-C: then you can open its page, and use commands on its Kafka."""
 """Follows `MORE` after a run with a time limit."""
 
+ENDED = f"The run ended by Ctrl-C: exit code {EXIT_INTERRUPTED}, which `make` reports as an error or interrupt."
+"""Follows `MORE` after an endless run."""
+
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 """Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
 
@@ -72,7 +75,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
         summary, interrupted = _run_on_broker(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
         screen.table(HEADINGS, model_rows(GROUPS, STEPS, TOPICS))
-        screen.say(f"{MORE}\n{ENDLESS}" if options.seconds else MORE)
+        screen.say(f"{MORE}\n{ENDLESS if options.seconds else ENDED}")
         _write(options.summary, summary)
         directory.keep = options.check and bool(summary.differences)
     if interrupted:
