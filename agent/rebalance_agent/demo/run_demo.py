@@ -28,7 +28,7 @@ from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.kafka_versions import WITH_TOOLS
 from rebalance_agent.ui.terminal import is_live
 
-__all__ = ["KAFKA_VERSIONS", "Options", "run"]
+__all__ = ["KAFKA_VERSIONS", "Options", "own_command", "run"]
 
 KAFKA_VERSIONS = WITH_TOOLS
 """Versions of Kafka that the demo can start. Its check needs Kafka's tools."""

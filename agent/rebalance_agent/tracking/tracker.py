@@ -59,8 +59,8 @@ class Tracker:
     """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads.
 
     ``read_questions`` are answered by `ReadsAppended`; another thread may take them (`popleft`). ``state_budget``: the
-    bytes of all groups' states, and the records that it did not let pass. ``generations_before``: the generation from
-    which the first settled rebalance of a group began; no event reports it. Whoever needs them empties it.
+    bytes of all groups' states, and the records that it did not let pass. ``generations_before``: those from which
+    the first settled rebalances of groups began, which no event reports; another object takes them.
     """
 
     def __init__(
@@ -196,8 +196,6 @@ class Tracker:
         self._groups.backfilled &= owned.partitions
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is not evidence.
         self._context.polls.forget()
-
-    # Polls, topics, loads, reports and the clock
 
     def _describe(self, value: DescribedGroup, at_ms: int) -> None:
         if value.state is GroupState.DEAD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.model.events import Event
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.tracking.completed_generation import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.tracking.evidence.commits.awaited_commits import COMMITS_WAIT_MAX_MS, LOOK_AGAIN_MS, AwaitedCommits
@@ -19,7 +19,7 @@ from rebalance_agent.tracking.patterns.rollouts import Rollouts
 from rebalance_agent.tracking.rebalance.counters import Advance, CounterTotals
 from rebalance_agent.tracking.rebalance.departed import departed
 from rebalance_agent.tracking.rebalance.open_stall import OpenStall, with_names
-from rebalance_agent.tracking.rebalance.settle import Settlement, generation_before, revise, settle
+from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
@@ -248,8 +248,10 @@ class Episodes:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
-        if self.shown is None and (before := self._before(closed.episode)):
-            self._context.generations_before.append(before)
+        if self.shown is None and closed.episode.known and (before := closed.episode.before):
+            # It is older than the observer, so no event reports it.
+            older = Episode(None, known=False, generations=[before])
+            self._context.generations_before.append(self._settlement(older, {}).closing)
         self.shown = settlement
         if settlement.closing.members and not closed.episode.last.returned:
             self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)
@@ -302,9 +304,6 @@ class Episodes:
         if more > 0:
             settled.expelled += more
             self._totals.expel(more)
-
-    def _before(self, episode: Episode) -> GenerationEvent | None:
-        return generation_before(self._context.cluster_id, episode, self._reports, self._context.topics)
 
     def _settlement(self, episode: Episode, carried: Mapping[Partition, OpenStall]) -> Settlement:
         context, limits = self._context, self._totals.group_stalls.limits

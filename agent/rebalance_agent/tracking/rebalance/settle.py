@@ -27,7 +27,7 @@ from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
 from rebalance_agent.tracking.rebalance.stall import measure_stall
 from rebalance_agent.tracking.rebalance.triggers import episode_causes, generation_causes
 
-__all__ = ["Settlement", "generation_before", "revise", "settle"]
+__all__ = ["Settlement", "revise", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +100,6 @@ def settle(
     closing = _event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness)
     events.append(replace(closing, stall=measured.stall))
     return Settlement(tuple(events), slowness, measured.group_spans, measured.open)
-
-
-def generation_before(
-    cluster_id: str, episode: Episode, reports: MemberReports, topics: ClusterTopics
-) -> GenerationEvent | None:
-    """Return an event of the generation that the episode began from; None if it is unknown.
-
-    It is not published: the generation is older than the observer, so only its members and partitions are known.
-    """
-    if not episode.known or episode.before is None:
-        return None
-    return settle(cluster_id, Episode(None, known=False, generations=[episode.before]), reports, topics).closing
 
 
 def revise(

@@ -15,7 +15,6 @@ from rebalance_agent.model.events import Callback, Event
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.tracking.rebalance.slowness import REJOIN_SLACK_MS
 from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.group_detail import SLOW_SECONDS_MIN
 from rebalance_agent.ui.sentences.named_members import moves
@@ -210,19 +209,13 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"{name} was removed, after the others had waited {waited} for it{part}."
     elif closing.group_type is not GroupType.CLASSIC:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
-    elif _waited_longer(rebalance):
+    elif rebalance.waited_longer:
         yield (
             f"Of the revoked callbacks that members reported, that of {name} returned last, {waited} after the start; "
             "no report shows what the group waited for after that."
         )
     else:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
-
-
-def _waited_longer(rebalance: ObservedRebalance) -> bool:
-    """Whether the join phase lasted clearly longer than the wait for the slowest member that reported."""
-    (first, *followups), slowest_seconds = rebalance.generations, rebalance.closing.slowest_seconds or 0
-    return not followups and (first.join_seconds or 0) - slowest_seconds > REJOIN_SLACK_MS / 1000
 
 
 def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
