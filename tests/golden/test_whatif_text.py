@@ -51,6 +51,12 @@ def quiet(monkeypatch, tmp_path):
     return tmp_path
 
 
+def test_a_single_rebalance_counts_for_skew_only(quiet, capsys):
+    Path("events.ndjson").write_bytes(lines(clustered(1)))
+    _, out, _ = run(capsys, "g", "--events", "events.ndjson")
+    assert "Moves and stalls are not predicted: the first recorded rebalance counts for skew only.\n" in out
+
+
 @pytest.mark.parametrize("history", HISTORIES)
 def test_the_text_equals_the_golden_file(history, quiet, capsys):
     Path("events.ndjson").write_bytes(HISTORIES[history]())

@@ -52,8 +52,8 @@ def is_clustered(what_if: WhatIf) -> bool:
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in the "
-            f"longest stall, of {slow.stall_seconds:.1f} s, the group waited {slow.seconds:.1f} s for it."
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in a stall "
+            f"of {slow.stall_seconds:.1f} s, which the members measured, the group waited {slow.seconds:.1f} s for it."
         )
 
 
@@ -147,9 +147,9 @@ def _doubts(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         return
     matters = best is not None and abs(_saved(own, best.figures)) >= WORTH_PARTITION_SECONDS
     if count < REBALANCES_MIN:
-        yield f"This is a hint only: it is based on {count} {'rebalance' if count == 1 else 'rebalances'}."
+        yield f"This is only a hint: it is based on {count} {'rebalance' if count == 1 else 'rebalances'}."
     elif 0 < stalls < REBALANCES_MIN and (choice.static or matters):
-        yield f"The stalls are a hint only: they are known for {stalls} of {count} rebalances."
+        yield f"This is only a hint: stalls are known for {stalls} of {count} rebalances."
 
 
 def _splits_numbers(name: str) -> bool:

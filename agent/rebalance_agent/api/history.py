@@ -11,7 +11,7 @@ import threading
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
@@ -45,12 +45,15 @@ class HistoryLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
+    """``before``: the generation from which it began, where no other episode has it."""
+
     line: Rebalance
     packed: bytes
+    before: bytes = b""
 
     @property
     def size(self) -> int:
-        return len(self.packed) + LINE_BYTES
+        return len(self.packed) + len(self.before) + LINE_BYTES
 
     @property
     def event_ids(self) -> set[str]:
@@ -118,6 +121,18 @@ class EpisodeHistory:
             if event.group in self._groups:
                 self._bound(event.group)
 
+    def on_generation_before(self, event: GenerationEvent) -> None:
+        """Remember the generation from which a remembered rebalance began, of which there is no published event."""
+        with self._lock:
+            group = self._groups.get(event.group)
+            for index, episode in enumerate(group.episodes if group else ()):
+                line = episode.line
+                completed = line.kind is RebalanceKind.COMPLETED
+                if group and completed and line.previous_generation == event.generation:
+                    group.episodes[index] = replace(episode, before=_pack((event,)))
+                    self._bound(event.group)
+                    return
+
     def rebalances(self, group: str) -> RebalanceList | None:
         """A group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
         with self._lock:
@@ -145,14 +160,16 @@ class EpisodeHistory:
         # A repeated post, or a topic that is read again, has the same report twice.
         reports = {event.event_id: cast("MemberEvent", event) for line in packed_reports for event in _unpack(line)}
         about = reports_about(episode.line, reports.values())
-        return RebalanceDetail(group, episode.line, _unpack(episode.packed), about)
+        before = _unpack(episode.before) if episode.before else ()
+        return RebalanceDetail(group, episode.line, _unpack(episode.packed), about, before)
 
     def _generation(self, event: GenerationEvent) -> None:
         group = self._touch(event.group)
         for index, episode in enumerate(group.episodes):
             if event.event_id in episode.event_ids:
                 generations = cast("tuple[GenerationEvent, ...]", _unpack(episode.packed))
-                group.episodes[index] = _episode([_newest(generation, event) for generation in generations])
+                revised = _episode([_newest(generation, event) for generation in generations])
+                group.episodes[index] = replace(revised, before=episode.before)
                 return
         # Open generations of another rebalance are dropped: it never closed, or was published again after it was
         # forgotten.
@@ -171,7 +188,7 @@ class EpisodeHistory:
         if same is None:
             episodes.append(episode)
         else:
-            episodes[same] = episode
+            episodes[same] = replace(episode, before=episodes[same].before)
         while len(episodes) > self._limits.rebalances:
             episodes.popleft()
 

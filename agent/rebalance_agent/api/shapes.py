@@ -291,3 +291,6 @@ class RebalanceDetail:
     rebalance: Annotated[Rebalance, "its entry in the list"]
     events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first"]
+    before: Annotated[
+        tuple[Event, ...], "the generation from which it began, if that is older than the agent: it was not published"
+    ] = ()

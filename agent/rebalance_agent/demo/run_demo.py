@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import rebalance_agent
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.observed.coordinator_state import ONE_OFFSETS_PARTITION
@@ -26,16 +28,21 @@ from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.kafka.kafka_versions import WITH_TOOLS
 from rebalance_agent.ui.terminal import is_live
 
-__all__ = ["KAFKA_VERSIONS", "Options", "run"]
+__all__ = ["KAFKA_VERSIONS", "Options", "own_command", "run"]
 
 KAFKA_VERSIONS = WITH_TOOLS
 """Versions of Kafka that the demo can start. Its check needs Kafka's tools."""
 
-NEXT = """\
-What next: with `--seconds 0` the demo runs until Ctrl-C; open the observer's page, or run `rebalance-agent explain
-orders-weighted --bootstrap-servers ADDRESS` with the address of its Kafka. docs/demo.md explains the groups, steps and
-tables; README.md has the first steps on your own cluster."""
+MORE = """\
+What next: docs/demo.md explains the groups, steps and tables; README.md has the first steps on your own cluster."""
 """The last lines of a run."""
+
+ENDLESS = """\
+`make demo ARGS="--seconds 0"` runs until Ctrl-C: then you can open its page, and use commands on its Kafka."""
+"""Follows `MORE` after a run with a time limit."""
+
+ENDED = f"The run ended by Ctrl-C: exit code {EXIT_INTERRUPTED}, which `make` reports as an error or interrupt."
+"""Follows `MORE` after an endless run."""
 
 PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
 """Broker properties: a long session timeout, so that the only broker is not fenced on a busy machine."""
@@ -68,7 +75,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
         summary, interrupted = _run_on_broker(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
         screen.table(HEADINGS, model_rows(GROUPS, STEPS, TOPICS))
-        screen.say(NEXT)
+        screen.say(f"{MORE}\n{ENDLESS if options.seconds else ENDED}")
         _write(options.summary, summary)
         directory.keep = options.check and bool(summary.differences)
     if interrupted:
@@ -83,6 +90,9 @@ def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -
     kafka.start()
     try:
         screen.say(f"Kafka is ready after {clock.monotonic() - began:.1f} s at {kafka.bootstrap_servers}")
+        if not options.seconds:
+            example = f"{own_command()} explain orders-weighted --bootstrap-servers {kafka.bootstrap_servers}"
+            screen.say(f"runs until Ctrl-C; meanwhile, in another terminal: {example}")
         with Children(logs, clock) as children:
             demo_run = DemoRun(options.seconds, options.check, clock, screen, kafka, children)
             return demo_run.run(), demo_run.interrupted
@@ -92,6 +102,14 @@ def _run_on_broker(options: Options, clock: Clock, screen: Screen, logs: Path) -
         raise
     finally:
         kafka.stop()
+
+
+def own_command() -> str:
+    """The shell words that start ``rebalance-agent``: by module where it is not on the PATH, as after ``make demo``."""
+    if shutil.which("rebalance-agent"):
+        return "rebalance-agent"
+    package = Path(rebalance_agent.__file__).parent.parent
+    return f"PYTHONPATH={shlex.quote(str(package))} {shlex.quote(sys.executable)} -m rebalance_agent.cli.main"
 
 
 def _write(path: Path | None, summary: Summary) -> None:

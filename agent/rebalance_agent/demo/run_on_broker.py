@@ -49,11 +49,11 @@ class DemoRun:
         self._children = children
         self._ports = choose_ports(GROUPS)
         self._processes = DemoProcesses(children, kafka.bootstrap_servers, self._ports)
-        self._observer = DemoObserver(
-            self._ports.addresses["observer"].removesuffix("/metrics"), kafka.bootstrap_servers
-        )
+        observer = self._ports.addresses["observer"].removesuffix("/metrics")
+        self._observer = DemoObserver(observer, kafka.bootstrap_servers)
+        self._addresses = {"Kafka": kafka.bootstrap_servers, "page": f"{observer}/", **self._ports.addresses}
         self._began = clock.monotonic()
-        self._endless = not seconds
+        self._seconds = seconds
         self._end = self._began + (seconds or float("inf"))
         self._pace = threading.Event()
         self._reserve_seconds = SETTLE_SECONDS_MAX + (CHECK_SECONDS if check else 0)
@@ -77,7 +77,7 @@ class DemoRun:
             try:
                 self._go_on(self._run_steps())
             except KeyboardInterrupt:
-                if not self._endless:
+                if self._seconds:
                     raise
                 self.interrupted = True
             return self._summary()
@@ -147,7 +147,9 @@ class DemoRun:
     def _update_screen(self) -> None:
         self._children.require_alive()
         elapsed_seconds = self._clock.monotonic() - self._began
-        self._screen.show(Board(elapsed_seconds, self._ports.addresses, self._observer.answer, self._shown))
+        self._screen.show(Board(elapsed_seconds, self._addresses, self._observer.answer, self._shown))
+        if problem := self._observer.problem_news():
+            self._screen.say(f"{elapsed_seconds:6.1f} s  {problem}")
         for group in GROUPS:
             for text in self._observer.explain_news(group.name):
                 self._screen.say(f"{elapsed_seconds:6.1f} s  {text}")
@@ -165,7 +167,8 @@ class DemoRun:
     # -- the end -----------------------------------------------------------------------------------------------
 
     def _seen_steps(self) -> tuple[SeenStep, ...]:
-        return seen_steps(self._runs, {group.name: self._observer.episodes(group.name) for group in GROUPS})
+        episodes = {group.name: self._observer.episodes(group.name) for group in GROUPS}
+        return seen_steps(self._runs, episodes, self._observer.problem)
 
     def _summary(self) -> Summary:
         names = [group.name for group in GROUPS]
@@ -174,8 +177,8 @@ class DemoRun:
             episodes, gauges = {name: self._observer.episodes(name) for name in names}, self._observer.gauges()
             if self._check:
                 coordinator = read_coordinator(self._kafka, names)
-            steps = self._seen or seen_steps(self._runs, episodes)
-            summary = summarise(GROUPS, episodes, gauges, steps, coordinator)
+            steps = self._seen or self._seen_steps()
+            summary = summarise(GROUPS, episodes, gauges, steps, coordinator, self._observer.problem, self._seconds)
             if not summary.differences:
                 break
         return summary

@@ -16,7 +16,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.demo.scenario_types import Action, DemoStep
 from rebalance_agent.model.group import GroupState
 
-__all__ = ["StepRun", "StepSchedule", "StepStatus", "stable"]
+__all__ = ["NOT_BEGUN", "StepRun", "StepSchedule", "StepStatus", "stable"]
 
 CALM_SECONDS = 2.0
 """Seconds without change after which a group is calm: a cooperative follow-up of librdkafka comes after one second."""
@@ -29,6 +29,10 @@ LAST_STEP_SECONDS = 5.0
 
 STEP_SECONDS_MAX = 40.0
 """Time limit of a step; session timeouts, the longest waits, are at most 15 s."""
+
+
+NOT_BEGUN = "did not begin in time"
+"""The problem of a step that waited for its groups until the end of the run."""
 
 
 class StepStatus(StrEnum):
@@ -52,7 +56,7 @@ class StepRun:
     began: float | None = None
     over: bool = False
     ended: dict[str, GroupSummary] = field(default_factory=dict)
-    problem: str = "did not begin in time"
+    problem: str = NOT_BEGUN
 
     @property
     def status(self) -> StepStatus:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
-from rebalance_agent.model.events import Event, MemberEvent
+from rebalance_agent.model.events import Event, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.reported.seat_event import SeatEvent
 from rebalance_agent.tracking.classic.state import ClassicState
@@ -59,7 +59,8 @@ class Tracker:
     """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads.
 
     ``read_questions`` are answered by `ReadsAppended`; another thread may take them (`popleft`). ``state_budget``: the
-    bytes of all groups' states, and the records that it did not let pass.
+    bytes of all groups' states, and the records that it did not let pass. ``generations_before``: those from which
+    the first settled rebalances of groups began, which no event reports; another object takes them.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Tracker:
         )
         self.read_questions: deque[ReadQuestion] = self._context.commits.reads.unasked
         self.state_budget: StateBudget = self._context.state_budget
+        self.generations_before: deque[GenerationEvent] = self._context.generations_before
         self._groups = GroupStates(self._context)
         self._polled: dict[str, PolledGroup] = {}
         self._router = RecordRouter(self._groups, self._polled, self._context)
@@ -194,8 +196,6 @@ class Tracker:
         self._groups.backfilled &= owned.partitions
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is not evidence.
         self._context.polls.forget()
-
-    # Polls, topics, loads, reports and the clock
 
     def _describe(self, value: DescribedGroup, at_ms: int) -> None:
         if value.state is GroupState.DEAD:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.hosts.host_names import HostNames
+from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.evidence.commits.commit_times import CommitTimes
 from rebalance_agent.tracking.evidence.coordinators import Coordinators, changed_since
@@ -17,6 +19,9 @@ from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 
 __all__ = ["TrackerContext", "no_group"]
+
+BEFORE_MAX = 256
+"""Generations from before the start that wait to be taken: more than one observation adds."""
 
 
 def no_group(_group: str) -> bool:
@@ -33,7 +38,7 @@ class TrackerContext:
     a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: those of brokers.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of
-    their states, about ``state_bytes_max``.
+    their states, about ``state_bytes_max``. ``generations_before``: see `Tracker`.
     """
 
     cluster_id: str
@@ -51,6 +56,7 @@ class TrackerContext:
     commits: CommitTimes = field(default_factory=CommitTimes)
     report_budget: ReportBudget = field(default_factory=ReportBudget)
     state_budget: StateBudget = field(init=False)
+    generations_before: deque[GenerationEvent] = field(default_factory=lambda: deque(maxlen=BEFORE_MAX))
 
     def __post_init__(self) -> None:
         """The groups' states have the budget ``state_bytes_max``."""

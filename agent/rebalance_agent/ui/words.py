@@ -29,6 +29,7 @@ __all__ = [
     "day",
     "duration",
     "escaped",
+    "in_words",
     "listed",
     "minute",
     "moment",
@@ -96,16 +97,24 @@ def shortened(text: str, characters_max: int = NAME_CHARACTERS_MAX) -> str:
     return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
 
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?:/ )?(?=(?:ms|s|min|h|d)\b)")
+"""The spaces between a number and its unit: ``6.2 s``, ``3.8 / s``."""
+
+_KEPT = "\0"
+"""Stands for a space at which no line ends; in no text, since `printable` replaces it."""
+
+
 def wrapped(text: str, indent: str = "") -> str:
-    """``text`` in lines of `LINE_CHARACTERS`; words stay whole, since people copy names."""
-    return textwrap.fill(
-        text,
+    """``text`` in lines of `LINE_CHARACTERS`; words stay whole, since people copy names, and numbers with units."""
+    lines = textwrap.fill(
+        _BEFORE_UNIT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
         LINE_CHARACTERS,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return lines.replace(_KEPT, " ")
 
 
 def plural(number: int, noun: str) -> str:
@@ -239,6 +248,11 @@ def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] 
     if lower_text == upper_text:
         return upper_text
     return f"up to {upper_text}" if lower_text == zero else f"{lower_text} - {upper_text}"
+
+
+def in_words(bounds: str) -> str:
+    """``bounds`` of `bounds_text` for a sentence: ``0.2 s to 6.2 s``."""
+    return bounds.replace(" - ", " to ")
 
 
 def stalled_partitions_text(running: RunningRebalance) -> str:

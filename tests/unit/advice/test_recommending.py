@@ -242,7 +242,7 @@ def test_small_differences_do_not_add_up_to_a_worse_strategy():
 
 def test_few_rebalances_are_a_hint_only():
     assert recommend(found(figures(count=1), sticky=figures(count=1))).sentence.endswith(
-        "This is a hint only: it is based on 1 rebalance."
+        "This is only a hint: it is based on 1 rebalance."
     )
 
 
@@ -292,7 +292,7 @@ def test_advice_of_a_copartitioned_strategy_has_no_warning_about_joined_topics()
 def test_few_known_stalls_are_a_hint_only():
     own, better = (replace(figures(stalled=stalled), stalls=2) for stalled in (100, 1))
     sentence = recommend(found(own, sticky=better)).sentence
-    assert sentence.endswith(" The stalls are a hint only: they are known for 2 of 10 rebalances.")
+    assert sentence.endswith(" This is only a hint: stalls are known for 2 of 10 rebalances.")
     assert "hint" not in recommend(found(own, sticky=replace(own, moved=1))).sentence
 
 

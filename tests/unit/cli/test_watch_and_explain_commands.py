@@ -181,7 +181,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
         0,
         [
             "quiet: no rebalance, from the agent's observations since its start.",
-            "The group is at generation 2 since before the agent's start.",
+            "The group has been at generation 2 since before the agent's start.",
             "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
         ],
     )
@@ -202,7 +202,10 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     monkeypatch.setattr(explain, "agent_api", lambda _options: calm)
     said = run(capsys, "explain", "new")[1]
     assert said.startswith("new: no rebalance, ")
-    assert f"The group is at generation {calm.group('new').summary.generation} since before the agent's start." in said
+    assert (
+        f"The group has been at generation {calm.group('new').summary.generation} since before the agent's start."
+        in said
+    )
 
 
 def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -68,6 +69,21 @@ def test_ctrl_c_ends_a_run_without_time_limit_with_130_and_leaves_no_logs(ending
     assert ending(summary(coordinator=None), interrupted=True, seconds=0)[:2] == (130, False)
 
 
+@pytest.mark.parametrize("seconds", [0, 90])
+def test_the_last_lines_suggest_an_endless_run_only_after_another_one(ending, seconds):
+    said = ending(summary(coordinator=None), interrupted=not seconds, seconds=seconds)[2]
+    assert ('make demo ARGS="--seconds 0"' in said) is bool(seconds)
+    assert ("The run ended by Ctrl-C: exit code 130" in said) is not bool(seconds)
+
+
+def test_an_endless_run_begins_with_a_command_that_works_in_its_environment(monkeypatch):
+    monkeypatch.setattr(demo.shutil, "which", lambda _name: "/bin/rebalance-agent")
+    assert demo.own_command() == "rebalance-agent"
+    monkeypatch.setattr(demo.shutil, "which", lambda _name: None)
+    asked = f"{demo.own_command()} --version"
+    assert subprocess.run(asked, shell=True, check=True, capture_output=True).stdout
+
+
 def test_the_summary_file_has_the_closing_tables(ending, tmp_path):
     ending(summary(), summary=tmp_path / "s.json")
     assert json.loads((tmp_path / "s.json").read_text())["slow_consumer"]["client_id"] == "two"
@@ -98,6 +114,7 @@ class World:
         self.generations = dict.fromkeys(self.members, 1)
         self.actions = []
         self.shown = set()
+        self.news, self.said = ["no events are read now: any reason"], []
 
     @property
     def groups(self):
@@ -130,7 +147,13 @@ class World:
     def explain_news(self, _group):
         return ()
 
-    answer = None
+    def problem_news(self):
+        return self.news.pop() if self.news else ""
+
+    def say(self, text):
+        self.said.append(text)
+
+    answer, problem = None, ""
 
     def show(self, board):
         self.shown |= {run.step.name for run in board.steps}
@@ -186,6 +209,12 @@ def test_the_summary_of_a_long_run_has_each_first_step_with_its_own_rebalances(h
     for seen in run._seen:
         assert {event.group for event in seen.seen} == {expected.group for expected in seen.step.expected}
         assert len(seen.seen) == len(seen.step.expected), seen.step.name
+
+
+def test_a_reader_of_events_that_fails_is_said_once():
+    _, world, _ = lasting(90)
+    (line,) = world.said
+    assert line.endswith(" s  no events are read now: any reason")
 
 
 @pytest.mark.parametrize("seconds", [90, 120])

@@ -8,9 +8,12 @@ from rich.console import Console
 
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.demo import run_demo
-from rebalance_agent.demo.scenario_types import DemoStep
+from rebalance_agent.demo.observed.differences import SeenStep
+from rebalance_agent.demo.scenario_types import DemoStep, Expected
+from rebalance_agent.demo.screens.closing_tables import step_rows
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
+from rebalance_agent.model.episode import Basis, Stall, Trigger
 from support.observer.demo_events import EVENT, SPREAD, group_summary, summary
 
 JOIN = DemoStep("join", "two joins", (), ())
@@ -91,6 +94,27 @@ def test_the_live_view_draws_groups_steps_and_addresses():
         assert part in text
     assert "✓ join: two joins" in text
     assert "! join: g did not settle" in text
+
+
+@pytest.mark.parametrize(("width", "last_heading"), [(200, "type"), (120, "gen"), (85, "last trigger")])
+def test_the_live_view_leaves_out_the_last_columns_rather_than_cutting_words(width, last_heading):
+    last = replace(group_summary().last, trigger=Trigger.GROUP_STARTED, stall=Stall(11.5, 22.3, 18.0, Basis.BOUND))
+    groups = GroupList(0, 1, 0, (group_summary("readings-cooperative", last=last),))
+    console = Console(file=io.StringIO(), width=width, record=True)
+    console.print(draw(replace(board(), groups=groups)))
+    text = console.export_text()
+    heading = next(line for line in text.splitlines() if line.startswith("group"))
+    assert heading.rstrip().endswith(last_heading)
+    assert "…" not in text
+    row = next(line for line in text.splitlines() if line.startswith("readings-cooperative"))
+    assert "group_started" in row
+
+
+def test_a_step_of_two_groups_has_the_differences_of_each_in_its_own_row():
+    expected = (Expected("a", Trigger.TOPICS_CHANGED, 1), Expected("b", Trigger.TOPICS_CHANGED, 1))
+    both = summary(coordinator=None, step=SeenStep(DemoStep("new topic", "", (), expected), ()))
+    checks = [row[-1] for row in step_rows(both)]
+    assert checks == [f"{group}: expected one episode topics_changed, seen: none" for group in "ab"]
 
 
 def test_the_live_screen_ends_with_the_tables():

@@ -3,10 +3,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.observed.differences import slowest_client
+import pytest
+
+from rebalance_agent.demo.observed.differences import SeenStep, slowest_client
 from rebalance_agent.demo.observed.summary import seen_steps, summarise, to_json
 from rebalance_agent.demo.scenario_types import DemoStep
-from rebalance_agent.demo.step_schedule import StepRun
+from rebalance_agent.demo.step_schedule import NOT_BEGUN, StepRun
 from support.observer.demo_events import (
     COORDINATOR,
     EVENT,
@@ -114,6 +116,38 @@ def test_a_step_that_did_not_begin_has_no_episodes_and_the_reason():
     (step,) = seen_steps([StepRun(DemoStep("late", "", (), SLOW.expected))], {"g": [EVENT]})
     assert step.seen == ()
     assert step.problem == "did not begin in time"
+
+
+LATE = SeenStep(DemoStep("late", "", (), SLOW.expected), (), NOT_BEGUN)
+
+
+def noted(*steps, unread="", seconds=90.0):
+    return summarise((GROUP,), {"g": []}, {"g": GAUGES}, steps, None, unread, seconds).notes
+
+
+@pytest.mark.parametrize(("seconds", "longer"), [(90.0, 240), (200.0, 400)])
+def test_steps_that_did_not_begin_in_time_are_counted_with_a_longer_run_that_may_have_them(seconds, longer):
+    (note,) = noted(LATE, SEEN, LATE, seconds=seconds)
+    assert note == (
+        f"2 of 3 steps did not begin in time: this machine was too slow for a run of {seconds:g} s. "
+        f'Use --seconds {longer} (make demo ARGS="--seconds {longer}").'
+    )
+
+
+def test_a_whole_run_and_one_without_limit_have_no_notes():
+    assert noted(SEEN) == ()
+    assert noted(LATE, seconds=0) == ()
+
+
+def test_events_that_could_not_be_read_are_no_missed_steps():
+    begun = [run("join", 1, problem=""), StepRun(DemoStep("late", "", (), SLOW.expected))]
+    steps = seen_steps(begun, {"g": []}, "Local: Timed out")
+    assert [step.problem for step in steps] == ["the events could not be read", NOT_BEGUN]
+    assert noted(*steps[:1], unread="Local: Timed out") == (
+        "the events could not be read, so the tables lack rebalances: Local: Timed out",
+    )
+    (read,) = seen_steps(begun[:1], {"g": [replace(EVENT, generation=2)]}, "Local: Timed out")
+    assert read.problem == ""
 
 
 def test_an_episode_is_seen_with_the_name_of_its_slowest_member():

@@ -12,7 +12,9 @@ from rebalance_agent.ui.sentences.named_members import PartitionMove, member_nam
 from rebalance_agent.ui.words import (
     UNKNOWN,
     ago,
+    bounds_text,
     duration,
+    in_words,
     listed,
     moment,
     partition_seconds_text,
@@ -20,6 +22,7 @@ from rebalance_agent.ui.words import (
     printable,
     stall_text,
     table_text,
+    wrapped,
 )
 from support.observer.views import NOW, full_view
 
@@ -57,6 +60,20 @@ def test_a_time_in_the_future_is_shown_as_0_s_ago():
 def test_times_are_utc_and_invalid_ones_are_shown():
     assert moment(1_700_000_000_123) == "2023-11-14 22:13:20.123 UTC"
     assert moment(1 << 62) == f"{1 << 62} ms"
+
+
+@pytest.mark.parametrize("amount", ["210 ms", "6.2 s", "3 min 5 s", "2 h 10 min", "3.8 / s"])
+@pytest.mark.parametrize("indent", ["", "  "])
+def test_no_line_ends_between_a_number_and_its_unit(amount, indent):
+    for length in range(80, 105):
+        lines = wrapped(f"{'x' * length} {amount} and more", indent).splitlines()
+        assert any(amount in line for line in lines)
+        assert " ".join(" ".join(lines).split()) == f"{'x' * length} {amount} and more"
+
+
+def test_bounds_read_as_words_in_a_sentence():
+    assert in_words(bounds_text(0.148, 5.1)) == "148 ms to 5.1 s"
+    assert in_words("up to 4.9 s") == "up to 4.9 s"
 
 
 def test_a_bound_is_shown_with_both_limits():

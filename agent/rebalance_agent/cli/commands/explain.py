@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     if not past.details and past.now:
         generation = past.now.summary.generation
         if generation and not _unsettled(past.now):
-            print(f"The group is at generation {generation:,} since before the agent's start.")
+            print(f"The group has been at generation {generation:,} since before the agent's start.")
         print("With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.")
     for text in texts:
         print(f"\n{text}")

@@ -146,7 +146,10 @@ def _trust(what_if: WhatIf) -> Iterator[str]:
     if not count or what_if.group_type is not GroupType.CLASSIC:
         return
     if not stalls:
-        yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
+        if count == 1:
+            yield wrapped("Moves and stalls are not predicted: the first recorded rebalance counts for skew only.")
+        else:
+            yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
     recorded = _recorded_stalls(what_if)
     yield wrapped(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
 from rebalance_agent.demo.observed.gauges import GroupGauges
-from rebalance_agent.demo.scenario_types import DemoStep, SlowDown
+from rebalance_agent.demo.scenario_types import DemoStep, Expected, SlowDown
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions, pairs, to_ranges, topic_partitions
@@ -21,6 +21,7 @@ __all__ = [
     "CoordinatorView",
     "SeenStep",
     "counts_text",
+    "expected_differences",
     "group_differences",
     "owned_counts",
     "slowest_client",
@@ -49,7 +50,7 @@ class CoordinatorView:
 
 @dataclass(frozen=True, slots=True)
 class SeenStep:
-    """A step, the closing events of the episodes ``seen``, and the ``problem`` if it did not run.
+    """A step, the closing events of the episodes ``seen``, and the ``problem`` if it did not run or was not seen.
 
     ``ended``: group -> its summary when the step was over.
     """
@@ -153,27 +154,31 @@ def _text(partitions: set[tuple[str, int]]) -> str:
 
 def step_differences(step: SeenStep) -> list[str]:
     """Return the differences between the episodes expected and seen; for a slow consumer also of stall and delay."""
+    lines = [line for expected in step.step.expected for line in expected_differences(step, expected)]
+    return list(dict.fromkeys(lines))
+
+
+def expected_differences(step: SeenStep, expected: Expected) -> list[str]:
+    """Return the differences of one group of a step; of a step with a problem, this alone."""
     if step.problem:
         return [step.problem]
-    lines = []
-    for expected in step.step.expected:
-        seen = [event for event in step.seen if event.group == expected.group]
-        slow = step.step.slow
-        if [event.trigger for event in seen] != [expected.trigger]:
-            triggers = ", ".join(f"{event.trigger} (generation {event.generation})" for event in seen)
-            lines.append(f"{expected.group}: expected one episode {expected.trigger}, seen: {triggers or 'none'}")
-        elif expected.partitions and expected.partitions != owned_counts(seen[0]):
-            ours, theirs = counts_text(owned_counts(seen[0])), counts_text(expected.partitions)
-            lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
-        elif expected.on_one_host is not None:
-            spread = step.host_spread(expected.group)
-            on_one_host = spread.on_one_host if spread else None
-            if on_one_host != expected.on_one_host:
-                number = "unknown" if on_one_host is None else on_one_host
-                lines.append(f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {number}")
-        elif slow is not None and slow.group == expected.group:
-            lines += _slow_differences(slow, seen[0])
-    return lines
+    seen = [event for event in step.seen if event.group == expected.group]
+    slow = step.step.slow
+    if [event.trigger for event in seen] != [expected.trigger]:
+        triggers = ", ".join(f"{event.trigger} (generation {event.generation})" for event in seen)
+        return [f"{expected.group}: expected one episode {expected.trigger}, seen: {triggers or 'none'}"]
+    if expected.partitions and expected.partitions != owned_counts(seen[0]):
+        ours, theirs = counts_text(owned_counts(seen[0])), counts_text(expected.partitions)
+        return [f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}"]
+    if expected.on_one_host is not None:
+        spread = step.host_spread(expected.group)
+        on_one_host = spread.on_one_host if spread else None
+        if on_one_host != expected.on_one_host:
+            number = "unknown" if on_one_host is None else on_one_host
+            return [f"{expected.group}: expected {expected.on_one_host} topics on one host, seen: {number}"]
+    elif slow is not None and slow.group == expected.group:
+        return _slow_differences(slow, seen[0])
+    return []
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

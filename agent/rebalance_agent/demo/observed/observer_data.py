@@ -25,8 +25,14 @@ from rebalance_agent.ui.words import wrapped
 __all__ = ["EVENTS_TOPIC", "DemoObserver", "answers", "fetch"]
 
 EVENTS_TOPIC = "rebalance-events"
+NO_TOPIC = f"the topic {EVENTS_TOPIC} does not exist"
+"""The `DemoObserver.problem` until the observer has published its first event."""
+
 READ_SECONDS = 0.25
 """Pause between two questions to the API, and timeout of a poll for events."""
+
+SILENT_READS_MAX = 20
+"""Reads without a record (5 s) after which the client is asked for metadata: one that lost its brokers reports none."""
 
 EVENTS_MAX = 500
 """Maximum number of events of one poll."""
@@ -61,16 +67,19 @@ def answers(url: str) -> bool:
 class DemoObserver:
     """Reads groups and events in two threads; other threads take the latest values from here.
 
-    ``answer``: the API's last list of groups; ``history``: the rebalances in the events.
+    ``answer``: the API's last list of groups; ``history``: the rebalances in the events. ``problem``: why events cannot
+    be read now; empty if they can.
     """
 
     def __init__(self, url: str, bootstrap_servers: str) -> None:
         """Set the observer's address and the brokers; reading starts with the context."""
         self.answer = GroupList(0, 0, 0, ())
         self.history = EpisodeHistory()
+        self.problem = ""
         self._url = url
         self._bootstrap = bootstrap_servers
         self._explained: set[tuple[str, int]] = set()
+        self._reported_problem = ""
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=target, name=name, daemon=True)
@@ -122,6 +131,14 @@ class DemoObserver:
                 revised = " (revised)" if lines[index].revision else ""
                 yield f"{group}{revised}: {paragraph.heading}\n{wrapped(paragraph.text, ' ' * 10)}"
 
+    def problem_news(self) -> str:
+        """Return a line about a problem that is new or over since the last call; empty if there is none."""
+        problem = "" if self.problem == NO_TOPIC else self.problem
+        if problem == self._reported_problem:
+            return ""
+        self._reported_problem = problem
+        return f"no events are read now: {problem}; trying again" if problem else "events are read again"
+
     def _details(self, group: str) -> list[RebalanceDetail]:
         details = (self.history.rebalance(group, line.id) for line in self.completed(group))
         return [detail for detail in details if detail]
@@ -137,13 +154,34 @@ class DemoObserver:
             self.history.on_event(event)
 
     def _published(self) -> Iterator[Event]:
-        with TopicReader({"bootstrap.servers": self._bootstrap, "log_level": "0"}, EVENTS_TOPIC, {}) as reader:
-            while not self._stop.is_set():
+        """Yield the events of the topic. A client that gets no answer is replaced, and reading continues.
+
+        On a machine that stalls, a client of librdkafka 2.16 may time out for ever while new clients are answered.
+        """
+        positions: dict[int, int] = {}
+        while not self._stop.is_set():
+            try:
+                with TopicReader({"bootstrap.servers": self._bootstrap, "log_level": "0"}, EVENTS_TOPIC, {}) as reader:
+                    yield from self._read(reader, positions)
+            except ClusterError as error:
+                self.problem = str(error)
+                self._stop.wait(READ_SECONDS)
+
+    def _read(self, reader: TopicReader, positions: dict[int, int]) -> Iterator[Event]:
+        """Yield the topic's events from ``positions``, which are updated."""
+        silent_reads = 0
+        while not self._stop.is_set():
+            if not reader.positions or silent_reads >= SILENT_READS_MAX:
+                silent_reads = 0
                 # Until the observer has created the topic there are no partitions, and reading only waits.
-                with suppress(ClusterError):
-                    if not reader.positions:
-                        reader.begin(dict.fromkeys(range(reader.partitions()), BEGINNING))
-                    for record in reader.read(EVENTS_MAX, READ_SECONDS):
-                        # Kinds of events that only a newer agent knows are skipped.
-                        with suppress(InvalidInputError):
-                            yield event_from_json(json_object(record.value() or b""))
+                numbers = range(reader.partitions())
+                starts = {number: positions.get(number) or BEGINNING for number in numbers}
+                reader.begin({number: start for number, start in starts.items() if number not in reader.positions})
+                self.problem = "" if numbers else NO_TOPIC
+            records = reader.read(EVENTS_MAX, READ_SECONDS)
+            silent_reads = 0 if records else silent_reads + 1
+            for record in records:
+                # Kinds of events that only a newer agent knows are skipped.
+                with suppress(InvalidInputError):
+                    yield event_from_json(json_object(record.value() or b""))
+            positions |= reader.positions

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,8 +21,9 @@ from rebalance_agent.demo.observed.differences import (
 )
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.scenario_types import DemoGroup, SlowDown
-from rebalance_agent.demo.step_schedule import StepRun
+from rebalance_agent.demo.step_schedule import NOT_BEGUN, StepRun
 from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.ui.words import plural
 
 __all__ = [
     "NOT_CHECKED",
@@ -36,6 +37,11 @@ __all__ = [
 
 OK = "ok"
 NOT_CHECKED = "not checked"
+SLOW_MACHINE_SECONDS = 240
+"""The ``--seconds`` to try at least where a run was too short for all steps."""
+
+UNREAD = "the events could not be read"
+"""The problem of a step of which nothing was seen, because no events were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +60,32 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The groups by name, the steps in order, each with the result of its check, and all differences."""
+    """The groups by name, the steps in order, each with the result of its check, and all differences.
+
+    ``notes``: sentences about what the run could not show.
+    """
 
     groups: Mapping[str, GroupOutcome]
     steps: tuple[tuple[SeenStep, str], ...]
     differences: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
-def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[GenerationEvent]]) -> tuple[SeenStep, ...]:
-    """Return each step with the episodes of its groups between its start and the start of the group's next step."""
+def seen_steps(
+    runs: Sequence[StepRun], episodes: Mapping[str, Sequence[GenerationEvent]], unread: str = ""
+) -> tuple[SeenStep, ...]:
+    """Return each step with the episodes of its groups between its start and the start of the group's next step.
+
+    ``unread``: why the events could not be read; it is the problem of a step of which nothing was seen.
+    """
     steps = []
     for index, run in enumerate(runs):
         seen: list[GenerationEvent] = []
         for group, after in run.after.items():
             until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), math.inf)
             seen += [event for event in episodes[group] if after < event.generation <= until]
-        steps.append(SeenStep(run.step, tuple(seen), run.problem, run.ended))
+        problem = run.problem or ("" if seen or not unread else UNREAD)
+        steps.append(SeenStep(run.step, tuple(seen), problem, run.ended))
     return tuple(steps)
 
 
@@ -79,10 +95,13 @@ def summarise(
     gauges: Mapping[str, GroupGauges],
     steps: tuple[SeenStep, ...],
     coordinator: Mapping[str, CoordinatorView] | None,
+    unread: str = "",
+    seconds: float = 0,
 ) -> Summary:
     """Build the summary. Without the ``coordinator``'s state, differences are shown at their step only.
 
-    ``episodes``: the closing events of each group, oldest first.
+    ``episodes``: the closing events of each group, oldest first. ``unread``: why no events could be read; empty if they
+    could. ``seconds``: the length of the run; 0 if it had no limit.
     """
     differences: list[str] = []
     rows = {}
@@ -107,7 +126,24 @@ def summarise(
     checked = [(step, step_differences(step)) for step in steps]
     if coordinator is not None:
         differences += [f"step {seen.step.name}: {line}" for seen, lines in checked for line in lines]
-    return Summary(rows, tuple((step, "; ".join(lines) or OK) for step, lines in checked), tuple(differences))
+    return Summary(
+        rows,
+        tuple((step, "; ".join(lines) or OK) for step, lines in checked),
+        tuple(differences),
+        tuple(_notes(steps, unread, seconds)),
+    )
+
+
+def _notes(steps: Sequence[SeenStep], unread: str, seconds: float) -> Iterator[str]:
+    if unread:
+        yield f"{UNREAD}, so the tables lack rebalances: {unread}"
+    late = sum(step.problem == NOT_BEGUN for step in steps)
+    if late and seconds:
+        longer = f"--seconds {max(SLOW_MACHINE_SECONDS, 2 * seconds):g}"
+        yield (
+            f"{late} of {plural(len(steps), 'step')} did not begin in time: this machine was too slow for a run of "
+            f'{seconds:g} s. Use {longer} (make demo ARGS="{longer}").'
+        )
 
 
 def to_json(summary: Summary) -> dict[str, Any]:

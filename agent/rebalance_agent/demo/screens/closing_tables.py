@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_agent.demo.observed.differences import counts_text, slowest_client
-from rebalance_agent.demo.observed.summary import Summary
+from rebalance_agent.demo.observed.differences import counts_text, expected_differences, slowest_client
+from rebalance_agent.demo.observed.summary import OK, Summary
 from rebalance_agent.ui.words import UNKNOWN, stall_text
 
 __all__ = ["STEP_HEADINGS", "SUMMARY_HEADINGS", "step_rows", "summary_rows"]
@@ -33,12 +33,13 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
 def step_rows(summary: Summary) -> list[tuple[str, ...]]:
     """Return the rows of the closing table of steps, one for each expected group; the columns are `STEP_HEADINGS`."""
     rows: list[tuple[str, ...]] = []
-    for seen_step, check in summary.steps:
+    for seen_step, _ in summary.steps:
         for expected in seen_step.step.expected:
             seen = [event for event in seen_step.seen if event.group == expected.group]
             triggers = _joined(event.trigger for event in seen)
             stalls = _joined(f"{stall_text(event.stall)} {event.stall.basis}" for event in seen if event.stall)
             slowest = _joined(filter(None, map(slowest_client, seen)))
+            check = "; ".join(expected_differences(seen_step, expected)) or OK
             rows.append((seen_step.step.name, expected.group, triggers, stalls, slowest, check))
     return rows
 

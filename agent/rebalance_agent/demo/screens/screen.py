@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
@@ -27,6 +28,9 @@ FRAMES_PER_SECOND = 4
 PLAIN_CHARACTERS = 200
 """Width of tables where standard output is not a terminal."""
 
+CELL_PADDING = 2
+"""Characters between two columns of the live table."""
+
 _MARKS = {
     StepStatus.WAITING: ("  ", "dim"),
     StepStatus.RUNNING: ("> ", "bold yellow"),
@@ -37,7 +41,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: those of its processes, by name."""
+    """The state at ``elapsed_seconds`` after the broker was ready; ``addresses``: of Kafka, the page and metrics."""
 
     elapsed_seconds: float
     addresses: Mapping[str, str]
@@ -90,32 +94,53 @@ class Screen:
             self._live.update(draw(board))
 
     def close(self, summary: Summary) -> None:
-        """Replace the live view by the closing tables and the differences."""
+        """Replace the live view by the closing tables, the differences and the notes."""
         self.__exit__()
         self.table(SUMMARY_HEADINGS, summary_rows(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
         for line in summary.differences:
             self.say(f"difference: {line}")
+        for note in summary.notes:
+            self.say(note)
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupTable:
+    """The table of `watch`. As there, the last columns are left out where the terminal is too narrow for them."""
+
+    board: Board
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table, as wide as ``options`` allow."""
+        rows = group_rows(self.board.groups)
+        widths = (
+            max(len(text) for text in (column.title, *(row.cells[index] for row in rows))) + CELL_PADDING
+            for index, column in enumerate(COLUMNS)
+        )
+        fitting = sum(end <= options.max_width + CELL_PADDING for end in itertools.accumulate(widths))
+        columns = (
+            Column(column.title, justify="right" if column.right else "left", no_wrap=True)
+            for column in COLUMNS[:fitting]
+        )
+        title = f"{self.board.elapsed_seconds:.0f} s"
+        table = Table(
+            *columns, box=SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, padding=(0, 1, 0, 0)
+        )
+        for row in rows:
+            table.add_row(*map(Text, row.cells[:fitting], row.styles))
+        yield table
 
 
 def draw(board: Board) -> RenderableType:
     """Return the board as a rich renderable: addresses, the groups as in `watch`, steps."""
     addresses = Columns([Text(f"{name} {url}", "dim") for name, url in board.addresses.items()], padding=(0, 2))
-    columns = (
-        Column(column.title, justify="right" if column.right else "left", no_wrap=column.title == "group")
-        for column in COLUMNS
-    )
-    title = f"{board.elapsed_seconds:.0f} s"
-    groups = Table(*columns, box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    for row in group_rows(board.groups):
-        groups.add_row(*map(Text, row.cells, row.styles))
     steps = Table.grid()
     for run in board.steps:
         text = Text.assemble((f"{run.step.name}: ", "bold"), _happening(run))
         if run.status is StepStatus.WAITING:
             text.stylize("dim")
         steps.add_row(Text(*_MARKS[run.status]), text)
-    return Group(addresses, groups, *map(Text, _host_texts(board.groups.groups)), "", steps)
+    return Group(addresses, _GroupTable(board), *map(Text, _host_texts(board.groups.groups)), "", steps)
 
 
 def _happening(run: StepRun) -> str:

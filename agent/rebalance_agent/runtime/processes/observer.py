@@ -172,8 +172,8 @@ class Observer:
             self._settings,
             cluster_id,
             schedule,
-            sinks=(EpisodeLog(self._clock), self._phases, published, self._history),
-            reports=self._history,
+            sinks=(EpisodeLog(self._clock), self._phases, published),
+            history=self._history,
             refresh=self._refresh,
             progress=self._sinks.publisher,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
@@ -32,7 +33,7 @@ from rebalance_agent.runtime.scheduling.ticker import Ticker
 from rebalance_agent.runtime.settings.rights import ADMIN_ONLY
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
-from rebalance_agent.runtime.watch.event_sinks import EventSink, ReportedEvents
+from rebalance_agent.runtime.watch.event_sinks import EventSink, GenerationsBefore, ReportedEvents
 from rebalance_agent.runtime.watch.inbox_age import TRACKER_PART, InboxAge
 from rebalance_agent.runtime.watch.observer_share import ObserverShare, share_parts
 from rebalance_agent.runtime.watch.poll_triggers import PollTriggers
@@ -82,17 +83,18 @@ class ClusterWatch:
         settings: ObserverSettings,
         cluster_id: str,
         schedule: Schedule,
-        sinks: Sequence[EventSink],
+        sinks: Sequence[EventSink] = (),
         *,
-        reports: EventSink,
+        history: EpisodeHistory,
         refresh: Callable[[], bool] = lambda: False,
         progress: PublishProgress | None = None,
     ) -> None:
         """Nothing runs before `start`.
 
-        ``schedule`` starts and stops with the watch. ``sinks`` take what the tracker concludes, ``reports`` what
-        members report. ``refresh`` is called in the core's thread when views have changed. ``progress`` is that of the
-        events on their way to Kafka, None where they do not go there.
+        ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` take what the tracker concludes; the
+        ``history`` also what members report, and the generations from before the start. ``refresh`` is called in the
+        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None where they
+        do not go there.
         """
         self._share = share = ObserverShare(context, settings, progress)
         self._context = context = share.context
@@ -142,10 +144,11 @@ class ClusterWatch:
             tracker,
             context.inbox,
             context.clock,
-            sinks=[*sinks, *snapshots],
+            sinks=[*sinks, history, *snapshots],
             listeners=[
                 *snapshots,
-                ReportedEvents(reports),
+                ReportedEvents(history),
+                GenerationsBefore(tracker.generations_before, history),
                 PollTriggers(self._schedule, topics, reads, context.clock),
                 StateMeter(tracker.state_budget, context.meters),
             ],

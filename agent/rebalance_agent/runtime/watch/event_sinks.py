@@ -6,12 +6,13 @@ goes to every listener.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Protocol
 
-from rebalance_agent.model.events import Event
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.tracking.observations import MemberReported, Observation
 
-__all__ = ["EventSink", "ObservationListener", "ReportedEvents"]
+__all__ = ["EventSink", "GenerationsBefore", "GenerationsBeforeSink", "ObservationListener", "ReportedEvents"]
 
 
 class EventSink(Protocol):
@@ -28,6 +29,28 @@ class ObservationListener(Protocol):
     def on_observation(self, observation: Observation) -> None:
         """Take an observation. Must not block."""
         ...
+
+
+class GenerationsBeforeSink(Protocol):
+    """Takes the generations from which the first rebalances since the start began: the history."""
+
+    def on_generation_before(self, event: GenerationEvent) -> None:
+        """Take the generation from which a rebalance began that was taken before. Must not block."""
+        ...
+
+
+class GenerationsBefore:
+    """Gives the generations of `Tracker.generations_before` to ``sink``, after the events of their rebalances."""
+
+    def __init__(self, waiting: deque[GenerationEvent], sink: GenerationsBeforeSink) -> None:
+        """``waiting`` is emptied after each observation."""
+        self._waiting = waiting
+        self._sink = sink
+
+    def on_observation(self, _observation: Observation) -> None:
+        """Pass on what the observation added."""
+        while self._waiting:
+            self._sink.on_generation_before(self._waiting.popleft())
 
 
 class ReportedEvents:

@@ -124,7 +124,7 @@ class InProcessWatch:
         if self._stop.is_set():
             return
         schedule = Schedule(self._clock)
-        watch = ClusterWatch(context, self.settings, cluster_id, schedule, (self._history,), reports=self._history)
+        watch = ClusterWatch(context, self.settings, cluster_id, schedule, history=self._history)
         with ExitStack() as stack:
             watch.start(stack)
             self._watch = watch

@@ -246,6 +246,10 @@ class Episodes:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
+        if self.shown is None and closed.episode.known and (before := closed.episode.before):
+            # It is older than the observer, so no event reports it.
+            older = Episode(None, known=False, generations=[before])
+            self._context.generations_before.append(self._settlement(older, {}).closing)
         self.shown = settlement
         if settlement.closing.members and not closed.episode.last.returned:
             self.recent_ms = with_rebalance(self.recent_ms, settlement.closing.timestamp_ms)

@@ -22,6 +22,7 @@ from rebalance_agent.ui.sentences.storms import STORM_SECONDS, is_return, is_sto
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
+    in_words,
     listed,
     one_host_text,
     plural,
@@ -220,4 +221,4 @@ def _stall(rebalance: Rebalance, stall: Stall) -> str:
     named = slowest and (slowest.lower_seconds or slowest.seconds or 0) >= stall.lower_seconds / 2
     waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
-    return f"stalled for {stall_text(stall)}{why}{waited}"
+    return f"stalled for {in_words(stall_text(stall))}{why}{waited}"

@@ -23,6 +23,7 @@ from rebalance_agent.ui.sentences.observed_rebalances import observed_rebalances
 from rebalance_agent.ui.words import (
     bounds_text,
     duration,
+    in_words,
     listed,
     moment,
     partition_seconds_text,
@@ -203,13 +204,18 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
     of_that = " of that" if ran <= (closing.slowest_seconds or 0) else ""
     part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if seen else ""
-    name, waited = rebalance.name(member), span(closing.slowest_lower_seconds, closing.slowest_seconds or 0)
+    name, waited = rebalance.name(member), in_words(span(closing.slowest_lower_seconds, closing.slowest_seconds or 0))
     if all(member.member_id != other.member_id for other in closing.members):
         yield f"{name} was removed, after the others had waited {waited} for it{part}."
-    elif closing.group_type is GroupType.CLASSIC:
-        yield f"{name} was the last member to be ready, {waited} after the start{part}."
-    else:
+    elif closing.group_type is not GroupType.CLASSIC:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
+    elif rebalance.waited_longer:
+        yield (
+            f"Of the revoked callbacks that members reported, that of {name} returned last, {waited} after the start; "
+            "no report shows what the group waited for after that."
+        )
+    else:
+        yield f"{name} was the last member to be ready, {waited} after the start{part}."
 
 
 def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
@@ -236,14 +242,14 @@ def _span(stall: Stall) -> str:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
-    span = bounds_text(stall.lower_seconds, stall.seconds).replace(" - ", " to ")
-    return f"{span} (bounds from the coordinator's records and commits, since not all members report)"
+    span = bounds_text(stall.lower_seconds, stall.seconds)
+    return f"{in_words(span)} (bounds from the coordinator's records and commits, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
     if stall.upper_partition_seconds is None:
         return f"at least {stall.partition_seconds:.1f}"
-    return partition_seconds_text(stall).replace(" - ", " to ")
+    return in_words(partition_seconds_text(stall))
 
 
 def _moved(rebalance: ObservedRebalance) -> Iterator[str]:

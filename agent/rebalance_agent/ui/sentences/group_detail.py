@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
-from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.member_changes import identity
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 from rebalance_agent.ui.sentences.empty_text import empty_text
@@ -16,6 +16,7 @@ from rebalance_agent.ui.words import (
     UNKNOWN,
     ago,
     duration,
+    in_words,
     one_host_text,
     partition_seconds_text,
     plural,
@@ -68,8 +69,7 @@ class GroupCloseUp:
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
     """The event of the rebalance's last generation; None if it has none."""
-    events = detail.events if detail else ()
-    return next((event for event in reversed(events) if isinstance(event, GenerationEvent)), None)
+    return _last_generation(detail.events if detail else ())
 
 
 def headline(close_up: GroupCloseUp) -> str:
@@ -122,7 +122,7 @@ def awaited_text(close_up: GroupCloseUp) -> str:
         return ""
     lower, upper, slowest = max(waits, key=lambda wait: wait[:2])
     client = shortened(printable(slowest.client_id), 60)
-    return f"In the last hour, a rebalance waited longest for {client}: {span(lower, upper)}."
+    return f"In the last hour, a rebalance waited longest for {client}: {in_words(span(lower, upper))}."
 
 
 def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
@@ -198,15 +198,24 @@ def _workload(member: GroupMember, attribute: str) -> str | None:
 
 def _event_before(close_up: GroupCloseUp) -> GenerationEvent | None:
     """The event of the generation from which the last rebalance began; None if it was not observed."""
-    before = closing_event(close_up.before)
+    before = _earlier_event(close_up)
     first = close_up.last.rebalance.previous_generation if close_up.last else None
     return before if before and before.generation == first else None
+
+
+def _earlier_event(close_up: GroupCloseUp) -> GenerationEvent | None:
+    """The event of the rebalance before the last one, else that of a generation from before the agent's start."""
+    return closing_event(close_up.before) or _last_generation(close_up.last.before if close_up.last else ())
+
+
+def _last_generation(events: Sequence[Event]) -> GenerationEvent | None:
+    return next((event for event in reversed(events) if isinstance(event, GenerationEvent)), None)
 
 
 def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     """Member id -> name, for the members of now and of the last two rebalances."""
     names: dict[str, str] = {}
-    for event in (closing_event(close_up.before), closing_event(close_up.last)):
+    for event in (_earlier_event(close_up), closing_event(close_up.last)):
         if event:
             by_identity = member_names(event.members)
             names |= {member.member_id: by_identity[identity(member)] for member in event.members}

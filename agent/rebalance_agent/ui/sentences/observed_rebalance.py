@@ -8,6 +8,7 @@ from functools import cached_property
 
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.member_changes import MemberChanges, identity, member_changes
+from rebalance_agent.tracking.rebalance.slowness import REJOIN_SLACK_MS
 
 __all__ = ["ObservedRebalance"]
 
@@ -52,6 +53,12 @@ class ObservedRebalance:
     def gone(self) -> Sequence[MemberSnapshot]:
         """Members of the generation before that are not in the last one."""
         return self.changes.gone
+
+    @property
+    def waited_longer(self) -> bool:
+        """Whether the join phase lasted clearly longer than the wait for the slowest member that reported."""
+        (first, *followups), slowest_seconds = self.generations, self.closing.slowest_seconds or 0
+        return not followups and (first.join_seconds or 0) - slowest_seconds > REJOIN_SLACK_MS / 1000
 
     def name(self, member: MemberSnapshot) -> str:
         """The member's name for people."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
-from rebalance_agent.model.events import GenerationEvent, MemberEvent
+from rebalance_agent.model.events import Event, GenerationEvent, MemberEvent
 from rebalance_agent.ui.sentences.named_members import member_names
 from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 
@@ -21,11 +21,12 @@ def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[O
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
     result = []
     for index, detail in enumerate(completed[:last]):
-        generations = _generations(detail)
+        generations = _generations(detail.events)
         if not generations:
             continue
         first = generations[0].previous_generation
-        earlier = _generations(completed[index + 1]) if index + 1 < len(completed) else ()
+        earlier = _generations(completed[index + 1].events) if index + 1 < len(completed) else ()
+        earlier = earlier or _generations(detail.before)
         before = earlier[-1] if earlier and earlier[-1].generation == first else None
         lost = tuple(
             sorted(
@@ -42,5 +43,5 @@ def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[O
     return result[::-1]
 
 
-def _generations(detail: RebalanceDetail) -> tuple[GenerationEvent, ...]:
-    return tuple(event for event in detail.events if isinstance(event, GenerationEvent))
+def _generations(events: Sequence[Event]) -> tuple[GenerationEvent, ...]:
+    return tuple(event for event in events if isinstance(event, GenerationEvent))
