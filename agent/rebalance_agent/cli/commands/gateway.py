@@ -46,7 +46,8 @@ without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in t
 their own credentials; sasl.* are only for publishing events. If the gateway has no login of its own, set
 --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
-On SIGTERM it serves until its clients have disconnected, at most gateway_drain_seconds.
+On SIGTERM or Ctrl-C it serves until its clients have disconnected, at most gateway_drain_seconds; the same signal again
+ends it at once.
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
 apply to the present group, or the brokers do not answer.
