@@ -103,8 +103,8 @@ def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
         if is_adapted(group.assignor or ""):
             text = f"Clients have no {group.assignor}: {_names(unsure)} must be of this library, or behind a gateway"
             fix = (
-                "Of this library, kafka-python and aiokafka have no consumer protocol, and confluent-kafka has it only in "
-                f"its own consumer. Behind a gateway, the client must be one of: {since}."
+                "Of this library, kafka-python and aiokafka have no consumer protocol, and confluent-kafka has it only "
+                f"in its own consumer. Behind a gateway, the client must be one of: {since}."
             )
         yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)
 
