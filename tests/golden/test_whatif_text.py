@@ -177,11 +177,3 @@ def test_rebalances_dropped_by_the_agent_during_the_request_are_omitted(quiet, c
     code, out, _ = run(capsys, "orders", "--strategy", "sticky")
     assert code == 0
     assert out.startswith("orders: 5 rebalances replayed")
-
-
-@pytest.mark.parametrize("rebalances", [1, 3])
-def test_the_reason_why_a_single_rebalance_has_no_stalls_is_given(rebalances, quiet, capsys):
-    Path("events.ndjson").write_bytes(lines(clustered(rebalances)))
-    _, out, _ = run(capsys, "g", "--events", "events.ndjson")
-    assert ("The first rebalance counts for skew only" in out) is (rebalances == 1)
-    assert "the start of every rebalance is unknown" not in out

@@ -180,3 +180,10 @@ def test_an_acl_script_without_servers_or_principal_is_an_error(flags, message, 
         main.main(["check", *flags])
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_misspelt_variable_is_reported_as_text_outside_of_a_log(capsys, monkeypatch):
+    monkeypatch.setenv("REBALANCE_AGENT_SETLE_SECONDS", "1")
+    main.main(["check", "--listen", "127.0.0.1:0", "--idle"])
+    reported = "the variable REBALANCE_AGENT_SETLE_SECONDS is ignored; did you mean REBALANCE_AGENT_SETTLE_SECONDS?"
+    assert capsys.readouterr().err == f"rebalance-agent check: {reported}\n"

@@ -145,12 +145,6 @@ def _trust(what_if: WhatIf) -> Iterator[str]:
     stalls, count = what_if.predicted.stalls, what_if.recorded.generations
     if not count or what_if.group_type is not GroupType.CLASSIC:
         return
-    if not stalls and count == 1:
-        yield wrapped(
-            "The first rebalance counts for skew only, because the assignment before it is not recorded: there are no "
-            "moves and no stalls to compare."
-        )
-        return
     if not stalls:
         yield wrapped("Stalls are not predicted: the start of every rebalance is unknown.")
         return
