@@ -17,3 +17,7 @@ class Health(Protocol):
     def unready(self, part: str, reason: str) -> None:
         """``part`` does not work, for ``reason`` (one line for an operator)."""
         ...
+
+    def busy(self, part: str, doing: str) -> None:
+        """``part`` is not ready, and nothing failed: it is ``doing`` something first (one line for an operator)."""
+        ...

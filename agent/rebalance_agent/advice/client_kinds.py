@@ -20,6 +20,7 @@ __all__ = [
     "PossibleClients",
     "can_be_static",
     "change_to",
+    "is_adapted",
     "possible_clients",
     "possible_kinds",
     "usable",
@@ -121,7 +122,7 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
         if default.fullmatch(client_id):
             return (kind,)
     name = assignor or ""
-    if _is_adapted(name):
+    if is_adapted(name):
         return tuple(kind for kind in _ADAPTED if not (is_cooperative(name) and kind in _EAGER_ONLY))
     kinds = [kind for kind in ClientKind if name in _ASSIGNORS[kind] or name not in _ALL]
     if name == "cooperative-sticky" and len(user_data or b"") == _GENERATION_BYTES:
@@ -129,17 +130,17 @@ def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: 
     return tuple(kinds)
 
 
-def _is_adapted(name: str) -> bool:
+def is_adapted(name: str) -> bool:
     """Return whether only this library's adapters run it: it is a strategy, and no client has it."""
     return name not in _ALL and find_strategy(name) is not None
 
 
 def change_to(kind: ClientKind, assignor: str | None, new: str) -> Change:
     """Return how members of that library, in a group that runs ``assignor``, change to ``new``."""
-    adapted, new_is_adapted = _is_adapted(assignor or ""), _is_adapted(new)
-    if new_is_adapted and not adapted and kind not in _PLUGGABLE:
+    adapted, newis_adapted = is_adapted(assignor or ""), is_adapted(new)
+    if newis_adapted and not adapted and kind not in _PLUGGABLE:
         return Change.IMPOSSIBLE
-    if not new_is_adapted and new not in _ASSIGNORS[kind] and not adapted:
+    if not newis_adapted and new not in _ASSIGNORS[kind] and not adapted:
         return Change.IMPOSSIBLE
     if not is_cooperative(new):
         return Change.ROLLING

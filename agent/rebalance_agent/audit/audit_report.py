@@ -88,7 +88,7 @@ class AuditReport(Differences):
         if self.hours:
             parts.append(f"{self.hours} hours are the sums of their generations")
         if self.pending:
-            parts.append(f"{self.pending} are too new to be published")
+            parts.append(f"{self.pending} {'is' if self.pending == 1 else 'are'} too new to be published")
         parts += [f"not judged: {number} {why}" for why, number in sorted(self.unjudged.items())]
         verdict = "no difference" if self.clean else f"{self.found} difference{'s' * (self.found != 1)}"
         return f"{verdict}; " + "; ".join(parts)

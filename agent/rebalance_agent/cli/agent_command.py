@@ -63,8 +63,13 @@ def add_agent_parser(
     return parser
 
 
-def load_agent(name: str, model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, dict[str, str]] | None:
-    """Load settings and Kafka properties, and set up logging; None if they are wrong, after printing the errors."""
+def load_agent(
+    name: str, model: type[_Settings], args: argparse.Namespace, *, logs: bool = False
+) -> tuple[_Settings, dict[str, str]] | None:
+    """Load settings and Kafka properties, and set up logging; None if they are wrong, after printing the errors.
+
+    ``logs``: warnings are lines of the log, as those of a process that runs on; else they are printed as errors are.
+    """
     try:
         settings, properties = _load(model, args)
     except InvalidInputError as error:
@@ -73,7 +78,11 @@ def load_agent(name: str, model: type[_Settings], args: argparse.Namespace) -> t
         return None
     configure_logs(settings.log_level, settings.log_format)
     for variable, meant in misspelt_environment().items():
-        structlog.get_logger("rebalance_agent.settings").warning("misspelt_environment", name=variable, meant=meant)
+        if logs:
+            structlog.get_logger("rebalance_agent.settings").warning("misspelt_environment", name=variable, meant=meant)
+        else:
+            text = f"the variable {variable} is ignored; did you mean {meant}?"
+            print(f"rebalance-agent {name}: {text}", file=sys.stderr)
     return settings, properties
 
 
@@ -89,7 +98,7 @@ def run_agent(
     On SIGHUP it stops in order and starts again with the current settings and secrets, if these are valid and
     ``restarts`` allows it with the former settings.
     """
-    loaded = load_agent(name, model, args)
+    loaded = load_agent(name, model, args, logs=True)
     if loaded is None:
         return 2
     stop, again = threading.Event(), threading.Event()

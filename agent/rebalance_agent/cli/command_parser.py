@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from rebalance_agent.visible_names import did_you_mean
 
-__all__ = ["CommandParser", "add_command", "moment_ms", "number", "one_of", "whole_number"]
+__all__ = ["CommandParser", "add_command", "moment_ms", "not_empty", "number", "one_of", "whole_number"]
 
 DIGITS_MAX = 12
 """Digits of a whole number: more than any bound has."""
@@ -46,6 +46,13 @@ def add_command(
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def not_empty(text: str) -> str:
+    """The type of an argument that is a name: any text that is not empty, as a shell's unset variable is."""
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str], str]:

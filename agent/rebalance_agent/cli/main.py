@@ -116,6 +116,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+_PACKAGES = {"py4j": "pyspark", "yaml": "pyyaml"}
+"""Name of a module -> the package that a user installs for it, where another name is usual."""
+
+
 def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str]) -> int:
     """Print which extra installs the missing package, after the help if ``arguments`` ask for it.
 
@@ -129,8 +133,8 @@ def _missing(command: str, error: ModuleNotFoundError, arguments: Sequence[str])
     if text := saved_help(arguments):
         print(text, flush=True)
     print(
-        f"rebalance-agent {command}: the package {error.name!r} is missing; "
-        f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",
+        f"rebalance-agent {command}: the package {_PACKAGES.get(error.name or '', error.name)!r} is missing; "
+        f"install it with: pip install 'kafka-rebalance-agent[{extra}]', in a checkout: pip install '.[{extra}]'",
         file=sys.stderr,
     )
     return 0 if text else 2

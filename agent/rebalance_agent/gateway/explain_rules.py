@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from rebalance_agent.assignors import find_strategy
 from rebalance_agent.gateway.group_rules import Rule, Rules
 from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.gateway.past.past_admissions import PastAdmissions
@@ -19,7 +20,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
 from rebalance_agent.ui.words import moment_to_second, plural
 
-__all__ = ["MEMBERS_SHOWN_MAX", "explain", "past_text", "rewrite_obstacle"]
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle"]
 
 MEMBERS_SHOWN_MAX = 20
 """Members that are listed; of further ones only the number is given."""
@@ -56,18 +57,20 @@ def explain(
     past: str = "",
     *,
     admission_seconds: float = 0.0,
+    similar: str = "",
 ) -> str:
     """The text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
 
     ``unknown``: why the group's state is not known. ``seats``: the rules for seats, among them perhaps the group's;
     ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
+    ``similar``: for a group that does not exist, the end of a sentence that names a similar one.
     """
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
     lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
-    lines += _seat_entries(group, seat_rule, now, admission_seconds)
+    lines += _seat_entries(group, seats, now, admission_seconds)
     lines += _entry("Past", past) if seat_rule and past else []
-    lines += ["", *_state(rule, now, unknown)]
+    lines += ["", *_state(rule, now, unknown, similar)]
     return "\n".join(lines) + "\n"
 
 
@@ -110,17 +113,31 @@ def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
         return ""
     if now.assignor not in COMMON_ASSIGNORS:
+        if find_strategy(now.assignor):
+            return ""
         return f"its members offer {_printable(now.assignor)}, which is not one of Kafka's own"
     return mismatch(rule.strategy, (now.assignor,))
+
+
+def hidden_assignor(rule: Rule, now: DescribedGroup) -> str:
+    """Return why the clients' own assignors cannot be seen, so that the rule may apply or not; empty if they can."""
+    name = now.assignor or ""
+    ours = now.group_type is GroupType.CLASSIC and name not in COMMON_ASSIGNORS and find_strategy(name)
+    if not ours or name == rule.strategy.name:
+        return ""
+    return f"a gateway may have added {name}, or the members run it themselves; clients' own assignors are not visible"
 
 
 def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
     acts = seats is not None and seats.mode is SeatMode.ON
     then = "it keeps its own assignor" if acts else "its frames are forwarded unchanged, and only observed"
-    text = f"No rule of gateway_groups matches its name: {then}."
-    if patterns := ", ".join(_printable(rule.pattern.pattern) for rule in rules):
-        text += f" There are rules for {patterns}; a pattern must match the whole name."
-    yield from _entry("Rule", text)
+    yield from _entry("Rule", f"No rule of gateway_groups matches its name: {then}.{_patterns(rules)}")
+
+
+def _patterns(rules: Rules | SeatRules) -> str:
+    """A sentence with the patterns of ``rules``; empty if there are none."""
+    patterns = ", ".join(_printable(rule.pattern.pattern) for rule in rules)
+    return f" There are rules for {patterns}; a pattern must match the whole name." if patterns else ""
 
 
 def _rule_entries(rule: Rule) -> Iterator[str]:
@@ -147,9 +164,12 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
 
 
 def _seat_entries(
-    group: str, rule: SeatRule | None, now: DescribedGroup | None, admission_seconds: float
+    group: str, rules: SeatRules | None, now: DescribedGroup | None, admission_seconds: float
 ) -> Iterator[str]:
+    rule = rules.of(group) if rules is not None else None
     if rule is None:
+        if rules is not None and list(rules) and not any(each.pattern.fullmatch(group) for each in rules):
+            yield from ["", *_entry("Seats", f"No rule of gateway_seats matches its name.{_patterns(rules)}")]
         return
     yield ""
     yield from _entry("Seats", _printable(str(rule)))
@@ -160,9 +180,7 @@ def _seat_entries(
     if now is not None and now.group_type is GroupType.CONSUMER:
         hold_seconds = min(hold_seconds, EPOCH_PATIENCE_SECONDS)
         keep_seconds = min(keep_seconds, EPOCH_KEPT_SECONDS)
-    kept = f"the gateway keeps its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
-    hold = f"It waits for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
-    yield from _entry("", f"{_SEATS[rule.mode]} {hold}")
+    yield from _entry("", f"{_SEATS[rule.mode]} {_waits(rule, hold_seconds, keep_seconds)}")
     if admission_seconds:
         text = (
             "Those that find no seat then wait for the next multiple of gateway_admission_seconds "
@@ -182,18 +200,27 @@ def _seat_entries(
         yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
 
 
-def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:
+def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
+    """How long the rule makes a newcomer wait and keeps a seat; in mode observe, how long it would."""
+    acts = rule.mode is SeatMode.ON
+    waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
+    kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
+    newcomer = "A newcomer" if acts else "With mode on, a newcomer"
+    return f"{newcomer} {waits} for at most {hold_seconds:g} s. If a consumer leaves and no other waits, {kept}."
+
+
+def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str, similar: str) -> Iterator[str]:
     if now is None:
-        text = f"The group's state is not known: {unknown}" if unknown else "The group does not exist now."
-        yield from _entry("Now", text)
+        absent = f"The group does not exist now{similar or '.'}"
+        yield from _entry("Now", f"The group's state is not known: {unknown}" if unknown else absent)
         return
     assignor = _printable(now.assignor) if now.assignor else "none"
-    text = f"{now.group_type} group, {now.state}, {len(now.members)} members, assignor {assignor}"
+    text = f"{now.group_type} group, {now.state}, {plural(len(now.members), 'member')}, assignor {assignor}"
     yield from _entry("Now", text)
     for member in now.members[:MEMBERS_SHOWN_MAX]:
         name = _printable(member_name(member.client_id, member.instance_id))
         yield from _entry(
-            "", f"{name} on {_printable(member.host)}: {count_partitions(member.assigned or {})} partitions"
+            "", f"{name} on {_printable(member.host)}: {plural(count_partitions(member.assigned or {}), 'partition')}"
         )
     if len(now.members) > MEMBERS_SHOWN_MAX:
         yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
@@ -215,6 +242,8 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
         return "it has no members: their assignors are known when they join"
     if now.assignor == name:
         return "it uses the strategy"
+    if hidden := hidden_assignor(rule, now):
+        return f"whether it is rewritten is not known: {hidden}"
     return f"it uses {name} from the first rebalance in which every member connects through a gateway with this rule"
 
 

@@ -61,6 +61,8 @@ BOOTSTRAP = "bootstrap"
 BROKERS = "brokers"
 """Readiness part: every known broker can be reached through a port of its own."""
 
+DRAINING = "draining %s connections until the clients disconnect, for at most %g s; Ctrl-C again ends it now"
+
 _log = logging.getLogger(__name__)
 
 
@@ -143,6 +145,8 @@ class Gateway:
             await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)
             self._listeners.sweep()
         # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
+        if drain_seconds and self._connections:
+            _log.info(DRAINING, len(self._connections), drain_seconds)
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
 
@@ -165,7 +169,7 @@ class Gateway:
                 return
             await asyncio.sleep(min(QUIET_SECONDS / 5, until - now))
         if self._connections:
-            _log.warning("%s connections were still open at the end of the drain", len(self._connections))
+            _log.warning("connections still open at the end of the drain: %s", len(self._connections))
 
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None = None) -> None:
         peer = _peer(sock)

@@ -33,6 +33,10 @@ class Readiness:
         with self._lock:
             self._reasons[part] = _line(reason)
 
+    def busy(self, part: str, doing: str) -> None:
+        """Record that ``part`` is not ready because of what it is ``doing``."""
+        self.unready(part, doing)
+
     def degraded(self, modes: Mapping[str, str | None]) -> None:
         """Record degraded modes: name -> reason, None if the mode does not hold. They do not affect readiness."""
         with self._lock:

@@ -131,13 +131,10 @@ def value_from_json(kind: type[_Value], data: object) -> _Value:
 def _decode_event(path: str, data: object, budget: _Budget) -> Event:
     if not isinstance(data, dict):
         raise InvalidInputError(path, "an event must be a JSON object")
-    kind, version = data.get("kind"), data.get("schema_version")
+    kind = data.get("kind")
     if not isinstance(kind, str) or kind not in EVENT_KINDS:
         raise InvalidInputError(_join(path, "kind"), f"must be one of {', '.join(sorted(EVENT_KINDS))}")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InvalidInputError(_join(path, "schema_version"), "must be a positive integer")
-    body = {name: value for name, value in data.items() if name not in ("kind", "schema_version")}
-    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode(path, body, budget))
+    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode(path, data, budget))
 
 
 @functools.cache
@@ -172,6 +169,8 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     codecs = {item.name: _codec(hints[item.name]) for item in fields(kind)}
     required = {item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING}
     decoders = [(name, codec.decode, name in required) for name, codec in codecs.items()]
+    if kind in EVENT_KINDS.values():
+        decoders.insert(0, ("schema_version", functools.partial(_decode_int, least=1, end=float("inf")), True))
 
     def encode(value: Any) -> dict[str, Any]:  # noqa: ANN401
         items = ((name, getattr(value, name), codec) for name, codec in codecs.items())
@@ -186,9 +185,10 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
                 try:
                     values[name] = decode_field(prefix + name, entries.get(name), budget)
                 except InvalidInputError as error:
-                    faults += error.faults
+                    faults += error.faults if name in entries else [InvalidInputError(prefix + name, "is missing")]
         if faults:
             raise InvalidFieldsError(faults)
+        values.pop("schema_version", None)
         return kind(**values)
 
     return _Codec(encode, decode)
@@ -264,9 +264,9 @@ def _decode_text(path: str, data: object, _budget: _Budget) -> str:
     return data
 
 
-def _decode_int(path: str, data: object, _budget: _Budget) -> int:
-    if not isinstance(data, int) or isinstance(data, bool) or not -(2**63) <= data < 2**63:
-        raise InvalidInputError(path, "must be a 64-bit integer")
+def _decode_int(path: str, data: object, _budget: _Budget, least: int = -(2**63), end: float = 2**63) -> int:
+    if not isinstance(data, int) or isinstance(data, bool) or not least <= data < end:
+        raise InvalidInputError(path, f"must be a {'positive' if least > 0 else '64-bit'} integer")
     return data
 
 

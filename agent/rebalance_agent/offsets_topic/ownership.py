@@ -115,7 +115,7 @@ class SharedOwnership(Ownership):
             self.health.ready(OWNERSHIP_PART)
             if stop.wait(ABSENT_WAIT_S):
                 return
-        self.health.unready(OWNERSHIP_PART, "joining the other replicas")
+        self.health.busy(OWNERSHIP_PART, "joining the other replicas")
         classic = self.properties.get("group.protocol", "classic").lower() == "classic"
         settings = {
             **(CLASSIC_TUNING if classic else {}),

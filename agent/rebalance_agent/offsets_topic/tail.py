@@ -263,7 +263,7 @@ class OffsetsTail:
         if self._backfill.pending or self._emitter.replay:
             if self.caught_up.is_set():
                 self._forget()
-            self.context.health.unready(OFFSETS_PART, "reading existing records")
+            self.context.health.busy(OFFSETS_PART, "reading existing records")
             if self.late and not self._late_reported:
                 self._late_reported = True
                 self.on_late()

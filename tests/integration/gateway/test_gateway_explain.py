@@ -52,7 +52,7 @@ def test_explain_shows_the_changes_to_a_group_without_making_them(kafka, capsys,
         one.close()
     assert ended == code
     assert f"The gateway adds {strategy} before the client's own assignors" in text
-    assert f"classic group, Stable, 1 members, assignor {own}" in text
+    assert f"classic group, Stable, 1 member, assignor {own}" in text
     assert "app on /127.0.0.1: 4 partitions" in text
     assert verdict in text
 

@@ -183,6 +183,8 @@ class Reported:
     def unready(self, part, reason):
         self.parts[part] = reason
 
+    busy = unready
+
 
 @contextlib.asynccontextmanager
 async def through(*brokers, groups=NoGroups, clock=None, telemetry_s=0, **changes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from confluent_kafka import KafkaError
 
 from rebalance_agent.errors import InvalidInputError
@@ -38,12 +40,14 @@ class FakeProducer:
             error = KafkaError(KafkaError._MSG_TIMED_OUT)
         else:
             self.topic.append((key, value))
-        self._answers.append((on_delivery, error))
+        offset = len(self.topic) - 1
+        message = SimpleNamespace(partition=lambda: partition, offset=lambda: offset)
+        self._answers.append((on_delivery, error, message))
 
     def poll(self, _timeout):
         answers, self._answers = self._answers, []
-        for reported, error in answers:
-            reported(error, None)
+        for reported, error, message in answers:
+            reported(error, message)
         return len(answers)
 
     def flush(self, timeout):

@@ -136,3 +136,12 @@ def test_an_event_without_id_gets_an_id_from_its_process_and_sequence(event):
 
 def test_an_id_that_is_no_string_is_refused():
     assert refused(line(event_id=None)).field == "event_id"
+
+
+def test_an_event_without_its_fields_gets_the_name_of_each_of_them():
+    with pytest.raises(PostError) as refused:
+        parse_events([b'{"kind": "member"}'])
+    assert str(refused.value) == "schema_version: is missing"
+    missing = {fault.field for fault in refused.value.faults if fault.problem == "is missing"}
+    assert missing > {"schema_version", "group", "client_id", "callback"}
+    assert len(missing) == len(refused.value.faults)

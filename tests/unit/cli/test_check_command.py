@@ -94,7 +94,7 @@ def test_a_port_of_a_running_agent_is_no_failure():
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
     finally:
         server.stop()
-    assert found == ("ok", "an agent listens there now; a second one needs another address")
+    assert found == ("ok", "in use by a running agent; a second one needs another address")
 
 
 def test_a_port_of_another_program_is_a_failure():
@@ -180,3 +180,10 @@ def test_an_acl_script_without_servers_or_principal_is_an_error(flags, message, 
         main.main(["check", *flags])
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_misspelt_variable_is_reported_as_text_outside_of_a_log(capsys, monkeypatch):
+    monkeypatch.setenv("REBALANCE_AGENT_SETLE_SECONDS", "1")
+    main.main(["check", "--listen", "127.0.0.1:0", "--idle"])
+    reported = "the variable REBALANCE_AGENT_SETLE_SECONDS is ignored; did you mean REBALANCE_AGENT_SETTLE_SECONDS?"
+    assert capsys.readouterr().err == f"rebalance-agent check: {reported}\n"

@@ -24,10 +24,10 @@ READ["tombstone"] = True
 def decoded(monkeypatch, capsys):
     """Run the command with this standard input; return the exit code and the output lines as objects."""
 
-    def run(text):
+    def run(text, *arguments):
         data = text if isinstance(text, bytes) else text.encode()
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data), isatty=lambda: False))
-        code = decode.run(parsed())
+        code = decode.run(parsed(*arguments))
         return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
     return run
@@ -50,6 +50,8 @@ def test_the_parser_knows_what_to_run():
         (("--group", "g"), "--bootstrap-servers: is missing"),
         (("--follow",), "--bootstrap-servers: is missing"),
         (("--since", "yesterday", "--bootstrap-servers", "b:1"), "must look like 2026-05-04T09:00:00Z"),
+        (("--kind", "group_metdata"), "did you mean group_metadata?"),
+        (("--kind", "group_metadata", "--raw"), "--kind: cannot be combined with --raw"),
         (("records.ndjson", "--bootstrap-servers", "b:1"), "FILE: cannot be combined with a cluster"),
     ],
 )
@@ -64,6 +66,13 @@ def test_inconsistent_flags_are_refused(capsys, arguments, problem):
 
 def test_records_are_decoded_in_order_with_exit_code_0(decoded):
     assert decoded(f"{TOMBSTONE}\n\n  \n{TOMBSTONE}") == (0, [READ, READ])
+
+
+def test_records_of_other_kinds_are_left_out_but_no_errors(decoded):
+    code, lines = decoded(f"{TOMBSTONE}\nnothing\n", "--kind", "offset_commit")
+    assert code == 1
+    assert [set(line) for line in lines] == [{"error"}]
+    assert decoded(TOMBSTONE, "--kind", "offset_commit", "--kind", "group_metadata") == (0, [READ])
 
 
 def test_unknown_kinds_are_decoded_as_records(decoded):

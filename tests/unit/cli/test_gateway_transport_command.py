@@ -31,7 +31,7 @@ def taken():
 @pytest.mark.parametrize(
     ("flags", "reported"),
     [
-        ([], "kafka.bootstrap.servers: is missing"),
+        ([], "kafka.bootstrap.servers: is missing: add --bootstrap-servers HOST:PORT,..."),
         (["--bootstrap-servers", "127.0.0.1:1", "--gateway-listen", "TAKEN"], "cannot listen on TAKEN"),
         (["--bootstrap-servers", "127.0.0.1:1", "--gateway-listen", "0.0.0.0:0"], "gateway_listen: 0.0.0.0 can be"),
         (["--bootstrap-servers", "127.0.0.1:1", "--gateway-groups", "g=nothing"], "gateway_groups: rule 'g=nothing'"),

@@ -109,3 +109,26 @@ def test_a_closed_output_pipe_is_no_error(monkeypatch, capfd):
     monkeypatch.setattr("rebalance_agent.cli.commands.strategies.run", gone)
     monkeypatch.setattr(main.os, "dup2", lambda _from, _to: None)
     assert main.main(["strategies"]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("explain", ""), ("whatif", ""), ("migrate", ""), ("decode", "--group", ""), ("gateway", "--explain", "")],
+)
+def test_an_empty_group_is_refused_before_anybody_is_asked(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main.main([*arguments])
+    assert ended.value.code == 2
+    assert "must not be empty" in capsys.readouterr().err
+
+
+def test_the_missing_package_has_the_name_that_users_know_and_the_command_for_a_checkout(capsys):
+    assert main._missing("pipeline", ModuleNotFoundError(name="py4j"), []) == 2
+    assert "the package 'pyspark' is missing" in (text := capsys.readouterr().err)
+    assert text.endswith("in a checkout: pip install '.[pipeline]'\n")
+
+
+def test_the_help_of_commands_is_wrapped(capsys):
+    with pytest.raises(SystemExit):
+        main.main(["strategies", "--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 120

@@ -73,6 +73,19 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
     assert "range (recorded)" in text
 
 
+@pytest.mark.parametrize(
+    ("client_id", "answer"),
+    [
+        ("own", "Yes, if what is unknown below is as it must be: its members can change"),
+        ("kafkajs", "Yes for the brokers: its members can change"),
+    ],
+)
+def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer):
+    code, text = asked(replace(ORDERS, members=(replace(OLD, client_id=client_id),)))
+    assert code == 0
+    assert answer in " ".join(text.split())
+
+
 @pytest.mark.parametrize(("recorded", "expected", "warned"), [(1.0, 2.0, True), (2.0, 2.0, False)])
 def test_longer_stalls_than_recorded_are_named(recorded, expected, warned):
     before, after = (Figures(generations=1, stalls=1, stalled_partition_seconds=each) for each in (recorded, expected))

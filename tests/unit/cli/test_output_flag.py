@@ -134,6 +134,8 @@ def test_decoded_records_are_written_one_by_one_in_every_form():
     assert list(yaml.safe_load_all("\n".join(record_texts(RECORDS, "yaml")))) == list(RECORDS)
     assert [json.loads(text) for text in record_texts(RECORDS, "json")] == list(RECORDS)
     table = [line.split() for line in record_texts(RECORDS, "table")]
+    (timed,) = record_texts([{"record_timestamp": 1_795_269_731_352, "kind": "offset_commit"}], "table")
+    assert timed == "2026-11-21 14:02:11.352 UTC  offset_commit"
     assert table == [
         ["offset_commit", "orders", "record_partition=1", "topic=t", "partition=3", "offset=9"],
         ["group_metadata", "=x\\n", "generation=2", "members=2"],

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from rebalance_agent.gateway.explain_rules import explain, rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import explain, hidden_assignor, rewrite_obstacle
 from rebalance_agent.gateway.groups import parse_rules
 from rebalance_agent.gateway.seat_rules import parse_seat_rules
 from rebalance_agent.model.group import GroupState, GroupType
@@ -46,6 +48,8 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
         (group(assignor="weighted-sticky"), "it uses the strategy"),
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
         (group(assignor="stream"), "its members offer stream, which is not one of Kafka's own"),
+        (group(assignor="sticky-x"), "its members offer sticky-x, which is not one of Kafka's own"),
+        (group(assignor="lag-aware"), "whether it is rewritten is not known: a gateway may have added lag-aware"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "it has no members"),
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
@@ -94,9 +98,9 @@ def test_a_rule_for_seats_is_explained():
     text = flat(explain(RULES, "orders", group(), seats=rules))
     assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
     assert (
-        "It waits for at most 60 s. If a consumer leaves and no other waits, the gateway keeps its seat for 5 s."
-        in text
-    )
+        "A newcomer waits for at most 60 s. "
+        "If a consumer leaves and no other waits, the gateway keeps its seat for 5 s."
+    ) in text
     assert "Every frame is forwarded unchanged." in flat(explain(RULES, "slow", None, seats=rules))
     assert "Seats" not in explain(RULES, "none", None, seats=rules) + explain(RULES, "other", None)
     for kind in (GroupType.SHARE, GroupType.STREAMS):
@@ -108,10 +112,42 @@ def test_a_rule_for_seats_is_explained_for_a_group_whose_coordinator_assigns():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=100; fast=on,seats.hold.seconds=5,seats.keep.seconds=4")
     text = flat(explain(RULES, "orders", group(kind=GroupType.CONSUMER), seats=rules))
     assert (
-        "It waits for at most 24 s. If a consumer leaves and no other waits, the gateway keeps its seat for 42 s."
-        in text
-    )
+        "A newcomer waits for at most 24 s. "
+        "If a consumer leaves and no other waits, the gateway keeps its seat for 42 s."
+    ) in text
     text = flat(explain(RULES, "fast", group(kind=GroupType.CONSUMER), seats=rules))
     assert (
-        "It waits for at most 5 s. If a consumer leaves and no other waits, the gateway keeps its seat for 4 s." in text
-    )
+        "A newcomer waits for at most 5 s. If a consumer leaves and no other waits, the gateway keeps its seat for 4 s."
+    ) in text
+
+
+def test_in_mode_observe_nobody_waits_and_the_text_says_so():
+    text = flat(explain(RULES, "slow", None, seats=parse_seat_rules("slow=observe,seats.keep.seconds=5")))
+    assert "With mode on, a newcomer would wait for at most 60 s." in text
+    assert "the gateway would keep its seat for 5 s." in text
+    assert "waits for at most" not in text
+
+
+def test_a_group_without_a_rule_for_seats_gets_the_patterns_of_the_rules():
+    text = flat(explain(RULES, "shipping", None, seats=parse_seat_rules("orders=on")))
+    assert "Seats No rule of gateway_seats matches its name. There are rules for orders;" in text
+    assert "Seats" not in explain(RULES, "shipping", None, seats=parse_seat_rules(""))
+
+
+def test_a_group_that_does_not_exist_gets_a_similar_name():
+    text = flat(explain(RULES, "oders", None, similar="; did you mean orders?"))
+    assert "The group does not exist now; did you mean orders?" in text
+
+
+def test_one_member_with_one_partition_is_not_plural():
+    one = replace(group(), members=(MemberLoad("m", None, "c", "/h", {"t": (0,)}),))
+    text = flat(explain(RULES, "orders", one))
+    assert "1 member, assignor range" in text
+    assert "c on /h: 1 partition Then" in text
+
+
+def test_an_assignor_of_a_gateway_hides_those_of_the_clients():
+    assert hidden_assignor(RULES.of("orders"), group(assignor="lag-aware"))
+    for shown in ("range", "stream", "weighted-sticky", None):
+        assert hidden_assignor(RULES.of("orders"), group(assignor=shown)) == ""
+    assert hidden_assignor(RULES.of("orders"), group(assignor="lag-aware", kind=GroupType.STREAMS)) == ""

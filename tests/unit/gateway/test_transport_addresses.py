@@ -492,7 +492,8 @@ async def test_a_future_version_of_api_versions_is_answered_with_the_known_ones(
 
 
 @run
-async def test_a_drain_continues_to_serve_and_ends_when_the_clients_are_gone():
+async def test_a_drain_continues_to_serve_and_ends_when_the_clients_are_gone(caplog):
+    caplog.set_level("INFO")
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         stop = asyncio.Event()
@@ -505,6 +506,7 @@ async def test_a_drain_continues_to_serve_and_ends_when_the_clients_are_gone():
             await each.send(request(2, 1, 1))
             await each.receive()
         assert not running.done()
+        assert "draining 1 connections until the clients disconnect, for at most 20 s; Ctrl-C again" in caplog.text
         await client.close()
         await late.close()
         await asyncio.wait_for(running, 10)

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.offsets_topic.snapshots.codec import VERSION, SnapshotAssembly, StoredRecord, marker_value
+from rebalance_agent.offsets_topic.snapshots.other_writer import CERTAIN_S
 from rebalance_agent.offsets_topic.snapshots.partition import MARKED_AGAIN_MS
 from rebalance_agent.offsets_topic.snapshots.store import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
 from support.observer.fakes import fake_context
@@ -17,7 +18,7 @@ NOBODY = {0: (0, 0)}
 
 
 class Stored:
-    def __init__(self, topic=None, cluster=None):
+    def __init__(self, topic=None, cluster=None, owner=OWNER):
         self.topic = [] if topic is None else topic
         self.made, self.refused = [], None
         self.reader = FakeReader(self.topic)
@@ -25,7 +26,7 @@ class Stored:
         self.store = SnapshotStore(
             self.context,
             "state",
-            OWNER,
+            owner,
             "all",
             make=self._make,
             reader=self.reader,
@@ -558,3 +559,36 @@ def test_a_recreated_topic_is_another_one():
     cluster.topic_id = lambda _topic: "another"
     new.store.load(NOBODY)
     assert old.reader.made_from != new.reader.made_from
+
+
+def shared(logs):
+    return [entry for entry in logs if entry["event"] == "state_topic_shared"]
+
+
+@pytest.mark.parametrize(("owner", "warned"), [("", 1), (OWNER, 0)])
+def test_another_writer_of_the_topic_is_reported_once(logs, owner, warned):
+    """Replicas, which have an owner, write to one topic by design."""
+    stored = Stored(owner=owner)
+    stored.begin()
+    for position in range(5, 9):
+        stored.store.see(_record(position - 1))
+        stored.cover(position)
+        assert len(shared(logs)) == (warned if position > 6 else 0)
+        stored.topic.append((b"another", b"record"))
+        stored.context.clock.advance(int(CERTAIN_S * 1000))
+    assert len(shared(logs)) == warned
+
+
+def test_our_own_records_are_no_other_writer_also_after_a_loss(logs):
+    stored = Stored(owner="")
+    stored.begin()
+    for position in range(5, 9):
+        stored.store.see(_record(position - 1))
+        stored.producer.fails = 10
+        stored.cover(position)
+        stored.producer.fails = 0
+        stored.topic.append((b"lost for us", b"but in Kafka"))
+        stored.cover(position)
+        assert stored.store._others._next
+        stored.context.clock.advance(int(CERTAIN_S * 1000))
+    assert not shared(logs)

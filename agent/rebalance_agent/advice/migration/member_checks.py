@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_agent.advice.client_kinds import ClientKind, possible_kinds
+from rebalance_agent.advice.client_kinds import ClientKind, PossibleClients, is_adapted, possible_kinds
 from rebalance_agent.advice.migration.broker_checks import RESTART_ALL
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup, MigratingMember
@@ -13,7 +13,7 @@ from rebalance_agent.advice.migration.re2_patterns import not_in_re2
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.member_changes import member_name
 
-__all__ = ["KIP_848_SINCE", "member_findings"]
+__all__ = ["KIP_848_SINCE", "member_findings", "none_able"]
 
 KIP_848_SINCE = {
     ClientKind.JAVA: "4.0, with group.protocol=consumer",
@@ -54,8 +54,8 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
         yield MigrationFinding(
             Subject.USER_DATA,
             Verdict.BLOCKS,
-            f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}), which brokers "
-            "refuse to lose",
+            f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}). Brokers would "
+            "lose it, and refuse",
             # librdkafka's leader copies the user data of subscriptions, which sticky assignors have.
             "Change to an assignor without user data, such as range, in two rolling restarts with both in each list, "
             f"{RESTART_ALL}. librdkafka refuses a list of eager and cooperative ones.",
@@ -76,8 +76,9 @@ def _timeouts(group: MigratingGroup, limits: BrokerLimits) -> Iterator[Migration
     fix = f"To keep it, set {setting} for the group (kafka-configs.sh --entity-type groups)."
     if bounds and not bounds[0] <= longest <= bounds[1]:
         end, name = (bounds[1], "max") if longest > bounds[1] else (bounds[0], "min")
-        fix = f"Brokers allow {end} ms at {'most' if name == 'max' else 'least'}; to keep it, first change that limit."
         setting = f"group.consumer.{name}.session.timeout.ms={longest}"
+        bound, change = ("most", "raise") if name == "max" else ("least", "lower")
+        fix = f"Brokers allow {end} ms at {bound}. To keep {longest} ms, first {change} that limit ({setting})."
     yield MigrationFinding(Subject.TIMEOUTS, Verdict.CHANGES, text, fix, setting)
 
 
@@ -90,19 +91,39 @@ def _patterns(patterns: Sequence[str]) -> Iterator[MigrationFinding]:
 
 
 def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
-    kinds = {
-        member: possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
-        for member in group.of(GroupType.CLASSIC)
-    }
-    if unable := [member for member, some in kinds.items() if some and not set(some) & KIP_848_SINCE.keys()]:
+    kinds = _kinds(group)
+    if unable := _unable(kinds):
         libraries = sorted({str(kind) for member in unable for kind in kinds[member]})
         text = f"{_names(unable)} cannot change: {' or '.join(libraries)} has no consumer protocol"
         fix = "The broker also serves such members in a group of the new protocol; it stays mixed until they change."
         yield MigrationFinding(Subject.CLIENTS, Verdict.CHANGES, text, fix)
     if unsure := [member for member, some in kinds.items() if len(some) > 1 and set(some) & KIP_848_SINCE.keys()]:
         since = "; ".join(f"{kind} {release}" for kind, release in KIP_848_SINCE.items())
-        text = f"The client library of {_names(unsure)} is not recorded"
-        yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, f"It must be one of: {since}.")
+        text, fix = f"The client library of {_names(unsure)} is not recorded", f"It must be one of: {since}."
+        if is_adapted(group.assignor or ""):
+            text = f"Clients have no {group.assignor}: {_names(unsure)} must be of this library, or behind a gateway"
+            fix = (
+                "Of this library, kafka-python and aiokafka have no consumer protocol, and confluent-kafka has it only "
+                f"in its own consumer. Behind a gateway, the client must be one of: {since}."
+            )
+        yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)
+
+
+def none_able(group: MigratingGroup) -> bool:
+    """Return whether it is known of each classic member of ``group`` that its client has no consumer protocol."""
+    kinds = _kinds(group)
+    return bool(kinds) and len(_unable(kinds)) == len(kinds)
+
+
+def _kinds(group: MigratingGroup) -> Mapping[MigratingMember, PossibleClients]:
+    return {
+        member: possible_kinds(group.group, group.assignor, member.client_id, member.user_data)
+        for member in group.of(GroupType.CLASSIC)
+    }
+
+
+def _unable(kinds: Mapping[MigratingMember, PossibleClients]) -> list[MigratingMember]:
+    return [member for member, some in kinds.items() if some and not set(some) & KIP_848_SINCE.keys()]
 
 
 def _static(group: MigratingGroup) -> Iterator[MigrationFinding]:

@@ -49,4 +49,6 @@ def step_of(answer: MigrationReadiness) -> MigrationStep:
         return MigrationStep(
             Go.GO, classic, members, "the group is empty: start the members with the consumer protocol"
         )
-    return MigrationStep(Go.GO, classic, members, "all members have their partitions: replace the next classic member")
+    which = "next" if group.of(GroupType.CONSUMER) else "first"
+    reason = f"all members have their partitions: replace the {which} classic member"
+    return MigrationStep(Go.GO, classic, members, reason)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.advice.migration.broker_checks import broker_findings
 from rebalance_agent.advice.migration.broker_limits import BrokerLimits
-from rebalance_agent.advice.migration.member_checks import member_findings
+from rebalance_agent.advice.migration.member_checks import member_findings, none_able
 from rebalance_agent.advice.migration.migrating_group import MigratingGroup
 from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Subject, Verdict
 from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
@@ -33,13 +33,15 @@ class MigrationReadiness:
     """The answer for one ``group``. ``findings``: what blocks first.
 
     ``online``: whether the members can be replaced one by one while the others work; None where that is not known.
-    ``done``: all members use the consumer protocol already.
+    ``done``: all members use the consumer protocol already. ``none_able``: the brokers decide ``online`` alone, and
+    each classic member is known to have a client without the consumer protocol.
     """
 
     group: MigratingGroup
     findings: tuple[MigrationFinding, ...]
     online: bool | None
     done: bool
+    none_able: bool = False
 
     def of(self, verdict: Verdict) -> tuple[MigrationFinding, ...]:
         """Return the findings with this ``verdict``."""
@@ -60,7 +62,8 @@ def readiness(group: MigratingGroup, limits: BrokerLimits, wishes: MigrationWish
     blocked = any(finding.verdict is Verdict.BLOCKS for finding in findings)
     sure = limits.upgrades is not None or not group.members or group.group_type is GroupType.CONSUMER
     done = group.group_type is GroupType.CONSUMER and not group.of(GroupType.CLASSIC)
-    return MigrationReadiness(group, tuple(findings), False if blocked else True if sure else None, done)
+    online = False if blocked else True if sure else None
+    return MigrationReadiness(group, tuple(findings), online, done, none_able(group))
 
 
 def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:

@@ -20,6 +20,7 @@ the flags of those whose packages are installed: print it again after an upgrade
 
 EXAMPLES = """\
 examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   rebalance-agent completion bash > ~/.local/share/bash-completion/completions/rebalance-agent
   rebalance-agent completion zsh > ~/.rebalance-agent.zsh     # source it in ~/.zshrc, after compinit
   rebalance-agent completion fish > ~/.config/fish/completions/rebalance-agent.fish

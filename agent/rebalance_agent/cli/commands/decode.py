@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rebalance_agent.cli.command_parser import add_command, moment_ms
+from rebalance_agent.cli.command_parser import add_command, moment_ms, not_empty, one_of
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
 from rebalance_agent.cli.inputs.line_files import bounded_lines, open_input
 from rebalance_agent.cli.inputs.raw_records import raw_json, raw_record
@@ -17,6 +17,7 @@ from rebalance_agent.cli.screens.decode_text import record_texts
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.groupprotocol.tables import RECORDS
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
@@ -25,6 +26,9 @@ __all__ = ["LINE_BYTES_MAX", "add_parser", "run"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
+
+KINDS = (*dict.fromkeys(table.kind for table in RECORDS.values()), "unknown")
+"""The kinds of records, in the order of their key versions."""
 
 _DESCRIPTION = """\
 Prints records of __consumer_offsets as JSON, one object per record: those that a cluster still has, or those of a file.
@@ -64,6 +68,7 @@ limits: a line of at most {LINE_BYTES_MAX} bytes.
 
 examples:
   rebalance-agent decode --bootstrap-servers localhost:9092 --group orders --since 2026-05-04T09:00:00Z
+  rebalance-agent decode --bootstrap-servers localhost:9092 --group orders --kind group_metadata --output table
   rebalance-agent decode --bootstrap-servers localhost:9092 --group orders --follow | jq -c '[.kind, .generation]'
   rebalance-agent decode records.ndjson | jq -c 'select(.members) | [.group, .generation, (.members | length)]'
 """
@@ -76,9 +81,16 @@ def add_parser(subparsers: Commands) -> None:
         "file", nargs="?", metavar="FILE", help="NDJSON of records; - (the default without a cluster) is standard input"
     )
     cluster = add_cluster_flags(parser, "read the topic of a cluster (needs the packages of the extra agent)")
-    cluster.add_argument("--group", metavar="GROUP", help="only the records of this group")
+    cluster.add_argument("--group", type=not_empty, metavar="GROUP", help="only the records of this group")
     cluster.add_argument(
         "--since", type=moment_ms, metavar="TIME", help="only records since this time: ISO 8601, or epoch milliseconds"
+    )
+    parser.add_argument(
+        "--kind",
+        type=one_of(KINDS),
+        metavar="KIND",
+        action="append",
+        help="only records of this kind, such as group_metadata; repeatable",
     )
     cluster.add_argument("--follow", action="store_true", help="continue with new records until Ctrl-C")
     cluster.add_argument(
@@ -96,8 +108,11 @@ def run(args: argparse.Namespace) -> int:
         nonlocal failed, empty
         for out in _of_cluster(args) if names_cluster(args) else _of_file(args):
             failed, empty = failed or "error" in out, False
-            yield out
+            if not args.kind or out.get("kind", "error") in {*args.kind, "error"}:
+                yield out
 
+    if args.kind and args.raw:
+        raise InvalidInputError("--kind", "cannot be combined with --raw, which prints all records")
     for text in record_texts(records(), args.output):
         print(text, flush=True)
     if empty and args.group is not None:

@@ -11,7 +11,7 @@ from rebalance_agent.advice import RecordedHistory, advise, history_of
 from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import GroupDetail, RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.command_parser import add_command, moment_ms, whole_number
+from rebalance_agent.cli.command_parser import add_command, moment_ms, not_empty, whole_number
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
     add_host_flag,
@@ -88,7 +88,7 @@ class _GroupPast:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
     parser = add_command(subparsers, "explain", "a group's last rebalances in sentences", DESCRIPTION, EXAMPLES)
-    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--last",
         type=whole_number(1, LAST_MAX),

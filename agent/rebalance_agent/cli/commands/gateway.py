@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from rebalance_agent.advice import history_of
 from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, load_agent, run_agent
+from rebalance_agent.cli.command_parser import not_empty
+from rebalance_agent.cli.inputs.cluster_settings import similar_group
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
@@ -46,10 +48,11 @@ without TLS, or with TLS if gateway_tls_cert_file is set. SASL: clients log in t
 their own credentials; sasl.* are only for publishing events. If the gateway has no login of its own, set
 --events-topic '' and security.protocol to SSL or PLAINTEXT.
 
-On SIGTERM it serves until its clients have disconnected, at most gateway_drain_seconds.
+On SIGTERM or Ctrl-C it serves until its clients have disconnected, at most gateway_drain_seconds; the same signal again
+ends it at once.
 Precedence of settings: flags, environment, file, defaults. Exit code 0 if stopped by a signal, 2 if it cannot start (a
 wrong setting, a file that cannot be used, an address in use), 1 if it fails later. With --explain: 1 if the rule cannot
-apply to the present group, or the brokers do not answer.
+apply to the present group, or the brokers do not answer; 0 for a group that does not exist yet.
 """
 
 
@@ -60,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "print what would be rewritten for GROUP, its present state, and what seats would have spared in its recorded "
         "past; change nothing, and exit"
     )
-    parser.add_argument("--explain", metavar="GROUP", help=text)
+    parser.add_argument("--explain", type=not_empty, metavar="GROUP", help=text)
     parser.set_defaults(run=run)
 
 
@@ -82,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
     rule_for_seats = None if unknown else seats.of(args.explain)
     past = _past(settings, properties, args.explain, rule_for_seats) if rule_for_seats else ""
     admission = settings.gateway_admission_seconds
-    print(explain(rules, args.explain, now, unknown, seats, past, admission_seconds=admission), end="")
+    similar = "" if now or unknown else similar_group(properties, args.explain)
+    print(explain(rules, args.explain, now, unknown, seats, past, admission_seconds=admission, similar=similar), end="")
     rule = rules.of(args.explain)
     return int(bool(unknown) or (rule is not None and now is not None and bool(rewrite_obstacle(rule, now))))
 

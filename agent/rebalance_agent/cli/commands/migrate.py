@@ -13,7 +13,7 @@ from rebalance_agent.advice.migration.migration_report import report_of
 from rebalance_agent.advice.migration.migration_steps import Go, MigrationStep, step_of
 from rebalance_agent.advice.migration.readiness import MigrationReadiness, MigrationWishes, readiness
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.command_parser import add_command, not_empty
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, cluster_flags_text
 from rebalance_agent.cli.inputs.groups_access import past_in_cluster, quiet_logs
 from rebalance_agent.cli.inputs.migration_inputs import MigrationInputs, read_inputs
@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     text = "whether a group can change to the consumer protocol (KIP-848), and how far it is"
     parser = add_command(subparsers, "migrate", text, DESCRIPTION, EPILOG)
-    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--assignor", metavar="NAME", help="group.remote.assignor of the new members (default: the brokers' first one)"
     )

@@ -17,6 +17,11 @@ __all__ = ["add_parser", "run"]
 COLUMNS = ("name", "protocol", "promise", "package", "problem")
 """Columns of CSV."""
 
+DESCRIPTION = """\
+Lists the assignors by their names on the wire, with their guarantees and settings, and those of other packages: one
+that cannot be used is listed with the reason. `rebalance-agent assign` tries one on a group.
+"""
+
 EPILOG = """\
 examples:
   rebalance-agent strategies
@@ -32,9 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "strategies",
         help="list the assignors with their guarantees and settings",
-        description="Lists the assignors by their names on the wire, with their guarantees and settings, "
-        "and those of other packages: one that cannot be used is listed with the reason. "
-        "`rebalance-agent assign` tries one on a group.",
+        description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

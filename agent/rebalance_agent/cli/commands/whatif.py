@@ -18,7 +18,7 @@ from rebalance_agent.advice import (
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import find_setting, known_strategies, strategy
 from rebalance_agent.assignors.strategy_registry import unusable_plugins
-from rebalance_agent.cli.command_parser import add_command
+from rebalance_agent.cli.command_parser import add_command, not_empty
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, add_host_flag, host_names, quiet_logs
 from rebalance_agent.cli.inputs.whatif_past import find_past
 from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
@@ -67,7 +67,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its flags."""
     text = "compares a group's recorded rebalances with those of other assignors"
     parser = add_command(subparsers, "whatif", text, DESCRIPTION, EPILOG)
-    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument("group", type=not_empty, metavar="GROUP", help="the group's id")
     parser.add_argument(
         "--strategy",
         metavar="NAME",

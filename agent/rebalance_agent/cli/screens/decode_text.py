@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rebalance_agent.cli.output_flag import as_text, csv_lines
-from rebalance_agent.ui.words import printable
+from rebalance_agent.ui.words import moment, printable
 
 __all__ = ["CSV_COLUMNS", "record_texts"]
 
@@ -36,6 +36,7 @@ CSV_COLUMNS = (
 _FIRST = ("record_timestamp", "kind", "group")
 """Fields of a table's line that have a column; the others follow as ``name=value``."""
 
+_TIME_WIDTH = 27  # 2026-11-21 14:02:11.352 UTC
 _KIND_WIDTH = 41  # the longest kind
 
 
@@ -59,10 +60,11 @@ def _counted(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _table_line(record: Mapping[str, Any]) -> str:
-    at, kind, group = (printable(str(record.get(name, ""))) for name in _FIRST)
+    at_ms, *names = (record.get(name, "") for name in _FIRST)
+    at, (kind, group) = moment(at_ms) if isinstance(at_ms, int) else "", (printable(str(name)) for name in names)
     others = [
         f"{name}={printable(str(record[name]))}"
         for name in CSV_COLUMNS
         if name not in _FIRST and record.get(name) not in (None, "")
     ]
-    return f"{at:13}  {kind:{_KIND_WIDTH}}  {group}  {' '.join(others)}".rstrip()
+    return f"{at:{_TIME_WIDTH}}  {kind:{_KIND_WIDTH}}  {group}  {' '.join(others)}".rstrip()

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.advice.migration.broker_what_if import BrokerOutcome
-from rebalance_agent.advice.migration.migration_findings import MigrationFinding
+from rebalance_agent.advice.migration.migration_findings import MigrationFinding, Verdict
 from rebalance_agent.advice.migration.migration_report import MigrationReport, Period
 from rebalance_agent.advice.migration.migration_steps import MigrationStep
 from rebalance_agent.advice.migration.readiness import MigrationReadiness
@@ -47,7 +47,12 @@ def _verdict(answer: MigrationReadiness) -> str:
         return wrapped("It is not known whether its members can change to the consumer protocol while it runs.")
     if not answer.online:
         return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
-    return wrapped("Yes: its members can change to the consumer protocol (KIP-848) one by one, while the group runs.")
+    change = "its members can change to the consumer protocol (KIP-848) one by one, while the group runs"
+    if answer.none_able:
+        return wrapped(f"Yes for the brokers: {change}. But no member has a client that can.")
+    if answer.of(Verdict.UNKNOWN):
+        return wrapped(f"Yes, if what is unknown below is as it must be: {change}.")
+    return wrapped(f"Yes: {change}.")
 
 
 def _finding(finding: MigrationFinding) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.agent_topics import (
@@ -28,11 +28,15 @@ class SnapshotProducer:
         clock: Clock,
         failed: Callable[[str], None],
         make: Callable[[dict[str, Any]], Producer] | None = None,
+        written: Callable[[int, int], None] = lambda _partition, _offset: None,
     ) -> None:
-        """``failed`` is called with the reason why a record was not queued, or why there is no producer for now."""
+        """``failed`` is called with the reason why a record was not queued, or why there is no producer for now.
+
+        ``written`` is called with the partition and the offset of each record that Kafka has.
+        """
         self._settings = {**settings, "logger": SILENT}
         self._clock = clock
-        self._failed = failed
+        self._failed, self._written = failed, written
         self._make = make or Producer
         self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
         self._reopen_at = float("-inf")
@@ -105,13 +109,14 @@ class SnapshotProducer:
         self._failed(reason)
         self._reopen_at = self._clock.monotonic() + self._backoff.next()
 
-    def _delivery(self, number: int) -> Callable[[KafkaError | None, object], None]:
-        def delivered(error: KafkaError | None, _message: object) -> None:
+    def _delivery(self, number: int) -> Callable[[KafkaError | None, Message], None]:
+        def delivered(error: KafkaError | None, message: Message) -> None:
             on_done = self._callbacks.pop(number, None)
             if on_done is None:
                 return  # lost with its producer, and reported then
             if error is None:
                 self._backoff.reset()
+                self._written(message.partition() or 0, message.offset() or 0)
                 on_done(None)
             else:
                 self._failed(error.str())

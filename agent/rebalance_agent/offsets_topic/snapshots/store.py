@@ -26,6 +26,7 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
     record_key,
     record_value,
 )
+from rebalance_agent.offsets_topic.snapshots.other_writer import OtherWriter
 from rebalance_agent.offsets_topic.snapshots.partition import SnapshotPartition
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, SnapshotReader
 from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotProducer
@@ -93,7 +94,8 @@ class SnapshotStore:
             # A marker must not overtake its records.
             "enable.idempotence": True,
         }
-        self._producer = SnapshotProducer(settings, context.clock, self._failed, make)
+        self._others = OtherWriter(topic, context.clock, expected=bool(owner))
+        self._producer = SnapshotProducer(settings, context.clock, self._failed, make, self._others.delivered)
 
     # The tail's thread
 
@@ -290,6 +292,7 @@ class SnapshotStore:
         )
 
     def _failed(self, reason: str) -> None:
+        self._others.forget()
         self._context.meters.snapshot_problem("write")
         if not self._failing:
             self._failing = True

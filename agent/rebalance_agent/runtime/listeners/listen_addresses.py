@@ -26,7 +26,7 @@ def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], c
         InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
     """
     if not properties.get("bootstrap.servers"):
-        raise InvalidInputError("kafka.bootstrap.servers", "is missing: the gateway needs brokers to connect to")
+        raise InvalidInputError("kafka.bootstrap.servers", "is missing: add --bootstrap-servers HOST:PORT,...")
     host, port = split_address(settings.gateway_listen)
     if not is_loopback(host) and not settings.gateway_beyond_loopback:
         raise InvalidInputError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.gateway.explain_rules import rewrite_obstacle
+from rebalance_agent.gateway.explain_rules import hidden_assignor, rewrite_obstacle
 from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules
 from rebalance_agent.gateway.seat_rules import KEEP_STOPPED, Between, SeatRule, parse_seat_rules
@@ -31,6 +31,7 @@ from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, f
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.ui.words import plural
 
 __all__ = ["gateway_findings"]
 
@@ -144,11 +145,13 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
-        name, purpose = f"group {now.group[:200]!r}", f"gets {rule.strategy.name}"
+        name, purpose = f"group {now.group[:200]!r}", f"it gets {rule.strategy.name}"
         if problem := rewrite_obstacle(rule, now):
             yield failed(name, problem, "correct --gateway-groups, or the clients", purpose)
+        elif hidden := hidden_assignor(rule, now):
+            yield skipped(name, f"whether the rule fits is not known: {hidden}")
         else:
-            yield passed(name, f"{len(now.members)} members, {now.assignor or 'no assignor'}", purpose)
+            yield passed(name, f"{plural(len(now.members), 'member')}, {now.assignor or 'no assignor'}", purpose)
     if len(names) > GROUPS_MAX:
         left = len(names) - GROUPS_MAX
         yield skipped("more groups", f"{left} of {len(names)} were not checked")

@@ -102,7 +102,7 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
             probe.bind(where)
     except OSError as error:
         if _agent_answers(settings):
-            return passed(name, "an agent listens there now; a second one needs another address", purpose)
+            return passed(name, "in use by a running agent; a second one needs another address", purpose)
         return failed(name, f"cannot listen: {error.strerror}", f"choose another: {flag(setting)}", purpose)
     return passed(name, "is free", purpose)
 

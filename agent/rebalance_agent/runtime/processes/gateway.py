@@ -7,6 +7,7 @@ import resource
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import structlog
 
@@ -75,6 +76,7 @@ class GatewayRole:
         pages = (self._telemetry.text, self._counts.text)
         self._sidecar = Sidecar(settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=pages)
         self._gateway: Gateway | None = None
+        self._connections: tuple[asyncio.AbstractEventLoop, asyncio.Task[object]] | None = None
 
     @property
     def gateway_port(self) -> int:
@@ -96,6 +98,7 @@ class GatewayRole:
 
         Raises:
             ListenError: an address cannot be listened on.
+            KeyboardInterrupt: on a second Ctrl-C, after the clients' connections have been closed.
         """
         self._sidecar.health.starting((GATEWAY,))
         if self._passed:
@@ -109,6 +112,9 @@ class GatewayRole:
                 listening.wait()
                 if not ended.is_set():
                     self._sidecar.run(ended, self._log_listening)
+            except KeyboardInterrupt:
+                self._end_now()
+                raise
             finally:
                 stop.set()
         if self._passed:
@@ -119,8 +125,18 @@ class GatewayRole:
         """Log the gateway's port, only once the sidecar's ports are open, too: an address in use ends the process."""
         self._log.info("gateway_listening", port=self.gateway_port, port_base=self._addresses.port_base)
 
+    def _end_now(self) -> None:
+        """End the drain: leaving `run` waits for the thread of the connections."""
+        if self._connections is None:
+            return
+        loop, task = self._connections
+        with suppress(RuntimeError):  # its thread has ended meanwhile
+            loop.call_soon_threadsafe(task.cancel)
+
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
+        if task := asyncio.current_task():
+            self._connections = asyncio.get_running_loop(), task
         seats = self._seating_groups()
         groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),

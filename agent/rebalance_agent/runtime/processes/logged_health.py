@@ -1,4 +1,4 @@
-"""Readiness that is logged: one line when a part fails, one when it works again."""
+"""Readiness that is logged: one line when a part fails, one when it works again, and one when all of them work."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ class LoggedHealth:
         self._reconnected = reconnected
         self._lock = threading.Lock()
         self._failed: set[str] = set()
+        self._busy: set[str] = set()
+        self._all_worked = False
         self._degraded: set[str] = set()
         self._log = structlog.get_logger("rebalance_agent.health")
 
@@ -33,13 +35,17 @@ class LoggedHealth:
         """Record that ``part`` works."""
         self._readiness.ready(part)
         with self._lock:
-            if part not in self._failed:
-                return
-            self._failed.remove(part)
-            last = not self._failed
-        self._log.info("recovered", part=part)
+            failed, last = part in self._failed, self._failed == {part}
+            self._failed.discard(part)
+            self._busy.discard(part)
+            all_work = not self._all_worked and self._readiness.is_ready
+            self._all_worked = self._all_worked or all_work
+        if failed:
+            self._log.info("recovered", part=part)
         if last:
             self._reconnected()
+        if all_work:
+            self._log.info("ready")
 
     def unready(self, part: str, reason: str) -> None:
         """Record that ``part`` does not work, and why."""
@@ -49,6 +55,16 @@ class LoggedHealth:
                 return
             self._failed.add(part)
         self._log.warning("not_ready", part=part, reason=reason)
+
+    def busy(self, part: str, doing: str) -> None:
+        """Record that ``part`` is not ready because of what it is ``doing``, as after each start."""
+        self._readiness.unready(part, doing)
+        with self._lock:
+            if part in self._failed | self._busy:
+                return
+            self._busy.add(part)
+            self._all_worked = False
+        self._log.info("not_ready_yet", part=part, reason=doing)
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
         """Record degraded modes: name -> why it holds, None where it does not; ``commands`` resolve those that hold."""

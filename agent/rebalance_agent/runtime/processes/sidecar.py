@@ -94,6 +94,8 @@ class Sidecar:
         self._configured = SERVERS in properties and publishes
         self._metrics.configured(self._configured)
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
+        if self._configured:
+            self._health.starting((CLUSTER,))
         where = where or workload()
         self._kafka = PendingEvents(where, self._dropped) if self._configured and settings.events_topic else None
         self._local = PendingEvents(where, self._dropped)
@@ -145,8 +147,6 @@ class Sidecar:
             ListenError: an address cannot be listened on.
         """
         with ExitStack() as stack:
-            if self._configured:
-                self._health.starting((CLUSTER,))
             # The events' listener starts first: clients may post as soon as the sidecar is ready.
             self._events.start()
             stack.callback(self._events.stop)

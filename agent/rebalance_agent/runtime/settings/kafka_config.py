@@ -18,6 +18,7 @@ __all__ = [
     "OWN_PROPERTIES",
     "SECRET_PROPERTIES",
     "SERVERS",
+    "USUAL_PROPERTIES",
     "client_properties",
     "kafka_properties",
     "property_name",

@@ -18,6 +18,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.regular_files import regular_file
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.java_properties import client_file_properties
+from rebalance_agent.runtime.settings.kafka_config import USUAL_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, ObserverSettings
 from rebalance_agent.visible_names import did_you_mean
 
@@ -82,12 +83,24 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
     variables = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
     names = {name: name.partition("__")[0] for name in environment if name.startswith(ENV_PREFIX)}
     return {
-        name: close[0]
+        name: meant
         for name, plain in sorted(names.items())
         if plain not in variables
         and not _OF_A_SERVICE.match(environment[name])
-        and (close := difflib.get_close_matches(plain, variables, 1, SIMILAR))
+        and (meant := _variable_meant(plain, variables))
     }
+
+
+def _variable_meant(name: str, variables: Iterable[str]) -> str:
+    """The variable that ``name`` may be meant for; empty if there is none."""
+    setting = name.removeprefix(ENV_PREFIX)
+    if _is_of_kafka(setting.lower()):
+        return f"{ENV_PREFIX}KAFKA__{setting}"
+    return next(iter(difflib.get_close_matches(name, variables, 1, SIMILAR)), "")
+
+
+def _is_of_kafka(name: str) -> bool:
+    return property_name(name) in USUAL_PROPERTIES
 
 
 def _from_environment(model: type[AgentSettings]) -> dict[str, Any]:
@@ -135,6 +148,9 @@ def _is_text(value: object) -> bool:
 
 def _text(error: Mapping[str, Any], model: type[AgentSettings]) -> str:
     if error["type"] == "extra_forbidden":
-        return "is not a known setting" + did_you_mean(str(error["loc"][-1]), model.model_fields)
+        name = str(error["loc"][-1])
+        if _is_of_kafka(name):
+            return f"is not a known setting; it is a property of Kafka's clients: kafka: {{{property_name(name)}: ...}}"
+        return "is not a known setting" + did_you_mean(name, model.model_fields)
     text = str(error["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]

@@ -47,6 +47,11 @@ def test_go_wait_no_go_and_done(found, go, classic):
     assert found.reason
 
 
+def test_the_step_counts_the_members_that_have_changed():
+    assert step(OLD, OLD, kind=GroupType.CLASSIC).reason.endswith("replace the first classic member")
+    assert step(OLD, NEW).reason.endswith("replace the next classic member")
+
+
 def periods(*kinds):
     member = snapshot(MemberSubscription("m", ("t",)), {"t": (0,)})
     events = [

@@ -161,6 +161,7 @@ def test_the_longest_session_timeout_of_the_members_counts():
     finding = about(checked(both), Subject.TIMEOUTS)
     assert finding.setting == "group.consumer.min.session.timeout.ms=10000"
     assert "45000 ms instead of 6000 ms to 10000 ms" in finding.text
+    assert "To keep 10000 ms, first lower that limit (group.consumer.min.session.timeout.ms=10000)." in finding.fix
 
 
 def test_static_members_and_libraries_without_the_protocol_are_named():
@@ -181,3 +182,24 @@ def test_a_mixed_group_is_under_way_and_one_of_new_members_is_done():
     mixed = MigratingGroup("orders", GroupType.CONSUMER, (JAVA, new))
     assert "1 of 2 members are classic" in about(checked(mixed), Subject.MIXED).text
     assert checked(replace(mixed, members=(new, new))).done
+
+
+def with_clients(assignor, *client_ids):
+    members = tuple(replace(JAVA, member_id=name, client_id=name) for name in client_ids)
+    return replace(ORDERS, members=members, assignor=assignor)
+
+
+def test_an_assignor_that_no_client_has_shows_what_its_members_may_be():
+    finding = about(checked(with_clients("weighted-sticky", "orders-1")), Subject.CLIENTS)
+    assert finding.verdict is Verdict.UNKNOWN
+    assert finding.text == "Clients have no weighted-sticky: orders-1 must be of this library, or behind a gateway"
+    assert "kafka-python and aiokafka have no consumer protocol" in finding.fix
+    assert "not recorded" in about(checked(with_clients("sticky", "orders-1")), Subject.CLIENTS).text
+
+
+@pytest.mark.parametrize(
+    ("ids", "none"), [(("kafkajs", "sarama"), True), (("kafkajs", "rdkafka"), False), (("kafkajs", "own"), False)]
+)
+def test_a_group_of_which_no_client_has_the_protocol_is_known(ids, none):
+    answer = checked(with_clients("range", *ids))
+    assert (answer.online, answer.none_able) == (True, none)

@@ -176,7 +176,7 @@ def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
         web.stop()
     assert found[f"gateway_listen {listen['gateway_listen']}"] == (
         OK,
-        "an agent listens there now; a second one needs another address",
+        "in use by a running agent; a second one needs another address",
     )
 
 
@@ -240,20 +240,23 @@ def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
         group("kept", "cooperative-sticky"),
         group("other", "x"),
         group("n", "x"),
+        group("hidden", "lag-aware"),
     )
     with broker() as port:
         between = "kept=on,seats.between.gateways=true"
         more = {"gateway_seats": f"eager=observe; {between}"}
-        found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other=sticky", **more)
+        found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other|hidden=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert "switch" not in str(found)
     assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
     assert found["seats eager=observe"] == (OK, "for consumers behind this gateway")
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
-    assert found["group 'eager'"] == (OK, "1 members, range")
+    assert found["group 'eager'"] == (OK, "1 member, range")
     assert found["group 'kept'"][0] is FAILED
     assert "configure the group with a cooperative strategy" in found["group 'kept'"][1]
     assert found["group 'other'"][0] is FAILED
+    assert found["group 'hidden'"][0] is SKIPPED
+    assert "a gateway may have added lag-aware" in found["group 'hidden'"][1]
     assert "group 'n'" not in found
     assert code == 1
 

@@ -101,12 +101,41 @@ def test_a_failure_and_its_end_are_each_reported_once_and_the_last_recovery_is_a
         health.ready("b")
     assert reports.made == [("reconnected",)]
     assert readiness.is_ready
-    assert [(log["event"], log["part"]) for log in logs] == [
+    assert [(log["event"], log.get("part")) for log in logs] == [
+        ("ready", None),
         ("not_ready", "a"),
         ("not_ready", "b"),
         ("recovered", "a"),
         ("recovered", "b"),
     ]
+
+
+def test_a_start_without_failures_has_no_warning_and_ends_with_ready():
+    readiness, reports = Readiness(), Calls()
+    health = LoggedHealth(readiness, reports.reconnected)
+    health.starting(["cluster", "topic"])
+    with capture_logs() as logs:
+        health.ready("cluster")
+        for _ in range(3):
+            health.busy("topic", "reading")
+        assert readiness.reasons() == {"cluster": None, "topic": "reading"}
+        health.ready("topic")
+        health.ready("topic")
+    assert [(log["event"], log["log_level"]) for log in logs] == [("not_ready_yet", "info"), ("ready", "info")]
+    assert reports.made == []
+
+
+def test_a_part_that_is_busy_again_ends_with_ready_again_and_a_failed_one_stays_failed():
+    health = LoggedHealth(Readiness(["a"]), lambda: None)
+    with capture_logs() as logs:
+        health.ready("a")
+        health.busy("a", "reading")
+        health.ready("a")
+        health.unready("a", "away")
+        health.busy("a", "reading")
+        health.ready("a")
+    events = [log["event"] for log in logs]
+    assert events == ["ready", "not_ready_yet", "ready", "not_ready", "recovered"]
 
 
 def test_each_closed_rebalance_is_logged_in_one_line():

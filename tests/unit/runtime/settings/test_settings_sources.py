@@ -181,6 +181,21 @@ def test_a_misspelt_variable_is_found_and_variables_of_others_are_ignored():
     }
 
 
+def test_a_property_of_kafka_at_the_wrong_place_gets_the_right_one(tmp_path):
+    assert misspelt_environment({"REBALANCE_AGENT_BOOTSTRAP_SERVERS": "x", "REBALANCE_AGENT_OTHER_SERVERS": "x"}) == {
+        "REBALANCE_AGENT_BOOTSTRAP_SERVERS": "REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS"
+    }
+    file = tmp_path / "observer.yaml"
+    file.write_text("bootstrap_servers: host:9092\nsecurity.protocol: SSL\n")
+    with pytest.raises(SettingsErrors) as refused:
+        load(ObserverSettings, str(file), {})
+    text = "is not a known setting; it is a property of Kafka's clients"
+    assert set(refused.value.lines) == {
+        f"bootstrap_servers: {text}: kafka: {{bootstrap.servers: ...}}",
+        f"security.protocol: {text}: kafka: {{security.protocol: ...}}",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "address"),
     [("0.0.0.0:29308", ("0.0.0.0", 29308)), ("[::1]:0", ("::1", 0)), ("localhost:65535", ("localhost", 65535))],

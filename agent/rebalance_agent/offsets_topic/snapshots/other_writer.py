@@ -1,0 +1,49 @@
+"""Infers from the offsets of our own snapshots' records that another program writes to their topic, and warns once."""
+
+from __future__ import annotations
+
+import structlog
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["CERTAIN_S", "OtherWriter"]
+
+CERTAIN_S = 60.0
+"""Seconds between the first and the last record of another writer that are needed: a replaced observer writes its last
+snapshot while its successor writes the first one."""
+
+
+class OtherWriter:
+    """Follows the offsets of our records in each partition: brokers number all records without gaps.
+
+    Gaps occur only with transactions, which no writer of snapshots uses, and after a record that is lost for us, but
+    may be in Kafka: then the offsets are to be forgotten.
+    """
+
+    def __init__(self, topic: str, clock: Clock, *, expected: bool) -> None:
+        """``expected``: others write to ``topic`` by design, as replicas do; then nothing is reported."""
+        self._topic, self._clock, self._reported = topic, clock, expected
+        self._next: dict[int, int] = {}
+        self._first_s: float | None = None
+
+    def delivered(self, partition: int, offset: int) -> None:
+        """Take the offset of our next record in ``partition``; warn if others' records have come for `CERTAIN_S`."""
+        expected = self._next.get(partition, offset)
+        self._next[partition] = offset + 1
+        if self._reported or offset <= expected:
+            return
+        now_s = self._clock.monotonic()
+        self._first_s = now_s if self._first_s is None else self._first_s
+        if now_s - self._first_s >= CERTAIN_S:
+            self._reported = True
+            structlog.get_logger("rebalance_agent.snapshots").warning(
+                "state_topic_shared",
+                topic=self._topic,
+                reason="another program writes to it, probably a second observer",
+                effect="both report the same rebalances, and each overwrites the other's snapshots",
+                help="give each its own --state-topic, run one with --read-only, or share the work: --replicas-group",
+            )
+
+    def forget(self) -> None:
+        """Forget all offsets: a record that was reported as lost may be in Kafka."""
+        self._next.clear()
