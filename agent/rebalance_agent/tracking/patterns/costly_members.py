@@ -33,7 +33,7 @@ AWAITED_MAX = 5
 
 
 class AwaitedMember(NamedTuple):
-    """The others surely waited ``seconds`` for this member in the last rebalance whose slowest member it was.
+    """The others certainly waited ``seconds`` for this member in the last rebalance whose slowest member it was.
 
     ``at_ms``: when that rebalance completed (epoch ms, the coordinator's clock).
     """
@@ -123,7 +123,7 @@ class DepartedMembers:
     def add(self, gone: Iterable[tuple[int, Member, Departure]]) -> None:
         """Add the members that departed: the time of the generation that does not have them, and how they departed.
 
-        Of a generation that was added before, how its members departed is replaced: a report may have shown it since.
+        A generation that was added before replaces how its members departed: a report may have shown it since.
         """
         latest: dict[tuple[str, str], dict[int, Departure]] = {}
         for at_ms, member, how in gone:

@@ -118,8 +118,7 @@ class Episodes:
     @property
     def showing(self) -> tuple[object, ...]:
         """The parts that views show; they change with events, and sometimes with time."""
-        rollouts = self.rollouts
-        patterns = rollouts.shown, rollouts.going_well, self.flapping.shown, self.awaited.shown
+        patterns = self.rollouts.shown, self.rollouts.going_well, self.flapping.shown, self.awaited.shown
         return self.shown, *patterns, self.departed.shown, self._totals.group_stalls
 
     @property
@@ -247,8 +246,7 @@ class Episodes:
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
                 yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         if self.shown is None and closed.episode.known and (before := closed.episode.before):
-            # It is older than the observer, so no event reports it.
-            older = Episode(None, known=False, generations=[before])
+            older = Episode(None, known=False, generations=[before])  # older than the observer: no event reports it
             self._context.generations_before.append(self._settlement(older, {}).closing)
         self.shown = settlement
         if settlement.closing.members and not closed.episode.last.returned:
@@ -262,8 +260,7 @@ class Episodes:
             yield rollout
 
     def _update_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
-        seen = episode.generations if episode.known else ()
-        generations = [(generation.timestamp_ms, generation.members) for generation in seen]
+        generations = [(each.timestamp_ms, each.members) for each in episode.generations if episode.known]
         return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _look_for_commits(self, now_ms: int) -> Iterator[Event]:

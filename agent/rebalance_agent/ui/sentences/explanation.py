@@ -211,7 +211,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
     elif rebalance.waited_longer:
         yield (
-            f"Of the revoked callbacks that members reported, that of {name} returned last, {waited} after the start; "
+            f"{name} returned last from its revoked callback, of the members that reported, {waited} after the start; "
             "no report shows what the group waited for after that."
         )
     else:
