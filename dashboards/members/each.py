@@ -87,8 +87,8 @@ PARTITIONS = Panel(
 COUNTS = Panel(
     12,
     "Given up, received, lost",
-    "How many partitions are revoked, assigned and lost? The ten groups with the most of each are shown. A cooperative member gives "
-    "up a few partitions; an eager member gives up all of them in every rebalance.",
+    "How many partitions are revoked, assigned and lost? The ten groups with the most of each are shown. A "
+    "cooperative member gives up a few partitions; an eager member gives up all of them in every rebalance.",
     (
         counted_worst("kafka_rebalance_member_revoked_total", "{{consumergroup}} revoked", "consumergroup"),
         counted_worst("kafka_rebalance_member_assigned_total", "{{consumergroup}} assigned", "consumergroup"),

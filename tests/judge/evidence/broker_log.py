@@ -14,6 +14,7 @@ JOINS = re.compile(
     r"^(\d\d:\d\d:\d\d\.\d{3}) .* joins group (\S+) in Empty state(?:.* new member id (\S+) and request)?"
 )
 EMPTY = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .*Group (\S+) with generation (\d+) is now empty")
+NOT_WRITTEN = re.compile(r"Failed to write empty metadata for group (\S+): This is not the correct coordinator")
 REMOVED = re.compile(r"^(\d\d:\d\d:\d\d\.\d{3}) .* Member (\S+) in group (\S+) has failed, removing it from the group")
 ADDED = re.compile(r" member with id (\S+) joins group ")
 CAUSES = (
@@ -57,12 +58,20 @@ def first_joins(texts, began_ms):
 
 
 def emptied(texts, began_ms):
-    """Return [(at_ms, generation)] of the times at which a group became Empty, by group, in order."""
+    """Return [(at_ms, generation)] of the times at which a group became Empty, by group, in order.
+
+    A broker that was no coordinator any more, and learns it when it writes that, had not emptied the group.
+    """
     found = {}
     for text in texts:
+        own = {}
         for line in text.splitlines():
             if match := EMPTY.match(line):
-                found.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+                own.setdefault(match[2], []).append((_moment(match[1], began_ms), int(match[3])))
+            elif (match := NOT_WRITTEN.search(line)) and own.get(match[1]):
+                own[match[1]].pop()
+        for group, rows in own.items():
+            found.setdefault(group, []).extend(rows)
     return {group: sorted(rows) for group, rows in found.items()}
 
 

@@ -288,6 +288,8 @@ def test_the_brokers_log_has_the_time_at_which_a_group_became_empty():
     )
     ((at, generation),) = emptied([LOG, line], began_ms)["g"]
     assert (generation, at % 60_000) == (4, 21_050)
+    late = "03:32:22.010 WARN - Failed to write empty metadata for group g: This is not the correct coordinator."
+    assert emptied([f"{line}\n{late}", LOG], began_ms) == {"g": []}, "another broker had the group already"
 
 
 def test_a_client_that_only_asked_for_a_member_id_did_not_join():

@@ -1,4 +1,4 @@
-"""Which partitions members certainly kept while records were missing, by the epochs of their assignment (KIP-1251). Pure.
+"""Which partitions members kept while records were missing, by the epochs of their assignment (KIP-1251). Pure.
 
 A broker of Kafka 4.4 or later records with each assigned partition the epoch in which the member got it. A partition
 that was taken from a member and given back has a newer one, even if compaction removed the records between.
