@@ -41,10 +41,6 @@ FRAME_BYTES = 2**20
 _HEAD = struct.Struct(">ihhih")
 API_VERSIONS, LIST_OFFSETS, JOIN_GROUP = 18, 2, 11
 
-ASSIGNORS = 25_000
-_MANY = struct.pack(">h1siih0sh8si", 1, b"g", 6_000, 6_000, 0, b"", 8, b"consumer", ASSIGNORS) + bytes(6 * ASSIGNORS)
-"""A JoinGroup's body with assignors of empty names and metadata: it takes the gateway the most time to read it."""
-
 
 def _request(api_key: int, version: int, client_id: bytes, body: bytes = b"", size: int = 0) -> bytes:
     """Encode a request with its length; ``size`` of it are claimed, if it is not 0."""
@@ -105,10 +101,6 @@ def _malformed(attacker: _Attacker) -> None:
     attacker.send(attacker.connect(), _request(JOIN_GROUP, attacker.chance.randrange(10), b"malformed", body))
 
 
-def _many_assignors(attacker: _Attacker) -> None:
-    attacker.send(attacker.any(), _request(JOIN_GROUP, 4, b"many", _MANY))
-
-
 class Attack(NamedTuple):
     """``step`` is done ``rate`` times a second."""
 
@@ -124,7 +116,6 @@ ATTACKS = {
     "slow-readers": Attack("requests of 1 MiB of records that are not read", 200, _slow_readers),
     "client-ids": Attack("10,000 client ids of 200 characters", 200, _client_ids),
     "malformed": Attack("JoinGroup requests of random bytes", 200, _malformed),
-    "many-assignors": Attack("JoinGroup requests with 25,000 assignors", 20, _many_assignors),
 }
 
 
