@@ -97,8 +97,8 @@ def shortened(text: str, characters_max: int = NAME_CHARACTERS_MAX) -> str:
     return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?:/ )?(?=(?:ms|s|min|h|d)\b)")
-"""The spaces between a number and its unit: ``6.2 s``, ``3.8 / s``."""
+_IN_AMOUNT = re.compile(r"(?<=\d) (?:/ )?(?=(?:ms|s|min|h|d)\b)|(?:(?<=\d min)|(?<=\d h)) (?=\d)")
+"""The spaces between a number and its unit, and between two units: ``6.2 s``, ``3 min 5 s``, ``3.8 / s``."""
 
 _KEPT = "\0"
 """Stands for a space at which no line ends; in no text, since `printable` replaces it."""
@@ -107,7 +107,7 @@ _KEPT = "\0"
 def wrapped(text: str, indent: str = "") -> str:
     """``text`` in lines of `LINE_CHARACTERS`; words stay whole, since people copy names, and numbers with units."""
     lines = textwrap.fill(
-        _BEFORE_UNIT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
+        _IN_AMOUNT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
         LINE_CHARACTERS,
         initial_indent=indent,
         subsequent_indent=indent,

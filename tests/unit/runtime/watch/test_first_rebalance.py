@@ -68,7 +68,10 @@ def test_a_generation_that_was_not_observed_stays_unknown():
 
 def test_records_that_compaction_may_have_removed_leave_the_cause_unknown():
     missing = replace(JOINED, replayed=True, gap_offset=9, offset=10, value=replace(JOINED.value, generation=7))
-    (text,) = explained(replace(BEFORE, offset=1), WHOLE, missing)
+    records = replace(BEFORE, offset=1), WHOLE, missing
+    _, history = observed(*records)
+    assert [detail.before for detail in details(history)] == [()]
+    (text,) = explained(*records)
     assert "compaction may have removed the records of 2 generations" in text
 
 
