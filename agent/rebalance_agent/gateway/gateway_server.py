@@ -61,7 +61,7 @@ BOOTSTRAP = "bootstrap"
 BROKERS = "brokers"
 """Readiness part: every known broker can be reached through a port of its own."""
 
-DRAINING = "draining %s connections until the clients disconnect, for at most %g s; Ctrl-C again ends it now"
+DRAINING = "draining until clients disconnect, for at most %g s (open connections: %s); Ctrl-C again ends it now"
 
 _log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Gateway:
             self._listeners.sweep()
         # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
         if drain_seconds and self._connections:
-            _log.info(DRAINING, len(self._connections), drain_seconds)
+            _log.info(DRAINING, drain_seconds, len(self._connections))
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
 
