@@ -144,8 +144,10 @@ class Gateway:
             self._listeners.sweep()
         # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
         if drain_seconds and self._connections:
-            message = "draining %s connections until the clients disconnect, for at most %g s; Ctrl-C again ends it now"
-            _log.info(message, len(self._connections), drain_seconds)
+            message = (
+                "draining until clients disconnect, for at most %g s (open connections: %s); Ctrl-C again ends it now"
+            )
+            _log.info(message, drain_seconds, len(self._connections))
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
 
