@@ -99,11 +99,9 @@ class Gateway:
         self._listeners = BrokerListeners(
             addresses.listen[0], addresses.port_base, addresses.advertised, self._accepted, self._on_ports, clock
         )
-        self._bootstrap = list(addresses.bootstrap)
-        self._telemetry = telemetry or TelemetryClients(clock)
+        self._bootstrap, self._telemetry = list(addresses.bootstrap), telemetry or TelemetryClients(clock)
         self._pipes, self._memory, self._turns = Pipes(), FrameMemoryBudget(), FairTurns(clock)
-        self._connector = BrokerConnector(addresses.to_brokers)
-        self._warnings = RateLimitedLog(_log, clock)
+        self._connector, self._warnings = BrokerConnector(addresses.to_brokers), RateLimitedLog(_log, clock)
         self._accept_loop: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._of_hosts: Counter[str] = Counter()
