@@ -106,7 +106,7 @@ TENANT = Alert(
     "The records of group {{ $labels.consumergroup }} have had to wait for $for: it rebalances too often, its "
     "assignments are too large, or it is one of thousands of new groups that do not commit. Its own figures are late, "
     "and rebalances are missing in them; those of other groups are not affected.",
-    "Find who runs it and why it rebalances, or hide it with groups_deny.",
+    "Find out who runs it and why it rebalances, or exclude it with groups_deny.",
     Board.AGENT,
 )
 

@@ -12,7 +12,7 @@ NO = {"0": ("no", BAD), "1": ("yes", GOOD)}
 READY = Panel(
     7,
     "Parts that work",
-    "Which part of which agent was ready at which time? Red means not ready; /readyz of the agent shows the cause.",
+    "When was each part of each agent ready? Red means not ready; /readyz of the agent shows the cause.",
     (Query(f"min by (instance, part) (rebalance_agent_ready{{{ROLE}}})", "{{instance}} {{part}}"),),
     Look.STATES,
     "bool_yes_no",

@@ -20,7 +20,7 @@ STATE = " or ".join(
 TIMELINE = Panel(
     9,
     "State",
-    "In which state was the group at which time? Red (members rejoin) and orange (members wait for the assignment) "
+    "What state was the group in over time? Red (members rejoin) and orange (members wait for the assignment) "
     "mean that consumption stops; cooperative members continue with the partitions that they keep. Yellow: the group "
     "is Empty, it lost all its members.",
     (Query(STATE, "state"),),

@@ -116,7 +116,7 @@ GROUPS = Route(
             pattern=f"^-?({'|'.join(SORT_KEYS)})$",
             default="group",
         ),
-        Parameter("limit", "maximum number of groups in the answer", int, LIMIT_MAX, default=LIMIT_DEFAULT),
+        Parameter("limit", "maximum number of groups in the response", int, LIMIT_MAX, default=LIMIT_DEFAULT),
         Parameter("offset", "number of groups to skip", int, OFFSET_MAX, default=0),
     ),
 )

@@ -48,7 +48,7 @@ class ConnectionReadiness:
         group = message["group_id"] if api_key == HEARTBEAT_KEY else message.group_id
         self._name = consumer_name(client_id(frame), group)
         if api_key == _JOIN:
-            self._readiness.waits(self, f"{self._name} waits for the answer to its JoinGroup")
+            self._readiness.waits(self, f"{self._name} waits for the response to its JoinGroup")
         elif api_key == _SYNC or (api_key == HEARTBEAT_KEY and epoch == 0):
             self._readiness.waits(self, f"{self._name} waits for its assignment")
         return True

@@ -109,8 +109,8 @@ GATEWAY_REFUSED = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Connections that the gateway closed. failed: an error in the gateway; malformed, mismatched, oversized, "
-    "truncated: the data is not Kafka's protocol; room: too many open connections, or too many large frames in "
-    "memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is read did not arrive in time, or "
+    "truncated: the data does not follow Kafka's protocol; room: too many open connections, or too many large frames "
+    "in memory; sasl_v0: a SASL handshake with unframed bytes; slow: a frame that is read did not arrive in time, or "
     "was not received while others waited for its memory; stuck: one side disconnected, and the other neither "
     "received nor sent data; tls: the handshake failed; unreachable: no broker accepted the connection.",
     "connections",

@@ -225,13 +225,13 @@ class MemberEvent:
     reprocessed_records: Annotated[
         int | None, "records that are consumed again because of it; absent if the client does not know its position"
     ] = None
-    join_seconds: Annotated[float | None, "time until the answer to JoinGroup, before the callback"] = None
-    sync_seconds: Annotated[float | None, "time from there until the answer to SyncGroup"] = None
+    join_seconds: Annotated[float | None, "time until the response to JoinGroup, before the callback"] = None
+    sync_seconds: Annotated[float | None, "time from there until the response to SyncGroup"] = None
     evidence: Annotated[
         Evidence | None, "gateway if a gateway derived the event from the member's frames; absent if a client reports"
     ] = None
     stop_seconds: Annotated[
-        float | None, "from gateways: time from the answer that asked the member to rejoin until it did"
+        float | None, "from gateways: time from the response that asked the member to rejoin until it did"
     ] = None
     rejected_commits: Annotated[
         int | None, "from gateways: partitions whose commits were rejected since the previous event"

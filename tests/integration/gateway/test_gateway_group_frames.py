@@ -118,7 +118,7 @@ def test_a_member_that_the_coordinator_expelled_is_reported_as_lost(address, gro
 
     refused, (lost,), owned = asyncio.run(asyncio.wait_for(go(), 60))
     assert refused == error_code
-    assert (lost.reason, lost.partitions) == (f"{reason} in the answer to Heartbeat", owned)
+    assert (lost.reason, lost.partitions) == (f"{reason} in the response to Heartbeat", owned)
 
 
 class Silent(Line):

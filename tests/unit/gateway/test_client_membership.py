@@ -177,7 +177,7 @@ def test_an_expelled_member_has_lost_its_partitions(error, name):
     (lost,) = reported(one, Callback.LOST)
     assert (lost.partitions, lost.generation) == ({"t": (3,)}, 1)
     assert lost.reason.startswith(name)
-    assert lost.reason.endswith("in the answer to Heartbeat")
+    assert lost.reason.endswith("in the response to Heartbeat")
 
 
 def test_a_late_answer_to_an_old_heartbeat_is_ignored():

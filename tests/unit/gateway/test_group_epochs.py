@@ -113,7 +113,7 @@ def test_a_fenced_member_has_lost_its_partitions(error, name):
     one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
     one.beat(2, {"error_code": error})
     assert one.reported() == [(Callback.ASSIGNED, {"t": (0,)}, 2), (Callback.LOST, {"t": (0,)}, 2)]
-    assert one.gateway.events[-1].reason == f"{name} in the answer to ConsumerGroupHeartbeat"
+    assert one.gateway.events[-1].reason == f"{name} in the response to ConsumerGroupHeartbeat"
 
 
 def test_a_returning_static_member_is_another_process_and_revoked_nothing():

@@ -166,7 +166,7 @@ def test_several_leaving_members_have_separate_results():
     asyncio.run(go())
     ended = [event for event in one.gateway.events if event.callback is not Callback.ASSIGNED]
     assert [(event.callback, event.member_id, event.reason) for event in ended] == [
-        (Callback.LOST, one.member_id, "UNKNOWN_MEMBER_ID in the answer to LeaveGroup"),
+        (Callback.LOST, one.member_id, "UNKNOWN_MEMBER_ID in the response to LeaveGroup"),
         (Callback.LEFT, other.member_id, "removed"),
     ]
 
@@ -234,7 +234,7 @@ def test_a_refused_commit_shows_that_its_sender_is_no_longer_a_member():
     asyncio.run(go())
     lost = one.gateway.events[-1]
     assert (lost.callback, lost.rejected_commits) == (Callback.LOST, 2)
-    assert lost.reason == "UNKNOWN_MEMBER_ID in the answer to OffsetCommit"
+    assert lost.reason == "UNKNOWN_MEMBER_ID in the response to OffsetCommit"
 
 
 @pytest.mark.parametrize("version", range(TxnOffsetCommitRequest.max_version + 1))

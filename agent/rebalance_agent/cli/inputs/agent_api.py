@@ -114,7 +114,7 @@ class AgentApi:
             return value_from_json(kind, json_object(body))
         except InvalidInputError as error:
             raise AgentError(
-                f"the answer of {self.address} is not that of an observer of this release: {error}"
+                f"the response of {self.address} is not that of an observer of this release: {error}"
             ) from None
 
     def _refusal(self, error: urllib.error.HTTPError) -> RebalanceAgentError:

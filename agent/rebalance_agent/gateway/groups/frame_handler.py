@@ -115,4 +115,4 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
 def note_loss(membership: ClientMembership, error_code: int, api: str, generation: int) -> None:
     """Report the member as lost if the error code means that and ``generation`` (the request's) is the current one."""
     if error_code in LOST and generation == membership.generation and not membership.rejoining:
-        membership.record_loss(f"{LOST[error_code]} in the answer to {api}")
+        membership.record_loss(f"{LOST[error_code]} in the response to {api}")

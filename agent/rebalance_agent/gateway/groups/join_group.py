@@ -93,7 +93,7 @@ class JoinGroupHandler(FrameHandler):
             if message.error_code == MEMBER_ID_REQUIRED:
                 membership.member_id = message.member_id  # with which it tries again
             if message.error_code in LOST:
-                membership.record_loss(f"{LOST[message.error_code]} in the answer to JoinGroup")
+                membership.record_loss(f"{LOST[message.error_code]} in the response to JoinGroup")
             return False
         membership.record_join(message.member_id, message.generation_id)
         chosen = memory.offer is not None and message.protocol_name == memory.offer.strategy.name

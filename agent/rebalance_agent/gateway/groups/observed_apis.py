@@ -126,7 +126,7 @@ class LeaveGroupHandler(FrameHandler):
             if code == NO_ERROR:
                 self._left(leaving)
             elif code in LOST:
-                leaving.membership.record_loss(f"{LOST[code]} in the answer to LeaveGroup")
+                leaving.membership.record_loss(f"{LOST[code]} in the response to LeaveGroup")
             else:
                 leaving.membership.record_leave_refusal()
         return False

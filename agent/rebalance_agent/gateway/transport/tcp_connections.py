@@ -213,7 +213,7 @@ class TlsConnection:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
-        """See `PlainConnection`; TLS has no half-close, so this closes both directions."""
+        """See `PlainConnection`; asyncio cannot half-close TLS, so this closes both directions."""
         self._writer.close()
 
     def abort(self) -> None:

@@ -171,7 +171,7 @@ class ConnectionSteps:
         return True
 
     def _take(self, connection: Connection, piece: bytes) -> bool:
-        """Add to the request; True once it is not to be read on: it is complete, or refused."""
+        """Add ``piece`` to the request; True once no more of it is read: it is complete, or refused."""
         if connection.phase is Phase.BODY and connection.exchange:
             before = connection.body_bytes
             connection.exchange.receive(piece)

@@ -204,4 +204,4 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
         connection.abort()
     if answer[4:8] == _REQUEST[8:12]:
         return ""
-    return "the answer is not Kafka's protocol" if answer else "it accepts connections, but does not answer"
+    return "the response does not follow Kafka's protocol" if answer else "it accepts connections, but does not answer"

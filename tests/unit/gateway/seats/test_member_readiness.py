@@ -46,7 +46,7 @@ async def test_a_consumer_whose_join_is_not_answered_waits():
     two = SeatClient(gateway, "two")
     joining = asyncio.create_task(two.enter())
     await gateway.advance(1)
-    assert gateway.readiness.reason() == "consumer 'two' of group 'orders' waits for the answer to its JoinGroup"
+    assert gateway.readiness.reason() == "consumer 'two' of group 'orders' waits for the response to its JoinGroup"
     joining.cancel()
     two.closed = True
     two.talk.closed()
@@ -81,7 +81,7 @@ async def test_a_newcomer_that_is_held_for_a_seat_is_ready_so_that_its_predecess
     old = await member(gateway)
     afresh(gateway)
     _, entering = await waiting(gateway)
-    waits = "consumer 'new' of group 'orders' waits for the answer to its JoinGroup"
+    waits = "consumer 'new' of group 'orders' waits for the response to its JoinGroup"
     assert gateway.readiness.reason() == waits, "it may be sent at once"
     await gateway.advance(HELD_SECONDS)
     assert gateway.readiness.reason() == ""

@@ -129,7 +129,7 @@ def test_brokers_are_checked_with_the_clients_connection_without_a_login(cluster
 
 @pytest.mark.parametrize(
     ("answer", "reported"),
-    [(lambda frame: b"HTTP/1.1 400 Bad", "the answer is not Kafka's protocol"), (None, "port")],
+    [(lambda frame: b"HTTP/1.1 400 Bad", "the response does not follow Kafka's protocol"), (None, "port")],
 )
 def test_a_broker_address_without_the_kafka_protocol_is_a_failure(cluster, answer, reported):
     if answer:

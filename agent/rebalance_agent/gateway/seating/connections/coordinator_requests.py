@@ -64,7 +64,7 @@ _PHASES = {
 class Described:
     """A group as its coordinator describes it.
 
-    A group of another protocol is described like one that does not exist: both are not ``exists``.
+    A group of another protocol is described like one that does not exist: neither ``exists``.
     ``consumers``: all members are consumers of the group's own protocol, none of Connect or the like. ``members``:
     their ids. ``seats``: instance id -> member id, of members with a seat of a gateway. ``epoch``: see `SeatsRoster`.
     """
