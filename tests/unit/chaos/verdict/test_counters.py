@@ -111,7 +111,7 @@ def test_after_a_restart_of_reading_only_events_outside_of_outages_must_be_count
     report = AuditReport()
     verdict = compared([life(metrics(REPORTED[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
     assert report.differences == []
-    assert "must hold: 0 of all 3 that were reported; 1 began to read anew" in verdict.what
+    assert "must hold: 0 of all 3 that were reported; 1 began to read again" in verdict.what
     assert verdict.wrong
     assert REPORTED[0].timestamp_ms > SCRAPED_MS - AWAY_MS
 
