@@ -23,9 +23,9 @@ def surely_kept(
     """Return the partitions, by topic name, that members of ``before`` have had without a break since then.
 
     ``records``, ``recorded``: of the group, as they are now. ``described``: the members of which a member record came
-    since then. They may be of a group that was deleted and created again, whose epochs began anew, or may have dropped
-    a topic and taken it up again before the coordinator assigned, as those with a pattern may have without a record of
-    their own. Members of the classic protocol revoke what they get back.
+    since then. They may be of a group that was deleted and created again, whose epochs began again at 1, or may have
+    dropped a topic and taken it up again before the coordinator assigned, as those with a pattern may have without a
+    record of their own. Members of the classic protocol revoke what they get back.
     """
     kept: set[Partition] = set()
     for old in before.members:

@@ -54,7 +54,7 @@ class FairTurns:
         return turns
 
     def active(self, turns: AddressTurns, *, waits: bool) -> None:
-        """Note that an address has run a step in this pass, or that it ``waits`` for the next, which begins soon."""
+        """Record that an address has run a step in this pass, or that it ``waits`` for the next, which begins soon."""
         self._active[turns] = None
         if waits and self._ending is None:
             self._ending = asyncio.get_running_loop().call_soon(self._end_pass)
