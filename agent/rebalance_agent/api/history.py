@@ -125,10 +125,11 @@ class EpisodeHistory:
         """Remember the generation from which a remembered rebalance began, of which there is no published event."""
         with self._lock:
             group = self._groups.get(event.group)
-            for index, episode in enumerate(group.episodes if group else ()):
+            if group is None:
+                return
+            for index, episode in enumerate(group.episodes):
                 line = episode.line
-                completed = line.kind is RebalanceKind.COMPLETED
-                if group and completed and line.previous_generation == event.generation:
+                if line.kind is RebalanceKind.COMPLETED and line.previous_generation == event.generation:
                     group.episodes[index] = replace(episode, before=_pack((event,)))
                     self._bound(event.group)
                     return

@@ -68,7 +68,7 @@ def explain(
     rule, seat_rule = rules.of(group), seats.of(group) if seats else None
     lines = [f"Group {_printable(group)}", ""]
     lines += _rule_entries(rule) if rule else _nothing(rules, seat_rule)
-    lines += _seat_entries(group, seats, now, admission_seconds)
+    lines += _seat_entries(group, seats, seat_rule, now, admission_seconds)
     lines += _entry("Past", past) if seat_rule and past else []
     lines += ["", *_state(rule, now, unknown, similar)]
     return "\n".join(lines) + "\n"
@@ -164,9 +164,8 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
 
 
 def _seat_entries(
-    group: str, rules: SeatRules | None, now: DescribedGroup | None, admission_seconds: float
+    group: str, rules: SeatRules | None, rule: SeatRule | None, now: DescribedGroup | None, admission_seconds: float
 ) -> Iterator[str]:
-    rule = rules.of(group) if rules is not None else None
     if rule is None:
         if rules is not None and list(rules) and not any(each.pattern.fullmatch(group) for each in rules):
             yield from ["", *_entry("Seats", f"No rule of gateway_seats matches its name.{_patterns(rules)}")]

@@ -220,7 +220,7 @@ class Gateway:
     ) -> None:
         client = await self._client(sock, peer)
         try:
-            broker, place = await self._broker(listener, peer)
+            broker, place = await self._broker(listener, turns.address)
         except BaseException:
             client.abort()
             raise
@@ -248,8 +248,7 @@ class Gateway:
             raise RefusedError(CloseReason.TLS, f"no TLS handshake: {error}") from None
         return TlsConnection(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
 
-    async def _broker(self, listener: BrokerListener | None, peer: str) -> tuple[PeerConnection, BrokerPlace]:
-        host = peer.rpartition(":")[0]
+    async def _broker(self, listener: BrokerListener | None, host: str) -> tuple[PeerConnection, BrokerPlace]:
         if listener:
             return await self._connector.connect(listener.address, host)
         servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile

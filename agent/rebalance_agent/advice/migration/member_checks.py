@@ -110,7 +110,7 @@ def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
 
 
 def none_able(group: MigratingGroup) -> bool:
-    """Return whether it is known of each classic member of ``group`` that its client has no consumer protocol."""
+    """Return whether the clients of all classic members of ``group`` are known to have no consumer protocol."""
     kinds = _kinds(group)
     return bool(kinds) and len(_unable(kinds)) == len(kinds)
 

@@ -23,8 +23,8 @@ __all__ = ["PastAdmissions", "past_admissions"]
 class PastAdmissions:
     """``merged``: rebalances that would not have happened; ``waited_seconds``: the sum over all newcomers, at most.
 
-    ``stalled_partition_seconds``: a lower bound for the merged rebalances. The longest stall of those that would have
-    been one rebalance does not count.
+    ``stalled_partition_seconds``: a lower bound for the merged rebalances. Where several rebalances become
+    one, the longest of their stalls does not count.
     """
 
     merged: int = 0

@@ -109,7 +109,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
 
 
 def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:
-    """The numbers of listed groups, and of those that the observer shows."""
+    """Return how many groups are listed, and how many of them the observer shows."""
     listed = cluster.list_groups().groups
     shows = GroupFilter(settings.groups_allow, settings.groups_deny)
     return len(listed), sum(shows(group.group) for group in listed)

@@ -75,7 +75,7 @@ class ReportSpan:
 
 
 class Interruption(NamedTuple):
-    """A time in which a member did not consume a partition of its own: when it stopped, and when it went on."""
+    """A time in which a member did not consume a partition of its own: when it stopped, and when it resumed."""
 
     stopped: TimeBounds
     resumed: TimeBounds
@@ -177,15 +177,12 @@ class MemberReports:
         That is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
         again in between. Exact with the evidence ``members``; a gateway sees only frames before and after.
         """
-        return self._stops_and_interruptions(member, span)[0]
+        return self.stops_and_interruptions(member, span)[0]
 
-    def interruptions(self, member: Member, span: ReportSpan) -> dict[Partition, list[Interruption]]:
-        """Map each partition that the member stopped consuming, and got again in the same generation, to both times."""
-        return self._stops_and_interruptions(member, span)[1]
-
-    def _stops_and_interruptions(
+    def stops_and_interruptions(
         self, member: Member, span: ReportSpan
     ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
+        """Return `stops`, and both times of the partitions that it stopped and got again in the same generation."""
         stopped: dict[Partition, TimeBounds] = {}
         interrupted: dict[Partition, list[Interruption]] = {}
         events = self._within(member.member_id, span, _STOPS | {Callback.ASSIGNED})

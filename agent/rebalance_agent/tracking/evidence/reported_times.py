@@ -17,29 +17,27 @@ class ReportedTimes:
     def __init__(self, reports: MemberReports, span: ReportSpan | None, generation: Generation) -> None:
         """Read nothing yet."""
         self._reports, self._span, self._generation = reports, span, generation
-        self._stops: dict[str, dict[Partition, TimeBounds]] = {}
-        self._interruptions: dict[str, dict[Partition, list[Interruption]]] = {}
+        self._stops: dict[str, tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]] = {}
         self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
 
     def stops(self, owner: Member) -> dict[Partition, TimeBounds]:
         """Return `MemberReports.stops` of a member of the generation before."""
-        stops = self._stops.get(owner.member_id)
-        if stops is None:
-            stops = self._reports.stops(owner, self._span) if self._span else {}
-            self._stops[owner.member_id] = stops
-        return stops
+        return self._read(owner)[0]
 
     def interruptions(self, owner: Member) -> dict[Partition, list[Interruption]]:
-        """Return `MemberReports.interruptions` of a member of the generation before."""
-        found = self._interruptions.get(owner.member_id)
-        if found is None:
-            found = self._reports.interruptions(owner, self._span) if self._span else {}
-            self._interruptions[owner.member_id] = found
-        return found
+        """Return the partitions that a member of the generation before stopped and got again in its generation."""
+        return self._read(owner)[1]
 
-    def tells_apart(self, partition: Partition, owner: Member) -> bool:
+    def has_stop(self, partition: Partition, owner: Member) -> bool:
         """Whether a member of the generation before reported anything about when it stopped this partition."""
-        return partition in self.stops(owner) or partition in self.interruptions(owner)
+        return any(partition in times for times in self._read(owner))
+
+    def _read(self, owner: Member) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
+        found = self._stops.get(owner.member_id)
+        if found is None:
+            found = self._reports.stops_and_interruptions(owner, self._span) if self._span else ({}, {})
+            self._stops[owner.member_id] = found
+        return found
 
     def resumes(self, owner: Member) -> dict[Partition, TimeBounds]:
         """Return `MemberReports.resumes` of a member of the generation."""

@@ -63,7 +63,7 @@ class StepMoments:
         generation = self._generation
         if (
             partition in generation.handovers
-            or (old is not None and self._reported.tells_apart(partition, old))
+            or (old is not None and self._reported.has_stop(partition, old))
             or (new is not None and partition in self._reported.resumes(new))
         ):
             return partition

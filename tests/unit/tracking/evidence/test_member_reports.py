@@ -81,7 +81,9 @@ def test_a_leave_stops_all_partitions_of_its_member():
 def stops_after(*reports):
     """The stop of partition 0 and its interruptions, in any order of arrival."""
     logs = [log_of(*each) for each in (reports, reports[::-1])]
-    found = [(log.stops(A, SPAN).get(("t", 0)), log.interruptions(A, SPAN).get(("t", 0), [])) for log in logs]
+    found = [
+        (log.stops(A, SPAN).get(("t", 0)), log.stops_and_interruptions(A, SPAN)[1].get(("t", 0), [])) for log in logs
+    ]
     assert found[0] == found[1]
     return found[0]
 

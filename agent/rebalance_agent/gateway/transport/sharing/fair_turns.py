@@ -50,7 +50,7 @@ class FairTurns:
         """Return the turns of an address; they last as long as a connection uses them, or steps are to be paid."""
         turns = self._of.get(address)
         if turns is None:
-            turns = self._of[address] = AddressTurns(self, self._clock)
+            turns = self._of[address] = AddressTurns(address, self, self._clock)
         return turns
 
     def active(self, turns: AddressTurns, *, waits: bool) -> None:
@@ -84,9 +84,9 @@ class FairTurns:
 class AddressTurns:
     """The turns of the connections from one address, which are served first come, first served among themselves."""
 
-    def __init__(self, all_turns: FairTurns, clock: Clock) -> None:
+    def __init__(self, address: str, all_turns: FairTurns, clock: Clock) -> None:
         """Nothing was run."""
-        self._all, self._clock = all_turns, clock
+        self.address, self._all, self._clock = address, all_turns, clock
         self._used = 0.0  # processor seconds in this pass, and those of earlier passes that exceeded their turns
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._again: deque[asyncio.Future[None]] = deque()
@@ -150,7 +150,7 @@ class AddressTurns:
                 raise
             except BaseException as raised:  # noqa: BLE001 - it is the coroutine's
                 return raised
-            queue = self._again  # ahead of those that came later
+            queue = self._again  # before those that came later
         return None
 
     def _spend(self, seconds: float) -> None:

@@ -222,7 +222,7 @@ class CommitTimes:
     def ask_reads(self, name: str, partitions: Collection[Partition], worked_ms: int, until_ms: int) -> ReadTime:
         """Ask when the records were appended that an owner of all these partitions read last, until ``until_ms``.
 
-        It is known to have worked until ``worked_ms``: commits soon after that need no question.
+        The owner worked at least until ``worked_ms``: commits soon after that need no question.
         """
         last = []
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
