@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection
+from dataclasses import replace
 
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupant
 
 __all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
@@ -52,6 +54,15 @@ class SeatOccupants:
         """The occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
         occupant, _ = self._occupants.get(member_id, (None, 0))
         return occupant
+
+    def served(self, member: Member) -> Member:
+        """Return the member with the client id and host of its seat's occupant, as far as a gateway reported them."""
+        occupant = self.of(member.member_id)
+        if occupant is None:
+            return member
+        return replace(
+            member, client_id=occupant.client_id or member.client_id, client_host=occupant.host or member.client_host
+        )
 
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have an event since ``since_ms``."""

@@ -168,7 +168,7 @@ def _event(
     quality = judged.quality if judged else None
     returned = _returned_member(before, generation)
     stops = slowness.stop_seconds if slowness else {}
-    slowest = _member_of(episode, slowness.member_id) if slowness else None
+    slowest = _member_of(episode, slowness.member_id, reports) if slowness else None
     return GenerationEvent(
         event_id=event_id(
             GenerationEvent.KIND,
@@ -219,11 +219,11 @@ def _event(
     )
 
 
-def _member_of(episode: Episode, member_id: str | None) -> Member | None:
+def _member_of(episode: Episode, member_id: str | None, reports: MemberReports) -> Member | None:
     """Return a member of the episode, or of the generation before: one that was removed is in no other."""
     generations = (episode.before, *episode.generations)
     members = (member for generation in generations if generation for member in generation.members)
-    return next((member for member in members if member.member_id == member_id), None)
+    return next((reports.seats.served(member) for member in members if member.member_id == member_id), None)
 
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:

@@ -115,5 +115,7 @@ def gone_in(episode: Episode, reports: MemberReports) -> tuple[GoneMember, ...]:
     """Return the members that departed in the episode; none if the generation before it is unknown."""
     known = [(before, after) for before, after in episode.steps() if before is not None and episode.known]
     return tuple(
-        (after.timestamp_ms, *gone) for before, after in known for gone in gone_members(before, after, reports)
+        (after.timestamp_ms, reports.seats.served(member), departure)
+        for before, after in known
+        for member, departure in gone_members(before, after, reports)
     )

@@ -11,7 +11,19 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 from rebalance_agent.tracking.evidence.seat_occupants import OCCUPANTS_MAX, TEXT_MAX, SeatOccupants
 from rebalance_agent.tracking.observations import MemberReported
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracker.tracking import T0, feed, listed, member, record, tick, topics
+from support.tracker.tracking import (
+    T0,
+    TWO_EAGER,
+    closing,
+    feed,
+    in_time,
+    listed,
+    member,
+    record,
+    tick,
+    topics,
+    watch,
+)
 
 TAKEN = SeatEvent(
     "e" * 32, "g", T0 + 20_000, Act.HANDOVER, ActOutcome.DONE, "b", "gateway", 1, instance_id="seat-1", generation=1,
@@ -68,6 +80,17 @@ def test_it_lasts_through_rebalances_and_as_long_as_the_member():
     assert occupants(tracker) == {"b": OCCUPANT, "z": None}
     last = [event for event in events if isinstance(event, GenerationEvent) and event.generation == 2][-1]
     assert {each.member_id: each.occupant for each in last.members} == {"b": OCCUPANT, "z": None}
+
+
+def test_the_slowest_and_the_departed_members_are_named_by_it():
+    """The coordinator waits for b for 30 s, its rebalance timeout, and removes it."""
+    waited = [listed(80_000), *(listed(at, "g") for at in range(80_200, 110_201, 5_000))]
+    without_b = record(110_300, 2, member("a", (0, 1, 2, 3)), joined=110_250)
+    observed = in_time(*TWO_EAGER, reported(), *waited, without_b)
+    tracker, events = watch(*observed, tick(150_000), commits=False)
+    event, (departed,) = closing(events)[-1], tracker.view("g").departed
+    assert (event.slowest_member_id, event.slowest_client_id, event.slowest_host) == ("b", "orders-7", "10.0.0.9")
+    assert (departed.client_id, departed.host, departed.how.failed) == ("orders-7", "10.0.0.9", True)
 
 
 def test_it_ends_when_its_consumer_leaves_and_later_revisions_about_the_time_before_say_nothing():
