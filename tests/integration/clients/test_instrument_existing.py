@@ -69,7 +69,7 @@ def test_kafka_python_that_subscribed_but_has_not_joined(kafka, topic, sidecar):
     with pytest.raises(InvalidInputError, match="reports its rebalances already"):
         rebalance_agent.instrument(consumer)
     produce(kafka.bootstrap_servers, topic)
-    # kafka-python forgets a join that takes longer than its poll, and then has no partitions. This poll ends with a record.
+    # kafka-python forgets a join that takes longer than its poll, and then has no partitions. A record ends this poll.
     until(consumer.assignment, lambda: consumer.poll(POLL_MS))
     consumer.close()
     arrives(sidecar, 1, kind="member", callback="left")
