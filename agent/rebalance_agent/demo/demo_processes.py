@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.children import Children
-from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
-from rebalance_agent.demo.scenario import group_named
+from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, gateways_of
+from rebalance_agent.demo.scenario import GROUPS, group_named
 from rebalance_agent.demo.scenario_types import (
     Action,
     AddPartitions,
@@ -39,7 +39,7 @@ TOPICS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Ports on the loopback interface. ``gateways``: name of the member behind a gateway -> its ports."""
+    """Ports on the loopback interface. ``gateways``: name of a gateway -> its ports."""
 
     observer: int
     sidecar: int
@@ -52,7 +52,7 @@ class Ports:
         return {
             "observer": f"http://{HOST}:{self.observer}/metrics",
             "sidecar": f"http://{HOST}:{self.sidecar}/metrics",
-            **{gateway_name(member): f"http://{HOST}:{at.metrics}/metrics" for member, at in self.gateways.items()},
+            **{name: f"http://{HOST}:{at.metrics}/metrics" for name, at in self.gateways.items()},
         }
 
 
@@ -62,12 +62,12 @@ def choose_ports(groups: Sequence[DemoGroup]) -> Ports:
     Raises:
         DemoError: not enough ports are free.
     """
-    behind = [member.name for _, member in behind_gateways(groups)]
+    names = [gateway.name for gateway in gateways_of(groups)]
     try:
-        observer, sidecar, events, *others = free_ports(3 + PORTS * len(behind))
+        observer, sidecar, events, *others = free_ports(3 + PORTS * len(names))
     except OSError as error:
         raise DemoError(str(error)) from error
-    gateways = {name: GatewayPorts(*others[at * PORTS : (at + 1) * PORTS]) for at, name in enumerate(behind)}
+    gateways = {name: GatewayPorts(*others[at * PORTS : (at + 1) * PORTS]) for at, name in enumerate(names)}
     return Ports(observer, sidecar, events, gateways)
 
 
@@ -97,9 +97,8 @@ class DemoProcesses:
             *("--listen", f"{HOST}:{self._ports.sidecar}"),
             *("--events-listen", f"{HOST}:{self._ports.sidecar_events}"),
         )
-        for group, member in behind_gateways(groups):
-            ports = self._ports.gateways[member.name]
-            self._run_agent(gateway_name(member.name), "gateway", *flags(group, member, ports))
+        for gateway in gateways_of(groups):
+            self._run_agent(gateway.name, "gateway", *gateway.flags(self._ports.gateways[gateway.name]))
 
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
         # Through exit_with_parent: a sidecar does not watch its standard input and would outlive the demo.
@@ -155,8 +154,8 @@ class DemoProcesses:
 
     def _start_member(self, group: DemoGroup, name: str) -> None:
         member = next(each for each in group.members if each.name == name)
-        gateway = self._ports.gateways.get(name)
-        bootstrap = f"{HOST}:{gateway.clients}" if gateway else self._bootstrap
+        gateway = next((each.name for each in gateways_of(GROUPS) if each.serves(group.name, name)), None)
+        bootstrap = f"{HOST}:{self._ports.gateways[gateway].clients}" if gateway else self._bootstrap
         arguments = [
             *("--client", group.client, "--bootstrap-servers", bootstrap),
             *("--group", group.name, "--client-id", member.client_id, "--topics", group.topics),

@@ -27,6 +27,7 @@ SLOW_SECONDS = 6.0
 
 _CLICKS = 80
 TOPICS: Mapping[str, int] = {
+    "invoices": 12,
     "orders": 100,
     "parcels": 16,
     "payments": 6,
@@ -42,6 +43,14 @@ _BOTH = ("shuffled-roundrobin", "roundrobin")
 """The strategies that members offer while a group changes its assignor: it uses the first one that all offer."""
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
+
+_WITHOUT_SEATS, _WITH_SEATS = "invoices-without-seats", "invoices-with-seats"
+"""Two groups of the same consumers behind the same gateway, which differ in its rule for seats."""
+
+
+def _invoices_member(group: str, version: str, number: int) -> str:
+    return f"{group.removeprefix('invoices-')}-{version}-{number}"
+
 
 GROUPS: tuple[DemoGroup, ...] = (
     DemoGroup(
@@ -107,7 +116,49 @@ GROUPS: tuple[DemoGroup, ...] = (
         topics="parcels",
         members=tuple(DemoMember(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
     ),
+    *(
+        DemoGroup(
+            name=name,
+            description=f"plain confluent-kafka with range, behind a gateway {where}; deployed: v2 replaces v1",
+            client=ClientLibrary.CONFLUENT,
+            assignor="range",
+            topics="invoices",
+            members=tuple(
+                DemoMember(_invoices_member(name, version, number), from_start=version == "v1")
+                for version in ("v1", "v2")
+                for number in (1, 2)
+            ),
+            gateway="gateway-invoices",
+            seats=seats,
+        )
+        for name, seats, where in (
+            (_WITHOUT_SEATS, "", "without a rule for seats"),
+            # A seat is kept if the successor of a slow machine is not there yet.
+            (_WITH_SEATS, "on,seats.keep.seconds=20", "that gives its members seats"),
+        )
+    ),
 )
+
+
+def _successor(number: int) -> DemoStep:
+    return DemoStep(
+        f"deploy {number}/2: start",
+        f"v2-{number} starts in both invoices groups; the gateway holds the one that will get a seat",
+        tuple(StartMember(group, _invoices_member(group, "v2", number)) for group in (_WITHOUT_SEATS, _WITH_SEATS)),
+        (Expected(_WITHOUT_SEATS, Trigger.MEMBER_JOINED, 3),),
+        unchanged=(_WITH_SEATS,),
+    )
+
+
+def _predecessor(number: int) -> DemoStep:
+    return DemoStep(
+        f"deploy {number}/2: end",
+        f"v1-{number} closes its consumer in both groups; v2-{number} takes its seat",
+        tuple(StopMember(group, _invoices_member(group, "v1", number)) for group in (_WITHOUT_SEATS, _WITH_SEATS)),
+        (Expected(_WITHOUT_SEATS, Trigger.MEMBER_LEFT, 2),),
+        unchanged=(_WITH_SEATS,),
+    )
+
 
 # Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them
 # after a long step (a session timeout, the slow consumer). A member is not killed early: its commits that stop show
@@ -125,6 +176,7 @@ STEPS: tuple[DemoStep, ...] = (
         (StopMember("orders-weighted", "orders-10"),),
         (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
     ),
+    _successor(1),
     DemoStep(
         "new topic",
         f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
@@ -140,6 +192,7 @@ STEPS: tuple[DemoStep, ...] = (
         (KillMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_FAILED, 1),),
     ),
+    _predecessor(1),
     DemoStep(
         "gateway: leave",
         "parcels-100 closes its plain consumer; its gateway reports the reason",
@@ -158,6 +211,7 @@ STEPS: tuple[DemoStep, ...] = (
         (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
     ),
+    _successor(2),
     DemoStep(
         "leave without a report",
         "readings-1 closes and reports nothing; its last commit shows that it left",
@@ -170,6 +224,7 @@ STEPS: tuple[DemoStep, ...] = (
         (StartMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
     ),
+    _predecessor(2),
     DemoStep(
         "hosts: replacement",
         "application02-2 takes its place: no topic is wholly on one host",

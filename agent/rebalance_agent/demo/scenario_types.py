@@ -58,7 +58,9 @@ class DemoGroup:
     ``assignor``: after the last step. ``host_names``: the observer's rule for the hosts of its members, which
     all have the address of this machine; empty if it has none.
     ``configured``: the assignor in the clients' own configuration if gateways (one for each member) replace it by
-    ``assignor``; empty if there are no gateways.
+    ``assignor``; empty if there are no such gateways. ``gateway``: the name of the gateway that all members of this
+    group use, and perhaps those of other groups; empty if there is none. ``seats``: the group's rule in its
+    ``gateway_seats``; empty if it has none.
     """
 
     name: str
@@ -70,6 +72,8 @@ class DemoGroup:
     session_timeout_ms: int = 15_000
     configured: str = ""
     host_names: str = ""
+    gateway: str = ""
+    seats: str = ""
 
 
 @dataclass(frozen=True)
@@ -135,12 +139,21 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """One step of the demo: a ``text`` for people, the actions, and the episodes that the agent must report."""
+    """One step of the demo: a ``text`` for people, the actions, and the episodes that the agent must report.
+
+    ``unchanged``: groups in which the actions must not cause a rebalance.
+    """
 
     name: str
     text: str
     actions: tuple[Action, ...]
     expected: tuple[Expected, ...]
+    unchanged: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that the step is about."""
+        return *(expected.group for expected in self.expected), *self.unchanged
 
     @property
     def slow(self) -> SlowDown | None:

@@ -1,8 +1,8 @@
 """Runs the steps of the demo, each when its groups are calm. Pure except for the actions; time comes from a clock.
 
 Steps begin in order, with a pause between them. Steps of different groups may overlap, so that the demo does not wait
-for a session timeout. A step is over when each of its groups has a newer generation, the expected members, and was
-Stable for `CALM_SECONDS`.
+for a session timeout. A step is over when each of its groups was Stable with the expected members for `CALM_SECONDS`,
+in a newer generation if the step must cause a rebalance of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class StepStatus(StrEnum):
 class StepRun:
     """One step and its progress. ``after``: group -> its generation when the step began; ``began``: monotonic time.
 
-    ``ended``: group -> its summary when the step was over.
+    ``ended``: group -> its summary when the step was over. Groups that must not change are in both, too.
     """
 
     step: DemoStep
@@ -144,8 +144,8 @@ class StepSchedule:
                 self._calm_since[group] = (seen.generation, now)
 
     def _may_begin(self, run: StepRun) -> bool:
-        touched = {expected.group for expected in run.step.expected}
-        busy = {expected.group for other in self.runs if other.running for expected in other.step.expected}
+        touched = set(run.step.groups)
+        busy = {group for other in self.runs if other.running for group in other.step.groups}
         return self._clock.monotonic() >= self._next_at and not touched & busy and all(map(self.calm, touched))
 
     def _begin(self, run: StepRun, execute: Callable[[Action], None]) -> None:
@@ -154,19 +154,22 @@ class StepSchedule:
         due = run.began if run is self.runs[0] else self._next_at
         # A late step must not delay all later ones: the next pause is shortened.
         self._next_at = max(due + self._pause, run.began + self._pause / 2)
+        run.after = {group: self._calm_since[group][0] for group in run.step.groups}
         for expected in run.step.expected:
-            run.after[expected.group] = self._calm_since.pop(expected.group)[0]
+            del self._calm_since[expected.group]
             self._members[expected.group] = expected.members
         for action in run.step.actions:
             execute(action)
 
     def _end(self, run: StepRun, groups: Mapping[str, GroupSummary]) -> None:
-        behind = [group for group, after in run.after.items() if not self._moved_on(group, after)]
+        changed = {expected.group for expected in run.step.expected}
+        behind = [
+            group
+            for group, after in run.after.items()
+            if not self.calm(group) or (group in changed and self._calm_since[group][0] <= after)
+        ]
         if not behind:
             run.over = True
             run.ended = {group: groups[group] for group in run.after}
         elif self._clock.monotonic() - (run.began or 0.0) > STEP_SECONDS_MAX:
             run.problem = f"{', '.join(behind)} did not settle within {STEP_SECONDS_MAX:g} s"
-
-    def _moved_on(self, group: str, after: int) -> bool:
-        return self.calm(group) and self._calm_since[group][0] > after

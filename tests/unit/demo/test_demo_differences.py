@@ -199,3 +199,12 @@ def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_mor
 def test_an_unmeasured_or_unnamed_slow_consumer_is_a_difference(episode, text):
     (difference,) = step_differences(step(episode, slow=SLOW))
     assert text in difference
+
+
+def test_a_rebalance_of_a_group_that_must_not_change_is_a_difference():
+    quiet = DemoStep("deploy", "", (), (), unchanged=("g",))
+    assert step_differences(SeenStep(quiet, ())) == []
+    assert step_differences(SeenStep(quiet, (EVENT,))) == [
+        "g: expected no rebalance, seen: member_joined (generation 7)"
+    ]
+    assert step_differences(SeenStep(quiet, (), "did not begin in time")) == ["did not begin in time"]

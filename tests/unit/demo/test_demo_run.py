@@ -13,7 +13,7 @@ from rebalance_agent.demo import run_demo as demo
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.run_on_broker import DemoRun
 from rebalance_agent.demo.scenario import AGAIN, AGAIN_PAUSE_SECONDS, GROUPS, STEPS
-from rebalance_agent.demo.scenario_types import KillMember, StartMember, StopMember
+from rebalance_agent.demo.scenario_types import AddPartitions, CreateTopic, KillMember, StartMember, StopMember
 from rebalance_agent.demo.step_schedule import STEP_SECONDS_MAX
 from support.observer.demo_events import EVENT, SEEN, generation_event, group_summary, snapshot, summary
 
@@ -105,6 +105,10 @@ TICK_MS = 200
 ROUND = [action for step in AGAIN for action in step.actions]
 
 
+HELD = {group for step in STEPS for group in step.unchanged}
+"""Groups whose members are replaced without a rebalance."""
+
+
 class World:
     """Groups that change at once as the demo's actions require, with the time of each action."""
 
@@ -125,12 +129,14 @@ class World:
 
     def execute(self, action):
         self.actions.append((self._clock.monotonic(), action))
+        if getattr(action, "group", None) in HELD:
+            return
         match action:
             case StartMember(group=group):
                 self._change(group, 1)
             case StopMember(group=group) | KillMember(group=group):
                 self._change(group, -1)
-        if action in (each for step in STEPS[2:3] + STEPS[-1:] for each in step.actions):
+        if isinstance(action, CreateTopic | AddPartitions):
             for expected in next(step for step in STEPS if action in step.actions).expected:
                 self._change(expected.group, 0)
 

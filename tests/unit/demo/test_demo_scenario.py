@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from uuid import uuid4
 
 from rebalance_agent.assignors import strategy
 from rebalance_agent.assignors.hosts.host_names import HostNames
 from rebalance_agent.assignors.strategy_registry import STRATEGIES
-from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
+from rebalance_agent.demo.processes.gateways import gateways_of
 from rebalance_agent.demo.scenario import AGAIN, AGAIN_PAUSE_SECONDS, GROUPS, STEPS, TOPICS, group_named
 from rebalance_agent.demo.scenario_types import (
     AddPartitions,
@@ -63,6 +64,7 @@ def performed(steps, alive):
                     assert total > TOPICS[topic]
                 case CreateTopic(topic, _):
                     assert topic not in TOPICS
+        assert {action.group for action in step.actions if hasattr(action, "group")} <= set(step.groups), step.name
         for expected in step.expected:
             assert expected.members == len(alive[expected.group]), step.name
             if expected.partitions:
@@ -136,9 +138,24 @@ def test_a_group_behind_gateways_has_plain_clients_and_a_name_that_ends_with_gat
     assert group.name.endswith("-gateway")
 
 
+def test_a_deploy_replaces_all_members_of_two_groups_that_differ_in_their_seats():
+    deployed = {group for step in STEPS if step.unchanged for group in step.groups}
+    without, having = (group for group in GROUPS if group.name in deployed)
+    assert (without.seats, having.seats.partition(",")[0]) == ("", "on")
+    assert replace(having, name="", seats="", description="", members=()) == replace(
+        without, name="", description="", members=()
+    )
+    for group in (without, having):
+        alive = {member.name for member in group.members if member.from_start}
+        actions = [action for step in STEPS for action in step.actions if getattr(action, "group", "") == group.name]
+        started = {action.member for action in actions if isinstance(action, StartMember)}
+        stopped = {action.member for action in actions if isinstance(action, StopMember)}
+        assert (stopped, len(started)) == (alive, len(alive))
+
+
 def test_names_of_processes_are_unique():
     names = [member.name for group in GROUPS for member in group.members]
-    names += [gateway_name(member.name) for _, member in behind_gateways(GROUPS)]
+    names += [gateway.name for gateway in gateways_of(GROUPS)]
     assert len(names) == len(set(names))
     assert not {"observe", "sidecar", "producer"} & set(names)
 

@@ -9,12 +9,13 @@ from rich.console import Console
 from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.demo import run_demo
 from rebalance_agent.demo.observed.differences import SeenStep
+from rebalance_agent.demo.observed.summary import summarise
 from rebalance_agent.demo.scenario_types import DemoStep, Expected
-from rebalance_agent.demo.screens.closing_tables import step_rows
+from rebalance_agent.demo.screens.closing_tables import deploy_rows, step_rows
 from rebalance_agent.demo.screens.screen import Board, Screen, draw
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.model.episode import Basis, Stall, Trigger
-from support.observer.demo_events import EVENT, SPREAD, group_summary, summary
+from support.observer.demo_events import EVENT, GROUP, SPREAD, group_summary, summary
 
 JOIN = DemoStep("join", "two joins", (), ())
 WAITING = StepRun(JOIN)
@@ -115,6 +116,31 @@ def test_a_step_of_two_groups_has_the_differences_of_each_in_its_own_row():
     both = summary(coordinator=None, step=SeenStep(DemoStep("new topic", "", (), expected), ()))
     checks = [row[-1] for row in step_rows(both)]
     assert checks == [f"{group}: expected one episode topics_changed, seen: none" for group in "ab"]
+
+
+BOUNDS = Stall(2.0, 0.5, 1.5, Basis.BOUND, 6.0)
+DEPLOYED = DemoStep("deploy", "", (), (Expected("g", Trigger.MEMBER_JOINED, 2),), unchanged=("h",))
+
+
+def deployed(step, *, handed_over=BOUNDS):
+    """The summary of a deploy of groups g, which rebalances once, and h, in which a member is replaced."""
+    replaced = replace(EVENT, group="h", trigger=Trigger.MEMBER_REPLACED, stall=handed_over)
+    groups = (GROUP, replace(GROUP, name="h"))
+    episodes = {"g": [replace(EVENT, stall=BOUNDS)], "h": [EVENT, replaced]}
+    return summarise(groups, episodes, {}, (step,), None)
+
+
+def test_a_deploy_is_shown_with_and_without_seats():
+    done = deployed(SeenStep(DEPLOYED, (replace(EVENT, stall=BOUNDS),)))
+    assert deploy_rows(done) == [("g", "1", "0", "1.5 - 6.0"), ("h", "0", "1", "1.5 - 6.0")]
+    assert ("deploy", "h", "no rebalance", "-", "-", "ok") in step_rows(done)
+    unknown = deployed(SeenStep(DEPLOYED, ()), handed_over=replace(BOUNDS, upper_partition_seconds=None))
+    assert deploy_rows(unknown)[1] == ("h", "0", "1", "1.5 or more")
+
+
+def test_a_deploy_that_was_not_seen_as_a_whole_has_no_rows():
+    assert deploy_rows(deployed(SeenStep(DEPLOYED, (), "did not begin in time"))) == []
+    assert deploy_rows(summary()) == []
 
 
 def test_the_live_screen_ends_with_the_tables():

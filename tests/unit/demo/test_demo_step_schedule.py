@@ -149,3 +149,28 @@ def test_the_pause_after_a_late_step_is_shorter():
     assert began["x"] == pytest.approx(CALM_SECONDS, abs=0.2)
     assert began["y"] == pytest.approx(10 + CALM_SECONDS, abs=0.2)
     assert began["z"] - began["y"] == pytest.approx(2.5, abs=0.2), "half of the pause of 5 s"
+
+
+def test_a_step_waits_for_groups_that_must_not_change_too_and_ends_without_a_generation_of_theirs():
+    both = DemoStep("x", "", (StartMember("a", "x"),), (Expected("a", Trigger.MEMBER_JOINED, 2),), unchanged=("b",))
+    world = World(both, join("y", "b", 2))
+    world.pass_seconds(CALM_SECONDS)
+    assert world.run("x").after == {"a": 1, "b": 1}
+    world.groups["a"] = stable(2, 2)
+    world.groups["b"] = stable(1, 2)
+    world.pass_seconds(CALM_SECONDS + 1)
+    assert world.run("x").running, "b has another number of members"
+    world.groups["b"] = stable(1, 1)
+    world.pass_seconds(CALM_SECONDS + TICK_MS / 1000)
+    assert world.run("x").over
+    assert world.run("x").ended == world.groups
+
+
+def test_a_step_does_not_begin_while_another_one_that_must_not_change_its_group_runs():
+    one = DemoStep("x", "", (), (Expected("a", Trigger.MEMBER_JOINED, 2),), unchanged=("b",))
+    world = World(one, join("y", "b", 2))
+    world.pass_seconds(CALM_SECONDS + PAUSE_SECONDS_MAX)
+    assert world.run("y").began is None
+    world.groups["a"] = stable(2, 2)
+    world.pass_seconds(CALM_SECONDS + TICK_MS / 1000)
+    assert world.run("y").running

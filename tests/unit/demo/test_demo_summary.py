@@ -38,12 +38,14 @@ def test_the_json_form_is_the_documented_one():
                 "rebalances": 1,
                 "stall_seconds": [6.25],
                 "check": "ok",
+                "handovers": [],
             }
         },
         "steps": [
             {
                 "name": "slow consumer",
                 "expected": [{"group": "g", "trigger": "member_joined"}],
+                "unchanged": [],
                 "seen": [
                     {
                         "group": "g",

@@ -53,17 +53,33 @@ def test_a_members_name_is_not_the_instance_id_that_a_gateway_gave(instance_id, 
     assert member_name("client", instance_id, pod=pod) == name
 
 
-def test_a_sentence_names_the_consumer_and_whose_seat_it_has():
-    def seat(name):
-        return member(name, (0, 1), instance=SEAT, client="orders-2")
+TAKEN = SeatEvent(
+    "e" * 32, "g", T0 + 2_000, Act.HANDOVER, ActOutcome.DONE, "b", "gateway", 1,
+    client_id="orders-7", host="10.0.0.9",
+)  # fmt: skip
 
-    taken = SeatEvent(
-        "e" * 32, "g", T0 + 2_000, Act.HANDOVER, ActOutcome.DONE, "b", "gateway", 1,
-        client_id="orders-7", host="10.0.0.9",
-    )  # fmt: skip
+
+def seat(name):
+    return member(name, (0, 1), instance=SEAT, client="orders-2")
+
+
+def test_a_sentence_shows_that_a_seat_was_taken_over():
+    start = topics(0, t=4), listed(500), record(1_000, 1, seat("a"), member("z", (2, 3)), joined=990)
+    handed_over = record(2_100, 1, seat("b"), member("z", (2, 3)), joined=990)
+    for taken, text in (
+        (TAKEN, "at 10.0.0.1) took over its seat"),
+        (None, "orders-2 (10.0.0.1) rejoined with its ins"),
+    ):
+        report = (MemberReported(T0 + 2_000, taken),) if taken else ()
+        _, events = watch(*start, *report, handed_over, tick(150_000))
+        sentence = explanation_of(*whole_rebalances(events, 1), 1).rebalances[-1].sentences[0]
+        assert text in sentence
+
+
+def test_a_sentence_names_the_consumer_and_whose_seat_it_has():
     polls = listed(9_900), listed(10_000, "g"), listed(12_990, "g")
     start = topics(0, t=4), listed(500), record(1_000, 1, seat("b"), member("z", (2, 3)), joined=990)
     after = record(13_000, 2, member("z", range(4)), joined=12_990)
-    _, events = watch(*start, MemberReported(T0 + 2_000, taken), *polls, after, tick(150_000))
+    _, events = watch(*start, MemberReported(T0 + 2_000, TAKEN), *polls, after, tick(150_000))
     sentence = explanation_of(*whole_rebalances(events, 1), 1).rebalances[-1].sentences[0]
     assert "orders-7 (10.0.0.9, in the seat of orders-2 at 10.0.0.1) left" in sentence

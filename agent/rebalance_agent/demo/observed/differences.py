@@ -6,7 +6,7 @@ Every difference is one line of text; no lines mean no difference.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.api.shapes import GroupSummary, HostSpreadSummary
@@ -27,6 +27,7 @@ __all__ = [
     "slowest_client",
     "step_differences",
     "strategy_differences",
+    "unchanged_differences",
 ]
 
 SLOW_MARGIN_SECONDS = 1.0
@@ -59,6 +60,10 @@ class SeenStep:
     seen: tuple[GenerationEvent, ...]
     problem: str = ""
     ended: Mapping[str, GroupSummary] = field(default_factory=dict)
+
+    def of(self, group: str) -> list[GenerationEvent]:
+        """Return the closing events of the group's episodes."""
+        return [event for event in self.seen if event.group == group]
 
     def host_spread(self, group: str) -> HostSpreadSummary | None:
         """Return the spread of the group's topics over hosts at the end; None if no topic could be on several hosts."""
@@ -155,6 +160,7 @@ def _text(partitions: set[tuple[str, int]]) -> str:
 def step_differences(step: SeenStep) -> list[str]:
     """Return the differences between the episodes expected and seen; for a slow consumer also of stall and delay."""
     lines = [line for expected in step.step.expected for line in expected_differences(step, expected)]
+    lines += [line for group in step.step.unchanged for line in unchanged_differences(step, group)]
     return list(dict.fromkeys(lines))
 
 
@@ -162,11 +168,10 @@ def expected_differences(step: SeenStep, expected: Expected) -> list[str]:
     """Return the differences of one group of a step; of a step with a problem, this alone."""
     if step.problem:
         return [step.problem]
-    seen = [event for event in step.seen if event.group == expected.group]
+    seen = step.of(expected.group)
     slow = step.step.slow
     if [event.trigger for event in seen] != [expected.trigger]:
-        triggers = ", ".join(f"{event.trigger} (generation {event.generation})" for event in seen)
-        return [f"{expected.group}: expected one episode {expected.trigger}, seen: {triggers or 'none'}"]
+        return [f"{expected.group}: expected one episode {expected.trigger}, seen: {_triggers(seen) or 'none'}"]
     if expected.partitions and expected.partitions != owned_counts(seen[0]):
         ours, theirs = counts_text(owned_counts(seen[0])), counts_text(expected.partitions)
         return [f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}"]
@@ -179,6 +184,18 @@ def expected_differences(step: SeenStep, expected: Expected) -> list[str]:
     elif slow is not None and slow.group == expected.group:
         return _slow_differences(slow, seen[0])
     return []
+
+
+def unchanged_differences(step: SeenStep, group: str) -> list[str]:
+    """Return a line if there was a rebalance of a group that must not change; of a step with a problem, this alone."""
+    if step.problem:
+        return [step.problem]
+    seen = step.of(group)
+    return [f"{group}: expected no rebalance, seen: {_triggers(seen)}"] if seen else []
+
+
+def _triggers(events: Iterable[GenerationEvent]) -> str:
+    return ", ".join(f"{event.trigger} (generation {event.generation})" for event in events)
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

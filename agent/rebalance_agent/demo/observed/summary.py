@@ -22,6 +22,7 @@ from rebalance_agent.demo.observed.differences import (
 from rebalance_agent.demo.observed.gauges import GroupGauges
 from rebalance_agent.demo.scenario_types import DemoGroup, SlowDown
 from rebalance_agent.demo.step_schedule import NOT_BEGUN, StepRun
+from rebalance_agent.model.episode import Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.ui.words import plural
 
@@ -46,7 +47,10 @@ UNREAD = "the events could not be read"
 
 @dataclass(frozen=True, slots=True)
 class GroupOutcome:
-    """One group at the end. ``members``: client id -> number of partitions; ``stall_seconds``: of each episode."""
+    """One group at the end. ``members``: client id -> number of partitions; ``stall_seconds``: of each episode.
+
+    ``handovers``: the stalls of members that were replaced without a rebalance.
+    """
 
     client: str
     assignor: str
@@ -56,6 +60,7 @@ class GroupOutcome:
     rebalances: int
     stall_seconds: tuple[float, ...]
     check: str
+    handovers: tuple[Stall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,9 @@ def summarise(
             rebalances=len(events),
             stall_seconds=tuple(event.stall.lower_seconds for event in events if event.stall),
             check=NOT_CHECKED if coordinator is None else "; ".join(lines) or OK,
+            handovers=tuple(
+                event.stall for event in events if event.stall and event.trigger == Trigger.MEMBER_REPLACED
+            ),
         )
     checked = [(step, step_differences(step)) for step in steps]
     if coordinator is not None:
@@ -155,6 +163,7 @@ def to_json(summary: Summary) -> dict[str, Any]:
             {
                 "name": seen.step.name,
                 "expected": [{"group": expected.group, "trigger": expected.trigger} for expected in seen.step.expected],
+                "unchanged": list(seen.step.unchanged),
                 "seen": [_episode_json(event) for event in seen.seen],
                 "topics_on_one_host": {
                     group: spread.on_one_host for group in seen.ended if (spread := seen.host_spread(group))

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from rebalance_agent.demo.observed.differences import counts_text, expected_differences, slowest_client
+from rebalance_agent.demo.observed.differences import (
+    counts_text,
+    expected_differences,
+    slowest_client,
+    unchanged_differences,
+)
 from rebalance_agent.demo.observed.summary import OK, Summary
-from rebalance_agent.ui.words import UNKNOWN, stall_text
+from rebalance_agent.model.episode import Stall
+from rebalance_agent.ui.words import UNKNOWN, bounds_text, stall_text
 
-__all__ = ["STEP_HEADINGS", "SUMMARY_HEADINGS", "step_rows", "summary_rows"]
+__all__ = ["DEPLOY_HEADINGS", "STEP_HEADINGS", "SUMMARY_HEADINGS", "deploy_rows", "step_rows", "summary_rows"]
 
 SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
 STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
+DEPLOY_HEADINGS = ("deploy of the same consumers", "rebalances", "seats handed over", "partition-seconds stalled")
+
+NO_REBALANCE = "no rebalance"
+"""Seen of a group that a step must not change."""
 
 
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
@@ -35,13 +45,41 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for seen_step, _ in summary.steps:
         for expected in seen_step.step.expected:
-            seen = [event for event in seen_step.seen if event.group == expected.group]
+            seen = seen_step.of(expected.group)
             triggers = _joined(event.trigger for event in seen)
             stalls = _joined(f"{stall_text(event.stall)} {event.stall.basis}" for event in seen if event.stall)
             slowest = _joined(filter(None, map(slowest_client, seen)))
             check = "; ".join(expected_differences(seen_step, expected)) or OK
             rows.append((seen_step.step.name, expected.group, triggers, stalls, slowest, check))
+        for group in seen_step.step.unchanged:
+            triggers = _joined(event.trigger for event in seen_step.of(group))
+            check = "; ".join(unchanged_differences(seen_step, group)) or OK
+            shown = NO_REBALANCE if check == OK else triggers
+            rows.append((seen_step.step.name, group, shown, UNKNOWN, UNKNOWN, check))
     return rows
+
+
+def deploy_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """Return the rows under `DEPLOY_HEADINGS`: groups in one deploy, of which one or more must not rebalance.
+
+    No rows if a step of the deploy has a problem: then the deploy was not observed as a whole.
+    """
+    steps = [seen for seen, _ in summary.steps if seen.step.unchanged]
+    if any(seen.problem for seen in steps):
+        return []
+    groups = dict.fromkeys(group for seen in steps for group in seen.step.groups)
+    rows = []
+    for group in groups:
+        rebalances, handovers = [event for seen in steps for event in seen.of(group)], summary.groups[group].handovers
+        stalls = (*(event.stall for event in rebalances if event.stall), *handovers)
+        rows.append((group, str(len(rebalances)), str(len(handovers)), _partition_seconds(stalls)))
+    return rows
+
+
+def _partition_seconds(stalls: Sequence[Stall]) -> str:
+    uppers = [stall.upper_partition_seconds for stall in stalls if stall.upper_partition_seconds is not None]
+    upper = sum(uppers) if len(uppers) == len(stalls) else None
+    return bounds_text(sum(stall.partition_seconds for stall in stalls), upper, "{:.1f}".format)
 
 
 def _joined(texts: Iterable[str]) -> str:

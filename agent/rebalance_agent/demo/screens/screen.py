@@ -16,7 +16,14 @@ from rich.text import Text
 
 from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.demo.observed.summary import Summary
-from rebalance_agent.demo.screens.closing_tables import STEP_HEADINGS, SUMMARY_HEADINGS, step_rows, summary_rows
+from rebalance_agent.demo.screens.closing_tables import (
+    DEPLOY_HEADINGS,
+    STEP_HEADINGS,
+    SUMMARY_HEADINGS,
+    deploy_rows,
+    step_rows,
+    summary_rows,
+)
 from rebalance_agent.demo.step_schedule import StepRun, StepStatus
 from rebalance_agent.ui.sentences.group_table import COLUMNS, group_rows, groups_text
 from rebalance_agent.ui.words import one_host_text
@@ -98,6 +105,8 @@ class Screen:
         self.__exit__()
         self.table(SUMMARY_HEADINGS, summary_rows(summary))
         self.table(STEP_HEADINGS, step_rows(summary))
+        if deploys := deploy_rows(summary):
+            self.table(DEPLOY_HEADINGS, deploys)
         for line in summary.differences:
             self.say(f"difference: {line}")
         for note in summary.notes:

@@ -46,7 +46,10 @@ def _replaced(rebalance: ObservedRebalance) -> str:
     members = [new for _, new in rebalance.changes.replaced]
     if not members:
         return "a static member rejoined"
-    return f"{described(rebalance, members)} rejoined with {'its' if len(members) == 1 else 'their'} instance id"
+    its, one = ("its", "") if len(members) == 1 else ("their", "s")
+    if all(member.occupant for member in members):
+        return f"{described(rebalance, members)} took over {its} seat{one}"
+    return f"{described(rebalance, members)} rejoined with {its} instance id{one}"
 
 
 def _joined(rebalance: ObservedRebalance) -> str:
