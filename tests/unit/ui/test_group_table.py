@@ -69,7 +69,7 @@ def test_a_group_in_a_rebalance_storm_is_marked_and_precedes_other_rebalancing_g
         ("calm", False, "Stable"),
         ("deploy", False, "Stable"),
     ]
-    assert [row.styles[0] for row in rows] == ["bold red", "bold yellow", "", ""]
+    assert [row.styles[0] for row in rows] == ["bold yellow", "bold yellow", "", ""]
 
 
 def test_rebalances_older_than_a_quarter_of_an_hour_are_no_storm():

@@ -81,12 +81,13 @@ def test_unknown_values_are_shown_as_unknown():
     assert html.count("none yet") == 2
 
 
-def test_frequent_rebalances_are_on_top_and_in_the_title():
+def test_groups_with_problems_are_on_top_and_critical_ones_in_the_title():
     fleet = FleetSummary(GROUPS, len(GROUPS), {"calm": RecentRebalances(9, 9), "busy": RecentRebalances(30)}, NOW)
     title, html = listing(fleet, ListQuery())
-    assert shown(html) == ["bare", "calm", "busy", "skewed"]
-    assert title == "2 critical groups"
-    assert listing(fleet._replace(groups=[named("bare", unassigned=1)]), ListQuery())[0] == "1 critical group"
+    assert shown(html) == ["bare", "busy", "calm", "skewed"]
+    assert title == "1 critical group"
+    critical = [named(name, unassigned=1) for name in ("bare", "other")]
+    assert listing(fleet._replace(groups=critical), ListQuery())[0] == "2 critical groups"
     assert listing(fleet._replace(groups=[]), ListQuery())[0] == "groups"
 
 

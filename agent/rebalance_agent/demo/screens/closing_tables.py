@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rebalance_agent.demo.observed.differences import (
     counts_text,
@@ -11,14 +11,18 @@ from rebalance_agent.demo.observed.differences import (
     unchanged_differences,
 )
 from rebalance_agent.demo.observed.summary import OK, Summary
-from rebalance_agent.model.episode import Stall
-from rebalance_agent.ui.words import UNKNOWN, bounds_text, stall_text
+from rebalance_agent.ui.words import UNKNOWN, stall_text
 
 __all__ = ["DEPLOY_HEADINGS", "STEP_HEADINGS", "SUMMARY_HEADINGS", "deploy_rows", "step_rows", "summary_rows"]
 
 SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
 STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
-DEPLOY_HEADINGS = ("deploy of the same consumers", "rebalances", "seats handed over", "partition-seconds stalled")
+DEPLOY_HEADINGS = (
+    "deploy of the same consumers",
+    "rebalances",
+    "seats handed over",
+    "partition-seconds stalled, at least",
+)
 
 NO_REBALANCE = "no rebalance"
 """Seen of a group that a step must not change."""
@@ -68,18 +72,13 @@ def deploy_rows(summary: Summary) -> list[tuple[str, ...]]:
     if any(seen.problem for seen in steps):
         return []
     groups = dict.fromkeys(group for seen in steps for group in seen.step.groups)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for group in groups:
         rebalances, handovers = [event for seen in steps for event in seen.of(group)], summary.groups[group].handovers
         stalls = (*(event.stall for event in rebalances if event.stall), *handovers)
-        rows.append((group, str(len(rebalances)), str(len(handovers)), _partition_seconds(stalls)))
+        least = sum(stall.partition_seconds for stall in stalls)
+        rows.append((group, str(len(rebalances)), str(len(handovers)), f"{least:.1f}"))
     return rows
-
-
-def _partition_seconds(stalls: Sequence[Stall]) -> str:
-    uppers = [stall.upper_partition_seconds for stall in stalls if stall.upper_partition_seconds is not None]
-    upper = sum(uppers) if len(uppers) == len(stalls) else None
-    return bounds_text(sum(stall.partition_seconds for stall in stalls), upper, "{:.1f}".format)
 
 
 def _joined(texts: Iterable[str]) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rebalance_agent.model.group import Member
 from rebalance_agent.tracking.evidence.commits.slow_answers import BACKLOG_MS, COMMIT_DELAY_MS
 from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Outage
+from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms
 
 __all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
@@ -33,14 +35,17 @@ def surely_worked_ms(
     return worked_ms
 
 
-def removal_noticed_ms(removed_ms: int, session_ms: int, outages: Iterable[Outage]) -> int:
-    """Return when a member that continued to work noticed its removal at the latest: at once, without an outage.
+def removal_noticed_ms(removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
+    """Return when a member that continued to work noticed its removal at the latest: usually at once.
 
-    During an outage: within its session timeout (``session_ms``) after the brokers are back.
+    If the coordinator may not have answered it (``unanswered``) before that: within its session timeout after it was
+    removed, and after brokers are back. Such a member is removed after its session timeout, or because it does not
+    rejoin in time.
     """
+    session_ms = member.session_timeout_ms
     back_ms = [
         max(removed_ms, away.until_ms)
-        for away in outages
-        if away.after_ms - session_ms <= removed_ms <= away.until_ms + session_ms
+        for away in unanswered
+        if away.after_ms - session_ms <= removed_ms <= away.until_ms + silent_ms(member)
     ]
     return max([removed_ms, *(at_ms + session_ms for at_ms in back_ms)])

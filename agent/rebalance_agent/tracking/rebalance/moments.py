@@ -167,7 +167,7 @@ class StepMoments:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
             if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have learned of it
-                latest_ms = removal_noticed_ms(latest_ms, owner.session_timeout_ms, generation.outages)
+                latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
@@ -218,7 +218,7 @@ class StepMoments:
         the brokers are back, and before it rejoins under its id.
         """
         session_ms = owner.session_timeout_ms
-        noticed_ms = removal_noticed_ms(removed_ms, session_ms, self._generation.outages)
+        noticed_ms = removal_noticed_ms(removed_ms, owner, self._generation.unanswered)
         if not handover.expelled:
             return noticed_ms
         return max(noticed_ms, self.joined_ms if owner.member_id in self._alive else removed_ms + session_ms)

@@ -147,7 +147,7 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
     yield from _unread(group, now_ms)
     if is_storm(group, recent.storm):
         yield Trouble(
-            Level.CRITICAL,
+            Level.WARNING,
             500 + recent.storm,
             (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",),
         )

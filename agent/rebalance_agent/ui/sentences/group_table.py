@@ -95,9 +95,9 @@ class WatchRow:
     @property
     def styles(self) -> tuple[str, ...]:
         """The style of each cell on a terminal, as `rich` names it."""
-        if self.empty or self.storm or self.stall is Limit.CRITICAL:
+        if self.empty or self.stall is Limit.CRITICAL:
             return ("bold red",) * len(self.cells)
-        if self.running:
+        if self.running or self.storm:
             return ("bold yellow",) * len(self.cells)
         return tuple(_STATES.get(cell, "") if index == _STATE else "" for index, cell in enumerate(self.cells))
 

@@ -69,6 +69,21 @@ def test_a_commit_that_a_new_coordinator_took_may_have_been_sent_long_before(lea
     assert stall_of(*history).seconds == pytest.approx(123 - worked)
 
 
+@pytest.mark.parametrize(("leader_epoch", "stalled"), [(3, 3.59), (4, 0.0)])
+def test_a_member_that_a_new_coordinator_removed_may_not_have_found_it_yet_and_consume_until_it_does(
+    leader_epoch, stalled
+):
+    """A cooperative member that does not know of a rebalance keeps its partitions, and is removed as others wait."""
+    start = record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990, protocol="cooperative-sticky")
+    without_b = member("a", (0, 1, 2, 3), owned=(0, 1))
+    removed = [
+        *REMOVED[:-1],
+        record(123_790, 2, without_b, joined=122_990, protocol="cooperative-sticky"),
+    ]
+    history = [*written_by(3, *JOINED[:-1], start, ANOTHER), *written_by(leader_epoch, *removed)]
+    assert stall_of(*history).lower_seconds == pytest.approx(stalled)
+
+
 def test_heartbeats_of_an_epoch_groups_member_may_also_be_missing_since_then():
     before = [*group_of_two(), current(50_000, "b", 2, (1,))]
     after = [
