@@ -77,7 +77,7 @@ class EventsApp:
             return self._refusal(refused)
 
     def refuse(self, head: Request) -> Response | None:
-        """The refusal of a post by its head, before its body is read; None if the body is accepted."""
+        """Return the refusal of a post by its head, before its body is read; None if the body is accepted."""
         try:
             self._check(head)
         except _RefusedError as refused:
@@ -89,7 +89,7 @@ class EventsApp:
         return _response(refused.status, refused.answer, refused.headers)
 
     def _check(self, request: Request) -> tuple[int, str, int]:
-        """The head's dropped events, process id and length of the body."""
+        """Return the head's dropped events, process id and length of the body."""
         if request.path == SCHEMA_PATH:
             problem = "the only methods are GET and HEAD, without a body"
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": problem}, Allow="GET, HEAD")
@@ -175,7 +175,7 @@ def _response(status: HTTPStatus, answer: _Answer, headers: Sequence[tuple[str, 
 
 
 def _faults(error: PostError) -> _Answer:
-    """All faults of a post; the first one also by itself, as one line of text."""
+    """Return all faults of a post; the first one also by itself, as one line of text."""
     faults = [
         {"line": line, "field": fault.field[:FAULT_FIELD_MAX], "problem": fault.problem}
         for line, fault in zip(error.lines, error.faults, strict=True)

@@ -20,7 +20,7 @@ class GroupSource(Protocol):
     """
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` selects; all of them, up to the default limit, without one."""
+        """Return the groups that ``query`` selects; all of them, up to the default limit, without one."""
         ...
 
     def group(self, name: str) -> GroupDetail:
@@ -32,7 +32,7 @@ class GroupSource(Protocol):
         ...
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances, newest first.
+        """Return a group's last rebalances, newest first.
 
         Raises:
             NotKnownError: there is no such group.

@@ -135,7 +135,7 @@ class EpisodeHistory:
                     return
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """A group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
+        """Return a group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
         with self._lock:
             entry = self._groups.get(group)
             if entry is None:

@@ -23,7 +23,7 @@ _ERRORS = {
 
 
 def openapi_document() -> dict[str, Any]:
-    """The whole document as a JSON-ready dict."""
+    """Return the whole document as a JSON-ready dict."""
     schemas: dict[str, Schema] = {}
     for answer in (ApiError, *(route.answer for route in ROUTES if route.answer)):
         for shape in shapes_of(answer):

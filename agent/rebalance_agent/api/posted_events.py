@@ -55,7 +55,7 @@ class PostError(InvalidFieldsError):
 
 
 def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
-    """The events of a post, one per line; empty lines are skipped.
+    """Return the events of a post, one per line; empty lines are skipped.
 
     An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
 

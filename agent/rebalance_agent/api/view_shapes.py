@@ -37,7 +37,7 @@ _Shape = TypeVar("_Shape")
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
-    """The group's line of the list; ``lag``: None if it is not measured."""
+    """Return the group's line of the list; ``lag``: None if it is not measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -53,7 +53,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
 
 
 def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
-    """All data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
+    """Return all data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,
@@ -85,7 +85,7 @@ def build_rebalance(events: Sequence[GenerationEvent]) -> Rebalance:
 
 
 def build_aborted(event: AbortedEvent) -> Rebalance:
-    """A rebalance that never completed: only its generations and its time are known."""
+    """Return a rebalance that never completed: only its generations and its time are known."""
     return Rebalance(
         id=event.event_id,
         kind=RebalanceKind.ABORTED,
@@ -115,7 +115,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
 
 
 def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple[MemberEvent, ...]:
-    """The reports of members about this rebalance, oldest first.
+    """Return the reports of members about this rebalance, oldest first.
 
     A member revokes in the generation before, and is assigned partitions in the new one. Reports of clients that do not
     know their generation (-1) are selected by time alone.

@@ -34,7 +34,7 @@ class HeldCopies:
         self._warned = False
 
     def held(self, assigned: TopicPartitions) -> TopicPartitions:
-        """The reported copies; ``assigned`` without a report, or if the report is invalid."""
+        """Return the reported copies; ``assigned`` without a report, or if the report is invalid."""
         if self._report is None:
             return assigned
         try:

@@ -35,7 +35,7 @@ class _Client:
     adapter: str
 
     def own_class(self) -> Any:  # noqa: ANN401 - a class of any client
-        """The class that the client exports now; None if the client is not installed."""
+        """Return the class that the client exports now; None if the client is not installed."""
         if importlib.util.find_spec(self.modules[0]) is None:
             return None
         return getattr(importlib.import_module(self.modules[0]), self.name)

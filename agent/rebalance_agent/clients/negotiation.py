@@ -22,7 +22,7 @@ _JAVA_LOAD = 0.75
 
 
 def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
-    """The strategy of a group whose members offer these lists, best first; None if they have none in common.
+    """Return the strategy of a group whose members offer these lists, best first; None if they have none in common.
 
     Kafka counts votes in a Java ``HashMap`` and takes the first of equals in the map's order, which depends on hashes
     only. That order is reproduced here, so that a tie ends as in a real group.

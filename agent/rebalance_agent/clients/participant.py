@@ -51,7 +51,7 @@ class TopicSource(TopicAdmin, Protocol):
     """Looks up topics that the group does not subscribe to, and may create them."""
 
     def partitions_of(self, topics: Collection[str]) -> Mapping[str, int]:
-        """Topic -> partition count, for those of ``topics`` that exist.
+        """Return topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
             RebalanceAgentError: the cluster cannot be asked now.
@@ -104,7 +104,7 @@ class Participant:
         self._offered: frozenset[tuple[str, int]] = frozenset()
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
-        """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
+        """Return the member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
 
         Version 3 carries generation (KIP-792) and rack (KIP-881). Owned partitions are also sent under eager
         strategies, as a hint for the leader, which withholds nothing because of it. Under cooperative strategies they
@@ -202,7 +202,7 @@ class Participant:
 
 
 def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, object]) -> dict[str, str]:
-    """A consumer's ``assignor_config`` with its values as text.
+    """Return a consumer's ``assignor_config`` with its values as text.
 
     Raises:
         AssignmentError: ``configured`` is not a mapping, or a key is not a setting of any of ``strategies``.
@@ -216,7 +216,7 @@ def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, obj
 
 
 def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberSubscription | None:
-    """A member decoded from its subscription; None, with a line in the log, if that cannot be decoded."""
+    """Return a member decoded from its subscription; None, with a line in the log, if that cannot be decoded."""
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
@@ -234,7 +234,7 @@ def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberS
 
 
 def read_assignment(data: bytes) -> ConsumerAssignment | None:
-    """The member's assignment, decoded; None, with a line in the log, if it cannot be decoded.
+    """Return the member's assignment, decoded; None, with a line in the log, if it cannot be decoded.
 
     A leader that leaves a member out makes the coordinator send it no bytes.
     """

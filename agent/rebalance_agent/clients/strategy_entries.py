@@ -15,7 +15,7 @@ OPTION = "partition_assignment_strategy"
 
 
 def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the client's own assignors
-    """The entries of ``option``, a list or one entry; names are replaced by their strategies.
+    """Return the entries of ``option``, a list or one entry; names are replaced by their strategies.
 
     Strategies that are not this package's are guarded: their results are checked before they are used.
 

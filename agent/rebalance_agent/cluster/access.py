@@ -59,7 +59,7 @@ class AccessCheck:
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Topic name -> whether it exists, and the allowed operations."""
+        """Return topic name -> whether it exists, and the allowed operations."""
         topics = sorted(set(names))
         if not topics:
             return {}
@@ -82,7 +82,7 @@ class AccessCheck:
         return self.group(_no_such_name()) is not Existence.HIDDEN
 
     def group(self, name: str) -> Operations | Existence:
-        """The allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
+        """Return the allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
         future = self._describer([name], operations=True)[name]
         try:
             return future.result().operations

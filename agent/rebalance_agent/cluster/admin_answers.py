@@ -48,7 +48,7 @@ class AdminAnswers:
         return {key: future if future in answered else _timed_out() for key, future in futures.items()}
 
     def for_one(self, request: Callable[..., Future[Any]], **options: Any) -> Any:  # noqa: ANN401
-        """The answer to a request with one future.
+        """Return the answer to a request with one future.
 
         Raises:
             KafkaException: the request failed or timed out.
@@ -67,7 +67,7 @@ _ACCEPTED = re.compile(r"0/\d+ brokers are down")
 
 
 def login_hint(last_error: str, protocol: str) -> str:
-    """What to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
+    """Return what to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
     if not _ACCEPTED.fullmatch(last_error) or protocol.lower().startswith("sasl"):
         return ""
     return (
@@ -77,7 +77,7 @@ def login_hint(last_error: str, protocol: str) -> str:
 
 
 def answered_offset(answer: Future[Any]) -> int:
-    """The offset in an answer to ListOffsets.
+    """Return the offset in an answer to ListOffsets.
 
     librdkafka 2.16 returns `OFFSET_INVALID` and no error where the broker went away during the request.
 

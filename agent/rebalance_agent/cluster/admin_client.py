@@ -105,7 +105,7 @@ class Cluster:
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
-        """The cluster id, and the partition count of every topic that this principal may describe."""
+        """Return the cluster id, and the partition count of every topic that this principal may describe."""
         with self._doing("reading metadata"):
             metadata = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S)
         counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
@@ -118,7 +118,7 @@ class Cluster:
         return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Topic name -> topic id as Kafka prints it; without topics that could not be described."""
+        """Return topic name -> topic id as Kafka prints it; without topics that could not be described."""
         names = sorted(topics)
         ids = {}
         for start in range(0, len(names), DESCRIBED_MAX):
@@ -146,7 +146,7 @@ class Cluster:
         return GroupListing(groups, complete=not answer.errors)
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
-        """The descriptions of ``groups``; without groups that do not exist or cannot be described."""
+        """Return the descriptions of ``groups``; without groups that do not exist or cannot be described."""
         answers = self._describe(groups).values()
         return [answer.description for answer in answers if answer and answer.description]
 
@@ -160,12 +160,12 @@ class Cluster:
         return self._answered(self._describer(groups), group_description, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
-        """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
+        """Return partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
         level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
         return self._list_offsets(topic, partitions, _LATEST, isolation_level=level)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Partition -> the first offset that can still be read."""
+        """Return partition -> the first offset that can still be read."""
         return self._list_offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
@@ -181,7 +181,7 @@ class Cluster:
             return {number: answered_offset(future) for (_, number), future in futures.items()}
 
     def offsets_at(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
+        """Return partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
 
         Without partitions that have no leader, are gone, or may not be described.
         """
@@ -226,7 +226,7 @@ class Cluster:
             return {key: str(entry.value) for key, entry in future.result().items() if entry.value is not None}
 
     def leader(self, topic: str, partition: int) -> int:
-        """The id of the broker that leads a partition; -1 if none does."""
+        """Return the id of the broker that leads a partition; -1 if none does."""
         with self._doing("reading metadata"):
             known = self._admin.list_topics(topic, timeout=ANSWER_TIMEOUT_S).topics[topic].partitions.get(partition)
         return -1 if known is None else int(known.leader)
@@ -261,7 +261,7 @@ class Cluster:
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
     ) -> dict[_Key, _Value]:
-        """The results of ``read`` for the answers that are not errors; fails if all are errors."""
+        """Return the results of ``read`` for the answers that are not errors; fails if all are errors."""
         values: dict[_Key, _Value] = {}
         failure = None
         for key, future in futures.items():
@@ -293,5 +293,5 @@ class Cluster:
 
 
 def _id_text(topic_id: object) -> str:
-    """A topic id as Kafka prints it: in the URL-safe alphabet of base64, which librdkafka does not use."""
+    """Return a topic id as Kafka prints it: in the URL-safe alphabet of base64, which librdkafka does not use."""
     return str(topic_id).replace("+", "-").replace("/", "_")

@@ -85,7 +85,7 @@ def _type(answer: Any) -> GroupType:  # noqa: ANN401
 
 
 def group_description(answer: Future[_Answer]) -> _Answer | None:
-    """The answer to DescribeGroups; None where the coordinator has no such group."""
+    """Return the answer to DescribeGroups; None where the coordinator has no such group."""
     try:
         return answer.result()
     except KafkaException as error:
@@ -95,6 +95,6 @@ def group_description(answer: Future[_Answer]) -> _Answer | None:
 
 
 def committed_offsets(answer: Future[Any]) -> dict[Partition, int]:
-    """The offsets in an answer to OffsetFetch."""
+    """Return the offsets in an answer to OffsetFetch."""
     commits = answer.result().topic_partitions or ()
     return {(commit.topic, commit.partition): commit.offset for commit in commits if commit.offset >= 0}

@@ -30,7 +30,7 @@ def present_records(
     tuning: Mapping[str, str],
     clock: Clock,
 ) -> Iterator[TopicRecord]:
-    """Every record of these partitions up to their end offsets of now, in order within each.
+    """Yield every record of these partitions up to their end offsets of now, in order within each.
 
     Raises:
         ClusterError: as `records_before`.
@@ -44,7 +44,7 @@ def present_records(
 def records_before(
     ends: Mapping[int, int], reader: TopicReader, clock: Clock, starts: Mapping[int, int] | None = None
 ) -> Iterator[list[TopicRecord]]:
-    """Every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
+    """Yield every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
 
     ``starts``: partition -> the first offset to read, or `BEGINNING`, which is the default.
 

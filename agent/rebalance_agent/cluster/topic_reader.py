@@ -56,36 +56,36 @@ class TopicRecord(Protocol):
         ...
 
     def partition(self) -> int:
-        """The partition."""
+        """Return the partition."""
         ...
 
     def offset(self) -> int:
-        """The offset in the partition."""
+        """Return the offset in the partition."""
         ...
 
     def key(self) -> bytes | None:
-        """The key."""
+        """Return the key."""
         ...
 
     def value(self) -> bytes | None:
-        """The value; None for a tombstone."""
+        """Return the value; None for a tombstone."""
         ...
 
     def headers(self) -> list[tuple[str, bytes | None]] | None:
-        """The headers."""
+        """Return the headers."""
         ...
 
     def timestamp(self) -> tuple[int, int]:
-        """The timestamp's type, and epoch milliseconds."""
+        """Return the timestamp's type, and epoch milliseconds."""
         ...
 
     def leader_epoch(self) -> int | None:
-        """The epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote it; None if unknown."""
         ...
 
 
 def leader_epoch_of(record: TopicRecord) -> int:
-    """The epoch of the leader that wrote a record; -1 if unknown, as in Kafka's protocol."""
+    """Return the epoch of the leader that wrote a record; -1 if unknown, as in Kafka's protocol."""
     epoch = record.leader_epoch()
     return -1 if epoch is None else epoch
 
@@ -125,7 +125,7 @@ class TopicReader:
         self._consumer = self._new_consumer()
 
     def partitions(self) -> int:
-        """The topic's number of partitions; 0 if it does not exist.
+        """Return the topic's number of partitions; 0 if it does not exist.
 
         Raises:
             AccessDeniedError: this principal may not describe it.
@@ -168,7 +168,7 @@ class TopicReader:
             self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in ended])
 
     def read(self, records_max: int, timeout: float) -> list[TopicRecord]:
-        """The next records, about ``records_max`` at most; none after ``timeout`` seconds without any.
+        """Return the next records, about ``records_max`` at most; none after ``timeout`` seconds without any.
 
         Raises:
             AccessDeniedError: the topic may not be read.
@@ -191,7 +191,7 @@ class TopicReader:
         return records
 
     def _on_error(self, message: TopicRecord, error: KafkaError) -> None:
-        """Take an event that comes in place of a record: the end of a partition, or an error."""
+        """Process an event that comes in place of a record: the end of a partition, or an error."""
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             self.positions[message.partition()] = message.offset()
         elif error.code() in _START_OVER or error.fatal():

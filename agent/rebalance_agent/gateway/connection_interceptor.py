@@ -18,7 +18,7 @@ __all__ = ["ConnectionInterceptor"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionInterceptor:
-    """Decides which frames of one connection are read, and may change these.
+    """Decides which frames of one connection are read, and may change them.
 
     It uses ``groups`` for frames of groups, ``nodes`` for the addresses of brokers, and ``telemetry`` for what clients
     push to the gateway.
@@ -39,7 +39,7 @@ class ConnectionInterceptor:
     def reads_answer(self, head: RequestHead) -> bool:
         """Whether to pass the response of a request to `response`; called after `request`.
 
-        Those are responses with addresses or API versions, and those that the groups' part wants.
+        These are responses with addresses or API versions, and those that ``groups`` wants.
         """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
@@ -61,7 +61,7 @@ class ConnectionInterceptor:
             return frame
         before = self.groups.member
         result = await self.groups.request(head, frame, ask)
-        if self.groups.member and self.groups.member is not before:  # not for each Fetch and commit
+        if self.groups.member and self.groups.member is not before:  # not again for each Fetch and commit
             self.telemetry.joined(*self.groups.member)
         return result
 

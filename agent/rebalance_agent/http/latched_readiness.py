@@ -71,7 +71,7 @@ class LatchedReadiness:
                     waiting.ready_at = float("inf")
 
     def reason(self) -> str:
-        """Why it is not ready; empty once it was."""
+        """Return why it is not ready; empty once it was."""
         with self._lock:
             return self._look()
 

@@ -38,7 +38,7 @@ class AssignDecision:
         return sum(map(count_partitions, self.assignment.members.values()))
 
     def quality(self) -> AssignmentQuality | None:
-        """The assignment's quality; None if it is not ``whole``, or larger than `QUALITY_SIZE_MAX`."""
+        """Return the assignment's quality; None if it is not ``whole``, or larger than `QUALITY_SIZE_MAX`."""
         partitions = sum(topic.partitions for topic in self.group.topics.values())
         size = partitions + sum(len(member.topics) for member in self.group.members)
         judged = self.whole and size <= QUALITY_SIZE_MAX

@@ -37,7 +37,7 @@ _UNSET: NamedFile = ("", None)
 def client_context(
     authority: NamedFile = _UNSET, certificate: NamedFile = _UNSET, key: NamedFile = _UNSET
 ) -> ssl.SSLContext:
-    """A context from PEM files.
+    """Return a context from PEM files.
 
     ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
     ``certificate`` is shown, with its unencrypted ``key`` (not set: in the same file).

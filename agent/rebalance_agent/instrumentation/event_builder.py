@@ -61,13 +61,13 @@ class EventBuilder:
         self._unexplained: MemberEvent | None = None
 
     def current(self) -> Membership:
-        """The member's generation and ids now, as its client reports them."""
+        """Return the member's generation and ids now, as its client reports them."""
         with quietly("ask the client for its generation"):
             return self._source()
         return Membership()
 
     def membership(self) -> Membership:
-        """The member's generation and ids now, or the last ones if it is in no generation."""
+        """Return the member's generation and ids now, or the last ones if it is in no generation."""
         current = self.current()
         if current.joined:
             self._last = current

@@ -73,7 +73,7 @@ class Instrumentation:
         *,
         cooperative: bool = False,
     ) -> RebalanceListener:
-        """A rebalance listener that times the user's own, if any; asynchronous if the user's is."""
+        """Return a rebalance listener that times the user's own, if any; asynchronous if the user's is."""
         kind = AsyncRebalanceListener if is_async(listener) else RebalanceListener
         return kind(listener, self._builder, self._clock, cooperative=cooperative)
 
@@ -82,7 +82,7 @@ class Instrumentation:
         return InstrumentedAssignor(assignor, self._builder, self._clock)
 
     def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> TimedCallback:
-        """A context manager around a call that leaves the group: close or unsubscribe.
+        """Return a context manager around a call that leaves the group: close or unsubscribe.
 
         ``partitions`` are given up without a callback. A member that is in no generation reports nothing.
         """

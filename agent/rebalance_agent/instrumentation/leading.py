@@ -44,7 +44,7 @@ class Leading:
             self._led = members(self._clock.now_ms())
 
     def assigns(self, given: Mapping[str, Any]) -> None:
-        """Take the leader's assignments by member id: bytes, or a client's object with ``encode()``."""
+        """Process the leader's assignments by member id: bytes, or a client's object with ``encode()``."""
         led, self._led = self._led, None
         with quietly("read the assignment of the generation that it leads"):
             if led is not None:

@@ -51,7 +51,7 @@ class LedMembers:
         sequence: int,
         cluster_id: str = "",
     ) -> LedGenerationEvent:
-        """The event of this generation of ``group``, whose assignment the coordinator accepted at ``at_ms``."""
+        """Return the event of this generation of ``group``, whose assignment the coordinator accepted at ``at_ms``."""
         return LedGenerationEvent(
             event_id=process_event_id(LedGenerationEvent.KIND, process, sequence),
             group=group,
@@ -70,7 +70,7 @@ class LedMembers:
 
 
 def led_members(response: Any, now_ms: int) -> LedMembers | None:  # noqa: ANN401 - kafka-python is untyped
-    """The members in a JoinGroup response as the coordinator sent it; None for a follower.
+    """Return the members in a JoinGroup response as the coordinator sent it; None for a follower.
 
     None also for a static leader that returns without a rebalance: its generation stays as it was (KIP-814).
     """

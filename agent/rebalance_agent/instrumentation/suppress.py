@@ -32,5 +32,5 @@ class Suppressor:
 
 
 def quietly(task: str) -> Suppressor:
-    """A `Suppressor` for a block that does ``task``."""
+    """Return a `Suppressor` for a block that does ``task``."""
     return Suppressor(task)

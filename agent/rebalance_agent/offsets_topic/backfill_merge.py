@@ -59,13 +59,13 @@ class BackfillMerge(Generic[R]):
             self._last[partition].pop(key, None)
 
     def add(self, partition: int, offset: int, key: bytes, record: R) -> None:
-        """Take a record that the backfill read; records at or after the end belong to the tail."""
+        """Process a record that the backfill read; records at or after the end belong to the tail."""
         end = self._ends.get(partition)
         if end is not None and offset < end and key not in self._newer[partition]:
             self._last[partition][key] = record
 
     def reached(self, partition: int, position: int) -> list[R]:
-        """The last record of each key, once the backfill's next offset (``position``) is at the end; else empty.
+        """Return the last record of each key, once the backfill's next offset (``position``) is at the end; else empty.
 
         The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
         """

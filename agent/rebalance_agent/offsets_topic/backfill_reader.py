@@ -61,7 +61,7 @@ class BackfillReader:
         self._close_if_done()
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """Take a record of ``key`` that the tail read: the old one is dropped."""
+        """Process a record of ``key`` that the tail read: the old one is dropped."""
         self._backfill.seen_live(partition, key)
 
     def read(self) -> dict[int, list[TopicRecord]]:

@@ -33,7 +33,7 @@ class OffsetGaps:
             self._after.pop(partition, None)
 
     def see(self, records: Sequence[TopicRecord]) -> None:
-        """Take all records that the tail read, also offset commits, in their order."""
+        """Process all records that the tail read, also offset commits, in their order."""
         ends = {record.partition(): record.offset() + 1 for record in records}
         if sum(end - self._next.get(partition, 0) for partition, end in ends.items()) != len(records):
             self._find(records)
@@ -49,7 +49,7 @@ class OffsetGaps:
             following[partition] = offset + 1
 
     def before(self, record: TopicRecord) -> int:
-        """The offset of the last record, up to this one, before which offsets were missing; -1 if none was.
+        """Return the offset of the last record, up to this one, before which offsets were missing; -1 if none was.
 
         ``record`` is one of those that `see` took last.
         """

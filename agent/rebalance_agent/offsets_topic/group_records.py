@@ -45,7 +45,7 @@ class GroupRecords:
         self.topic_sizes: Mapping[str, int] = {}
 
     def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
-        """The records of shown groups among ``messages`` in their order, each with its key."""
+        """Return the records of shown groups among ``messages`` in their order, each with its key."""
         keys = [message.key() or b"" for message in messages]
         if messages:
             self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))

@@ -68,7 +68,7 @@ class Ownership:
         """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
 
     def partitions(self) -> frozenset[int] | None:
-        """The partitions that this observer owns now; None while that is not known."""
+        """Return the partitions that this observer owns now; None while that is not known."""
         return None if self._count is None else frozenset(range(self._count))
 
     def owns(self, _group: str) -> bool:
@@ -101,7 +101,7 @@ class SharedOwnership(Ownership):
         self._topic_denied = yes
 
     def partitions(self) -> frozenset[int] | None:
-        """The assigned partitions; None before the first assignment."""
+        """Return the assigned partitions; None before the first assignment."""
         return self._owned
 
     def owns(self, group: str) -> bool:

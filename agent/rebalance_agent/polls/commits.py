@@ -74,7 +74,7 @@ class CommittedOffsets:
         self._subject = remembered(subject, KEYS_MAX)
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Take ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
+        """Process ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
         subject_of, groups, following, gaps = self._subject, self._groups, self._next, self._gaps
         with self._changed:
             for record in records:
@@ -153,7 +153,7 @@ class CommittedOffsets:
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:
-        """Partition -> committed offset, as far as known."""
+        """Return partition -> committed offset, as far as known."""
         with self._changed:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}

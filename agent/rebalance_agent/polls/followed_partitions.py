@@ -83,14 +83,14 @@ class FollowedPartitions:
         return owned, chosen
 
     def holders(self, group: str) -> Holders | None:
-        """The owners of the group's partitions at the last `choose`; None if they are unknown.
+        """Return the owners of the group's partitions at the last `choose`; None if they are unknown.
 
         It is the same object while the members are unchanged.
         """
         return self._read[group].holders if group in self._known else None
 
     def _members(self, view: GroupView) -> _Members:
-        """The members' partitions and topics, computed again only if the view has changed."""
+        """Return the members' partitions and topics, computed again only if the view has changed."""
         read = self._read.get(view.group)
         if read and read.members is view.members:
             return read

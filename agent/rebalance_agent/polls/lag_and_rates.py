@@ -79,7 +79,7 @@ class LoadsPoll:
         self._topics = partitions
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Take ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
+        """Process ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
         self.commits.on_records(records, positions)
 
     def _ask(self) -> None:

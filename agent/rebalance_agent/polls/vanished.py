@@ -127,7 +127,7 @@ class VanishedGroups:
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
-        """The groups to ask for now: those after the previous batch, then from the first on."""
+        """Return the groups to ask for now: those after the previous batch, then from the first on."""
         later = [name for name in names if name > self._last]
         batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
         self._last = batch[-1] if len(names) > ASKED_MAX else ""

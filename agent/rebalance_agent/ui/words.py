@@ -130,7 +130,7 @@ def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with thousands separators, or `DASH`."""
+    """Return a whole number with thousands separators, or `DASH`."""
     return DASH if value is None else f"{value:,.0f}"
 
 
@@ -140,7 +140,7 @@ def share(part: float, whole: float) -> float:
 
 
 def percent(part: float | None, digits: int = 1) -> str:
-    """A share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
+    """Return a share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
     if part is None:
         return DASH
     value = part * 100
@@ -150,7 +150,7 @@ def percent(part: float | None, digits: int = 1) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in up to two units, for sentences: ``210 ms``, ``6.2 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    """Return a duration in up to two units, for sentences: ``210 ms``, ``6.2 s``, ``3 min 5 s``, ``2 h 10 min``."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < _MINUTE:
@@ -266,7 +266,7 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
 
 
 def one_host_text(spread: HostSpreadSummary) -> str:
-    """The number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
+    """Return the number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
     topics = f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')}"
     return f"{topics} have all their partitions on one of {spread.hosts} hosts"
 

@@ -44,7 +44,7 @@ class StrategyAssignor:
         self._rejoin = rejoin
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """The member's subscription, encoded."""
+        """Return the member's subscription, encoded."""
         return self._participant.subscription(self._strategy, topics)
 
     def assign(self, cluster: Any, members: list[JoinedMember]) -> dict[str, bytes]:  # noqa: ANN401
@@ -73,11 +73,11 @@ class PlainAssignor:
         self._group = group
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The assignor's own subscription."""
+        """Return the assignor's own subscription."""
         return self._assignor.metadata(topics)
 
     def assign(self, cluster: Any, members: list[JoinedMember]) -> Mapping[str, Any]:  # noqa: ANN401
-        """The assignor's own result; an `AssignDecision` of it is kept as ``decision``."""
+        """Return the assignor's own result; an `AssignDecision` of it is kept as ``decision``."""
         self.decision = None
         result: Mapping[str, Any] = self._assignor.assign(
             cluster, {member.subscription.member_id: member.metadata for member in members}
@@ -113,7 +113,7 @@ class Assignor:
         self._last = last
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The member's subscription: a struct of aiokafka, or bytes."""
+        """Return the member's subscription: a struct of aiokafka, or bytes."""
         self._joining.complete = self._last
         return self._inner.metadata(topics)
 

@@ -102,5 +102,5 @@ def _led(response: Any, rows: Iterable[Any], now_ms: int) -> LedMembers | None: 
 
 
 def _field(request: Any, name: str, default: Any) -> Any:  # noqa: ANN401
-    """A field of a request, which is an object with private attributes since aiokafka 0.13."""
+    """Return a field of a request, which is an object with private attributes since aiokafka 0.13."""
     return getattr(request, f"_{name}", None) or getattr(request, name, None) or default

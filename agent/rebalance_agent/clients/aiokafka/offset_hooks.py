@@ -57,5 +57,5 @@ class OffsetHooks:
 
 
 def _topics_of(request: Any) -> Any:  # noqa: ANN401
-    """The topics of an OffsetCommit: a field in aiokafka 0.12, a private attribute in later versions."""
+    """Return the topics of an OffsetCommit: a field in aiokafka 0.12, a private attribute in later versions."""
     return request.topics if hasattr(request, "topics") else request._topics  # noqa: SLF001

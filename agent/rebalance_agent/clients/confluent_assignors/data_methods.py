@@ -20,7 +20,7 @@ class DataMethods:
     _offset_store: OffsetStore
 
     def assignment(self) -> list[TopicPartition]:
-        """The partitions that are read."""
+        """Return the partitions that are read."""
         # Not the data consumer's assignment(), which does not return while another thread polls.
         return listed(self._offset_store.owned)
 

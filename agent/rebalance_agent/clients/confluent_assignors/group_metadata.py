@@ -20,7 +20,7 @@ _MAGIC = b"CGMDv2:"
 def group_metadata(
     data: confluent_kafka.Consumer, group: str, generation: int, member_id: str, instance_id: str | None
 ) -> object:
-    """The group metadata for ``send_offsets_to_transaction`` of a confluent-kafka producer.
+    """Return the group metadata for ``send_offsets_to_transaction`` of a confluent-kafka producer.
 
     Raises:
         KafkaException: this librdkafka writes another format (``_NOT_IMPLEMENTED``).

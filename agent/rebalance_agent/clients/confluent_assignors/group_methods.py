@@ -43,7 +43,7 @@ class GroupMethods:
         self._rebalancing.incremental_unassign(partitions)
 
     def standbys(self) -> list[TopicPartition]:
-        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        """Return the partitions that this consumer has to keep a copy of, by the last assignment."""
         self._check_open()
         return listed(self._membership.standbys)
 
@@ -53,7 +53,7 @@ class GroupMethods:
         self._membership.rejoin()
 
     def memberid(self) -> str | None:
-        """The member id from the group's coordinator; None before the first join."""
+        """Return the member id from the group's coordinator; None before the first join."""
         self._check_open()
         _generation, member_id = self._membership.identity
         return member_id or None

@@ -25,7 +25,7 @@ def listed(partitions: Iterable[Any]) -> list[TopicPartition]:
 
 
 def from_message(message: Message) -> Offsets:
-    """The partition of ``message`` -> the offset after it.
+    """Return the partition of ``message`` -> the offset after it.
 
     Raises:
         KafkaException: ``message`` is an error, not a record.
@@ -107,7 +107,7 @@ class OffsetStore:
         return _due(removed)
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Partition -> stored offset, for those that have one."""
+        """Return partition -> stored offset, for those that have one."""
         with self._lock:
             return {
                 partition: owned.stored.offset

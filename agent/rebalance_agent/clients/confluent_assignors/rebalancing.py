@@ -71,7 +71,7 @@ class Rebalancing:
             self._lost = False
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Partition -> stored offset, for those that have one."""
+        """Return partition -> stored offset, for those that have one."""
         return self.offset_store.positions(partitions)
 
     def assign(self, partitions: list[TopicPartition]) -> None:

@@ -87,7 +87,7 @@ class ConfluentHooks(cimpl.Consumer):
             return super().__exit__(*raised)
 
     def _callback(self, callback: Callback, own: Mapping[Callback, OnRebalance]) -> Callable[[Any, Any], None]:
-        """A callback for confluent-kafka, which passes this consumer; a bound method would keep it alive."""
+        """Return a callback for confluent-kafka, which passes this consumer; a bound method would keep it alive."""
         return partial(ConfluentHooks._run, callback=callback, own=own)
 
     def _gets_changes(self) -> bool:
@@ -128,7 +128,7 @@ def record_commit(progress: ConsumerProgress | None, partitions: Iterable[conflu
 
 
 def offsets_of(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
-    """Partition -> offset, for those of ``partitions`` that have one."""
+    """Return partition -> offset, for those of ``partitions`` that have one."""
     return {
         (partition.topic, partition.partition): partition.offset
         for partition in partitions

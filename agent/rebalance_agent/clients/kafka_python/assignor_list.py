@@ -19,7 +19,7 @@ def strategies(entries: Sequence[Any]) -> dict[str, Strategy]:
 
 
 def assignors(entries: Sequence[Any], ours: Callable[[Strategy], Any]) -> list[Any]:
-    """An assignor instance for every entry; ``ours`` makes that of a strategy.
+    """Return an assignor instance for every entry; ``ours`` makes that of a strategy.
 
     Raises:
         AssignmentError: two entries have the same name. kafka-python would drop one.

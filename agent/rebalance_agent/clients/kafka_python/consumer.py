@@ -118,7 +118,7 @@ class KafkaConsumer(KafkaPythonHooks):
             self.subscribe(topics, listener=listener)
 
     def standbys(self) -> set[kafka.TopicPartition]:
-        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        """Return the partitions that this consumer has to keep a copy of, by the last assignment."""
         return {kafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
     def enforce_rebalance(self) -> None:

@@ -24,7 +24,7 @@ class InternalTopics:
         self._admin_thread = admin_thread
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:
-        """Topic -> partition count, for those of ``topics`` that exist.
+        """Return topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
             ClusterError: the request failed or timed out.

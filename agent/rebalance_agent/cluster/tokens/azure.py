@@ -16,7 +16,7 @@ OPTIONS = frozenset({"client_id", "scope"})
 
 
 def entra_token(options: Mapping[str, str]) -> Token:
-    """A token for ``scope``, such as ``https://NAMESPACE.servicebus.windows.net/.default``.
+    """Return a token for ``scope``, such as ``https://NAMESPACE.servicebus.windows.net/.default``.
 
     ``client_id`` selects one of several managed identities.
 

@@ -22,7 +22,7 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def gcp_token(_: Mapping[str, str]) -> Token:
-    """An access token of the process's service account, in the three parts that the service's brokers expect.
+    """Return an access token of the process's service account, in the three parts that the service's brokers expect.
 
     Raises:
         TokenError: the package is missing, or Google has no credentials for this process.

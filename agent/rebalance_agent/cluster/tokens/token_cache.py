@@ -45,7 +45,7 @@ class TokenCache:
         self._reused_until_ms = 0.0
 
     def token(self) -> Token:
-        """A token that has not expired.
+        """Return a token that has not expired.
 
         Raises:
             TokenError: no token can be fetched.

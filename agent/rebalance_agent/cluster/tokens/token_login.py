@@ -86,7 +86,7 @@ def with_token_callback(properties: Mapping[str, str]) -> dict[str, Any]:
 
 @cache
 def token_cache(method: str, config: str) -> TokenCache:
-    """The process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
+    """Return the process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
 
     Raises:
         InvalidInputError: an option that the method does not have.

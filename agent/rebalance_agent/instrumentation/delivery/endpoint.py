@@ -85,7 +85,7 @@ class Endpoint:
     def of(
         cls, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
     ) -> Self | None:
-        """The endpoint from the arguments, else the environment, else the default; None if the URL is empty.
+        """Return the endpoint from the arguments, else the environment, else the default; None if the URL is empty.
 
         Raises:
             InvalidInputError: the URL is not ``http[s]://host[:port][/path]``, the token is not printable ASCII, or a

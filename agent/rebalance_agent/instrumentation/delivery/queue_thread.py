@@ -84,7 +84,7 @@ class QueueThread(ABC):
         """Deliver one batch, on the thread."""
 
     def _take(self) -> Batch | None:
-        """The next batch, None if there is none; called with the lock."""
+        """Return the next batch, None if there is none; called with the lock."""
         return self._outbox.take()
 
     def _start(self) -> None:

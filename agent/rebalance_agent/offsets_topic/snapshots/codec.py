@@ -80,19 +80,19 @@ class StoredRecord:
         return len(self.value_bytes or b"")
 
     def partition(self) -> int:
-        """The partition in the offsets topic."""
+        """Return the partition in the offsets topic."""
         return self.from_partition
 
     def offset(self) -> int:
-        """The offset in the offsets topic."""
+        """Return the offset in the offsets topic."""
         return self.at_offset
 
     def key(self) -> bytes:
-        """The key."""
+        """Return the key."""
         return self.key_bytes
 
     def value(self) -> bytes | None:
-        """The value; None for a tombstone."""
+        """Return the value; None for a tombstone."""
         return self.value_bytes
 
     def headers(self) -> None:
@@ -100,11 +100,11 @@ class StoredRecord:
         return
 
     def timestamp(self) -> tuple[int, int]:
-        """The timestamp's type (create time), and epoch milliseconds."""
+        """Return the timestamp's type (create time), and epoch milliseconds."""
         return (1, self.timestamp_ms)
 
     def leader_epoch(self) -> int | None:
-        """The epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote it; None if unknown."""
         return self.written_in_epoch
 
 
@@ -128,7 +128,7 @@ class Digest:
             self.put(record)
 
     def put(self, record: TopicRecord) -> None:
-        """Take the record as the last one of its key; a tombstone removes the key."""
+        """Process the record as the last one of its key; a tombstone removes the key."""
         key, summand = record.key() or b"", _summand(record)
         self._sum ^= self.summands.pop(key, 0)
         if summand is not None:
@@ -156,22 +156,22 @@ def _summand(record: TopicRecord) -> int | None:
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
-    """The key under which ``owner`` keeps the last record of ``key`` of a partition."""
+    """Return the key under which ``owner`` keeps the last record of ``key`` of a partition."""
     return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
 def record_value(series: int, offset: int, timestamp_ms: int, value: bytes, leader_epoch: int = -1) -> bytes:
-    """The value of a kept record; a deleted record is written as a tombstone instead."""
+    """Return the value of a kept record; a deleted record is written as a tombstone instead."""
     return _VALUE.pack(VERSION, series, offset, timestamp_ms, leader_epoch) + value
 
 
 def marker_key(owner: bytes, partition: int) -> bytes:
-    """The key under which ``owner`` keeps the marker of a partition."""
+    """Return the key under which ``owner`` keeps the marker of a partition."""
     return _KEY.pack(KEY_VERSION, _MARKER, len(owner), partition) + owner
 
 
 def marker_value(marker: Marker) -> bytes:
-    """The marker as JSON, readable by people."""
+    """Return the marker as JSON, readable by people."""
     return json.dumps(value_to_json(marker), separators=(",", ":"), sort_keys=True).encode()
 
 
@@ -188,7 +188,7 @@ class SnapshotAssembly:
         self._kept: dict[int, set[bytes]] = {number: set() for number in partitions}
 
     def add(self, key: bytes, value: bytes | None) -> None:
-        """Take the next record, in the order of the topic; records of other owners and partitions are skipped."""
+        """Process the next record, in the order of the topic; records of other owners and partitions are skipped."""
         if len(key) < _KEY.size:
             return
         version, kind, length, partition = _KEY.unpack_from(key)
@@ -201,7 +201,7 @@ class SnapshotAssembly:
             self._write(partition, rest, value)
 
     def marker(self, partition: int) -> Marker | None:
-        """The last marker of a partition.
+        """Return the last marker of a partition.
 
         Raises:
             InvalidInputError: it is malformed or of another version.
@@ -212,7 +212,7 @@ class SnapshotAssembly:
         return marker
 
     def records(self, partition: int, marker: Marker) -> list[StoredRecord]:
-        """The records before the last marker, in the order of the offsets topic.
+        """Return the records before the last marker, in the order of the offsets topic.
 
         Raises:
             InvalidInputError: the records are not those of the marker.

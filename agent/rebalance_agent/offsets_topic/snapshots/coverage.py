@@ -68,13 +68,13 @@ class Coverage:
         self._batches: dict[str, tuple[int, int, int]] = {}
 
     def event(self, event: Event) -> None:
-        """Take an event of the tracker: the rebalance that it closes and all earlier ones are settled."""
+        """Process an event of the tracker: the rebalance that it closes and all earlier ones are settled."""
         held = self._held.get(event.group)
         if held and isinstance(event, GenerationEvent) and event.closes_episode:
             self._release(event.group, held, event.timestamp_ms)
 
     def observed(self, observation: Observation) -> None:
-        """Take an observation that the tracker has processed."""
+        """Process an observation that the tracker has processed."""
         if not isinstance(observation, GroupRecord | EpochRecord) or not observation.live:
             return
         group = observation.group
@@ -132,7 +132,7 @@ class Coverage:
             spans[:2] = [(spans[0][0], max(spans[0][1], spans[1][1]))]
 
     def _outside(self, partition: int, offset: int) -> int:
-        """The offset, or the start of the span that it lies in."""
+        """Return the offset, or the start of the span that it lies in."""
         spans = self._spans.get(partition, [])
         while (start := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
             offset = start

@@ -71,7 +71,7 @@ class SnapshotPartition:
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 
     def see(self, record: TopicRecord) -> None:
-        """Take a record that the tail read."""
+        """Process a record that the tail read."""
         self.seen.append(record)
         self.seen_bytes += _size_bytes(record)
 

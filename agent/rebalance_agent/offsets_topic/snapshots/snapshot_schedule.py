@@ -47,11 +47,11 @@ class SnapshotSchedule:
         self._last: Mapping[int, int] = {}
 
     def on_event(self, event: Event) -> None:
-        """Take an event of the tracker, which is queued for publishing already."""
+        """Process an event of the tracker, which is queued for publishing already."""
         self._coverage.event(event)
 
     def on_observation(self, observation: Observation) -> None:
-        """Take an observation that the tracker has processed; its events are queued for publishing already."""
+        """Process an observation that the tracker has processed; its events are queued for publishing already."""
         self._coverage.observed(observation)
         if isinstance(observation, PartitionsOwned):
             self._coverage.drop(observation.partitions)

@@ -143,7 +143,7 @@ class SnapshotStore:
                 state.begin(base, snapshot, self._context.clock.now_ms(), kept)
 
     def see(self, record: TopicRecord) -> None:
-        """Take a record of a group that the tail read."""
+        """Process a record of a group that the tail read."""
         with self._lock:
             state = self._state(record.partition())
             if state.missed:

@@ -44,7 +44,7 @@ class _NoPush:
 
 
 def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -> Push:
-    """The push of ``pages``, not started yet; it does nothing where no variable turns it on.
+    """Return the push of ``pages``, not started yet; it does nothing where no variable turns it on.
 
     It logs the variables that have no effect.
     """
@@ -59,7 +59,7 @@ def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -
 
 
 def configured_passing(count: Callable[..., None], *, pushed: bool) -> PassedTelemetry:
-    """What passes clients' metrics on to the endpoint of the environment, not started yet.
+    """Return what passes clients' metrics on to the endpoint of the environment, not started yet.
 
     ``count`` takes outcomes, as `PassedTelemetry` does. ``pushed``: whether clients are asked for metrics.
 

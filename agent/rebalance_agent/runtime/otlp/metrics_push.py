@@ -104,7 +104,7 @@ class MetricsPush:
 
 
 def _requests(metrics: Iterable[OtlpMetric]) -> Iterator[list[OtlpMetric]]:
-    """The metrics in groups of about `POINTS_MAX` points, one group for each request."""
+    """Yield the metrics in groups of about `POINTS_MAX` points, one group for each request."""
     together: list[OtlpMetric] = []
     points = 0
     for metric in metrics:

@@ -93,7 +93,7 @@ class PassedTelemetry:
             return request
 
     def _post(self, request: bytes) -> str:
-        """Why the collector did not take it; empty if it did."""
+        """Return why the collector did not take it; empty if it did."""
         try:
             answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
         except requests.RequestException as error:

@@ -40,17 +40,17 @@ class Finding:
 
 
 def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """A check that failed."""
+    """Return a check that failed."""
     return Finding(name, FindingStatus.FAILED, purpose, detail, fix=fix, reached=reached)
 
 
 def skipped(name: str, detail: str) -> Finding:
-    """A check that is not needed, or cannot be made now."""
+    """Return a check that is not needed, or cannot be made now."""
     return Finding(name, FindingStatus.SKIPPED, detail=detail)
 
 
 def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """A check that succeeded."""
+    """Return a check that succeeded."""
     return Finding(name, FindingStatus.OK, purpose, detail, reached=reached)
 
 

@@ -187,7 +187,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """The reason why the gateway cannot connect a client to this address; empty if it can."""
+    """Return the reason why the gateway cannot connect a client to this address; empty if it can."""
     if problem := address_problem(address):
         return problem
     try:

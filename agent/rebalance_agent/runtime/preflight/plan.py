@@ -18,7 +18,7 @@ __all__ = ["findings"]
 
 
 def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """The findings of a role, each as soon as it is made; librdkafka's ``properties`` are complete."""
+    """Yield the findings of a role, each as soon as it is made; librdkafka's ``properties`` are complete."""
     yield from local_findings(settings, clock)
     if isinstance(settings, GatewaySettings):
         from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings  # noqa: PLC0415 - other roles run without kafka-python
@@ -58,7 +58,7 @@ def _without_servers(settings: AgentSettings) -> Finding:
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
-    """A finding where an idempotent producer refuses the properties, which a consumer may accept."""
+    """Yield a finding where an idempotent producer refuses the properties, which a consumer may accept."""
     try:
         events_producer(properties)
     except InvalidInputError as error:

@@ -180,7 +180,7 @@ class GatewayRole:
                 self._api_server.close()
 
     def _seating_groups(self) -> SeatingGroups | None:
-        """The groups with seats; None where no rule allows any."""
+        """Return the groups with seats; None where no rule allows any."""
         rules = parse_seat_rules(self._settings.gateway_seats)
         if not list(rules):
             return None
@@ -208,7 +208,7 @@ class GatewayRole:
             return None
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
-        """The file of ``seats``, which have been restored from it; None where there is none."""
+        """Return the file of ``seats``, which have been restored from it; None where there is none."""
         path = self._settings.gateway_seats_file
         if not path:
             return None

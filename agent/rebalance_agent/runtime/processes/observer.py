@@ -121,11 +121,11 @@ class Observer:
         return self._posts.port if self._posts else 0
 
     def views(self) -> tuple[GroupView, ...]:
-        """Every group now; none before the cluster answered. From any thread."""
+        """Return every group now; none before the cluster answered. From any thread."""
         return self._watch.views() if self._watch else ()
 
     def lags(self) -> Mapping[str, GroupLag]:
-        """The lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
+        """Return the lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
         return self._watch.lags() if self._watch else NO_LAGS
 
     def run(self, stop: threading.Event) -> None:
@@ -209,5 +209,5 @@ class Observer:
             self._metrics.events_dropped("agent")
 
     def _left_s(self) -> float:
-        """Seconds that are left of the time that stopping may take."""
+        """Return seconds that are left of the time that stopping may take."""
         return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

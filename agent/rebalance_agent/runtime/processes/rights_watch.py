@@ -85,7 +85,7 @@ def rights_watch(
     health: LoggedHealth,
     denied: Callable[[], Mapping[str, str]] = dict,
 ) -> RightsWatch:
-    """The watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
+    """Return the watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     return RightsWatch(agent_rights(settings), access, health, principal, servers, denied)
 

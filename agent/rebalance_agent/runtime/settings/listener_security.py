@@ -20,7 +20,7 @@ TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
-    """The bearer token in the file ``path``.
+    """Return the bearer token in the file ``path``.
 
     Raises:
         InvalidInputError: naming the setting ``field``; the file cannot be read, or has no usable token.
@@ -29,7 +29,7 @@ def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
 
 
 def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
-    """The check of requests for the token in the file ``path``; None where ``path`` is empty.
+    """Return the check of requests for the token in the file ``path``; None where ``path`` is empty.
 
     Raises:
         InvalidInputError: see `token_file`.

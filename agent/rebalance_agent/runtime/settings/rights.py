@@ -46,7 +46,7 @@ class Right:
 
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
-    """The permissions that a role with these settings needs, most important first."""
+    """Return the permissions that a role with these settings needs, most important first."""
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
@@ -131,5 +131,5 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:
-    """The ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
+    """Return the ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
     return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)

@@ -92,7 +92,7 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
 
 
 def _variable_meant(name: str, variables: Iterable[str]) -> str:
-    """The variable that ``name`` may be meant for; empty if there is none."""
+    """Return the variable that ``name`` may be meant for; empty if there is none."""
     setting = name.removeprefix(ENV_PREFIX)
     if _is_of_kafka(setting.lower()):
         return f"{ENV_PREFIX}KAFKA__{setting}"

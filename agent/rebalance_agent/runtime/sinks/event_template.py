@@ -51,7 +51,7 @@ class EventTemplate:
         return cls(value)
 
     def body(self, line: bytes) -> bytes:
-        """The body for an event, whose JSON is ``line``."""
+        """Return the body for an event, whose JSON is ``line``."""
         return json.dumps(_filled(self.value, json.loads(line))).encode()
 
 

@@ -49,7 +49,7 @@ class VerifiedCluster:
         self.cluster_id, self._counts = self._cluster.identify()
 
     def names(self) -> dict[str, str]:
-        """Topic id -> topic name, as of now."""
+        """Return topic id -> topic name, as of now."""
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
     def events(self, topic: str, on_event: Callable[[Event, RecordPosition], None]) -> int:

@@ -19,7 +19,7 @@ JOIN_S = 2.0
 
 
 def share_parts(settings: ObserverSettings) -> tuple[str, ...]:
-    """The readiness parts of replicas that share groups."""
+    """Return the readiness parts of replicas that share groups."""
     return (OWNERSHIP_PART,) if settings.replicas_group else ()
 
 

@@ -82,7 +82,7 @@ class _Row(NamedTuple):
 
 
 def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
-    """The validated query of the address's parameters.
+    """Return the validated query of the address's parameters.
 
     Raises:
         InvalidInputError: a parameter is wrong; the error names it.
@@ -101,7 +101,7 @@ def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
 
 
 def group_link(group: str) -> str:
-    """The address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
+    """Return the address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
 
     Long names are shortened as on /metrics: a name in Kafka may be four times as long as an address.
     """

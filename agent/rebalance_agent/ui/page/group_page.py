@@ -73,7 +73,7 @@ def group_content(
 
 
 def _now(detail: GroupDetail) -> str:
-    """A note on the group's present state, if it has no members or is rebalancing."""
+    """Return a note on the group's present state, if it has no members or is rebalancing."""
     summary = detail.summary
     if summary.running is None:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
@@ -121,7 +121,7 @@ def _on_one_host(spread: HostSpreadSummary) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """A number in brackets, such as idle members; empty if it is 0 or unknown."""
+    """Return a number in brackets, such as idle members; empty if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
@@ -162,7 +162,7 @@ def _explanation(explanation: Explanation) -> str:
 
 
 def _sentences(paragraph: Paragraph) -> str:
-    """The cause in bold, then the other sentences."""
+    """Return the cause in bold, then the other sentences."""
     why, *course = (escaped(shortened(sentence, TEXT_MAX)) for sentence in paragraph.sentences)
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{sentence}</p>" for sentence in course)
 

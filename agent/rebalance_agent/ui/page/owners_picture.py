@@ -114,7 +114,7 @@ def member_rows(columns: Sequence[TimelineColumn], layout: PictureLayout) -> tup
 def picture(
     columns: Sequence[TimelineColumn], running: RunningRebalance | None, layout: PictureLayout, title: str
 ) -> str:
-    """The picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
+    """Return the picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
     members, _ = member_rows(columns, layout)
     rows, spans = _RowLayout(len(members), layout.over), _column_spans(columns, layout, running=running is not None)
     skewed = layout.skew and any(column.skew_ratio is not None for column in columns)
@@ -155,7 +155,7 @@ def _gap(column: TimelineColumn) -> float:
 
 
 def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
-    """The column's width relative to the others; the last one is still open, so its width is fixed."""
+    """Return the column's width relative to the others; the last one is still open, so its width is fixed."""
     if not after:
         return 3.0
     ends = after[0].started_ms if after[0].started_ms is not None else after[0].at_ms
@@ -260,7 +260,7 @@ def _when(column: TimelineColumn) -> str:
 
 
 def _end_of(label: str, characters_max: int) -> str:
-    """The last characters of a name: names of one group's members differ at their ends."""
+    """Return the last characters of a name: names of one group's members differ at their ends."""
     return label if len(label) <= characters_max else "…" + label[-characters_max + 1 :]
 
 

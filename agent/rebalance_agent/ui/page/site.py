@@ -167,7 +167,7 @@ class Site:
 
 
 def sign_in() -> bytes:
-    """The page for a request without a valid token: it asks for the token and contains no data."""
+    """Return the page for a request without a valid token: it asks for the token and contains no data."""
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'

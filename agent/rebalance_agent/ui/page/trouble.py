@@ -136,7 +136,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
-    """The state of a group with its ``recent`` rebalances; ``now_ms``: epoch milliseconds."""
+    """Return the state of a group with its ``recent`` rebalances; ``now_ms``: epoch milliseconds."""
     reasons = sorted(_reasons(group, recent, now_ms), key=lambda reason: (-reason.level, -reason.weight))
     if not reasons:
         return Trouble()

@@ -58,7 +58,7 @@ def departed(rebalance: ObservedRebalance, way: Trigger) -> Departed:
 
 
 def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
-    """The names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
+    """Return the names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
@@ -80,7 +80,7 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 
 
 def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
-    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
+    """Return the member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
 
     Those of the consumer in its seat, if a gateway handed that over: then also those that the coordinator names.
     """

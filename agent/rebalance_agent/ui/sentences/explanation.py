@@ -158,7 +158,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
 
 
 def _course(rebalance: ObservedRebalance) -> Iterator[str]:
-    """The course of the rebalance: aborted generations, follow-ups, phases."""
+    """Yield the course of the rebalance: aborted generations, follow-ups, phases."""
     if rebalance.aborted:
         numbers = listed([str(number) for number in rebalance.aborted])
         was = "generation {} was" if len(rebalance.aborted) == 1 else "generations {} were"

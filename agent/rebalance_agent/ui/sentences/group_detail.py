@@ -68,7 +68,7 @@ class GroupCloseUp:
 
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
-    """The event of the rebalance's last generation; None if it has none."""
+    """Return the event of the rebalance's last generation; None if it has none."""
     return _last_generation(detail.events if detail else ())
 
 
@@ -105,7 +105,7 @@ def headline(close_up: GroupCloseUp) -> str:
 
 
 def awaited_text(close_up: GroupCloseUp) -> str:
-    """The member that the rebalances of the last hour waited for longest, and how long; empty if for none.
+    """Return the member that the rebalances of the last hour waited for longest, and how long; empty if for none.
 
     The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
     """
@@ -197,7 +197,7 @@ def _workload(member: GroupMember, attribute: str) -> str | None:
 
 
 def _event_before(close_up: GroupCloseUp) -> GenerationEvent | None:
-    """The event of the generation from which the last rebalance began; None if it was not observed."""
+    """Return the event of the generation from which the last rebalance began; None if it was not observed."""
     before = _earlier_event(close_up)
     first = close_up.last.rebalance.previous_generation if close_up.last else None
     return before if before and before.generation == first else None

@@ -134,7 +134,7 @@ def groups_text(rows: Sequence[WatchRow]) -> str:
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
-    """A line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
+    """Return a line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
     empty = [f"{row.cells[0]}: {row.empty}" for row in rows if row.empty]
     more = [f"and {len(empty) - EMPTY_LINES_MAX} more groups are Empty"] if len(empty) > EMPTY_LINES_MAX else []
     return empty[:EMPTY_LINES_MAX] + more

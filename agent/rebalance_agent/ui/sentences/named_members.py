@@ -71,7 +71,7 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
 
 def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
-    """Partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
+    """Return partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
     for partition in had.keys() | has.keys():

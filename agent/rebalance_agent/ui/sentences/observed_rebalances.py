@@ -16,7 +16,7 @@ ABORTED_MAX = 1_000
 
 
 def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:
-    """The ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
+    """Return the ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
     completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
     result = []

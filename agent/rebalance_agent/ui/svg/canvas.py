@@ -109,7 +109,7 @@ class Canvas:
             free_from = x + half
 
     def svg(self, title: str, description: str, more: str = "") -> str:
-        """The picture as an SVG element; the arrow keys move between its tips. ``more``: further attributes."""
+        """Return the picture as an SVG element; the arrow keys move between its tips. ``more``: further attributes."""
         return (
             f'<svg viewBox="0 0 {_n(self.width)} {_n(self.height)}" role="img" tabindex="0"{more} '
             f'aria-label="{escaped(title)}: {escaped(description)}">{"".join(self.parts)}</svg>'
@@ -121,5 +121,5 @@ def _tip(text: str) -> str:
 
 
 def _n(value: float) -> str:
-    """A coordinate to a tenth of a unit: finer than any screen, and short."""
+    """Return a coordinate to a tenth of a unit: finer than any screen, and short."""
     return f"{value:.1f}".removesuffix(".0")

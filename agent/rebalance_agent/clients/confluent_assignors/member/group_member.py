@@ -65,7 +65,7 @@ class MemberConsumer(KafkaConsumer):
         return bool(self._membership().joined)
 
     def list_topics(self) -> Iterable[str]:
-        """The cluster's topics without internal ones.
+        """Yield the cluster's topics without internal ones.
 
         Raises:
             ClusterError: the cluster does not answer.
