@@ -19,7 +19,7 @@ STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seco
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None where not possible.
+    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None if not possible.
 
     ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
     from no assignment. ``clustered_ratio``: the share of topics that are wholly on one host (see `HostSpread`); None
@@ -63,7 +63,7 @@ class Figures:
 
     @property
     def clustered_mean(self) -> float | None:
-        """Mean share of topics that are wholly on one host; None where none could be on several."""
+        """Mean share of topics that are wholly on one host; None if none could be on several."""
         return self.clustered_sum / self.spreads if self.spreads else None
 
     @property
@@ -112,7 +112,7 @@ _SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max
 class StrategyOutcome:
     """The figures of one strategy for a history, or why it was ``refused``.
 
-    ``spread_anew``: that of its assignment if all members of the last rebalance started again; None where the members
+    ``spread_anew``: that of its assignment if all members of the last rebalance started again; None if the members
     are on one host, or no topic could be on several.
     """
 
@@ -133,7 +133,7 @@ class WhatIf:
     the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
     assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
     many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: that of
-    the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None where that
+    the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None if that
     cannot be replayed.
     """
 

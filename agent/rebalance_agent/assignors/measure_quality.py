@@ -45,7 +45,7 @@ SWAPS_MAX = 24
 class Judgement(NamedTuple):
     """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against.
 
-    ``host_spread``: known where the members' hosts are, and None where no topic could be on several.
+    ``host_spread``: known where the members' hosts are, and None if no topic could be on several.
     """
 
     quality: AssignmentQuality

@@ -37,7 +37,7 @@ class Strategy:
     """An assignor. Immutable and pure: equal groups get equal assignments.
 
     ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different ones. ``config`` lists the
-    settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None where members send none;
+    settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None if members send none;
     ``only_owned``: it contains nothing but ownership and its generation. ``cooperative_form``: the strategy also has a
     cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer`` where these
     are given.

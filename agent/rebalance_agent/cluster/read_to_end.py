@@ -19,7 +19,7 @@ WAIT_S = 0.1
 
 
 SILENCE_MAX_S = 30.0
-"""Seconds without progress after which reading fails: a broker that has records sends them sooner."""
+"""Seconds without progress after which reading fails: a broker with records sends them sooner."""
 
 
 def present_records(
@@ -48,7 +48,7 @@ def records_before(
 
     ``starts``: partition -> the first offset to read, or `BEGINNING`, which is the default.
 
-    The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
+    The end is detected by position, since the last offset may have been compacted or be a transaction's marker.
 
     Raises:
         ClusterError: the topic cannot be read, or there is no progress for `SILENCE_MAX_S`.

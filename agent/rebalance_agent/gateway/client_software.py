@@ -34,7 +34,7 @@ def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
 
 
 def _text(frame: bytes, at: int) -> tuple[str, int]:
-    """Return the compact text at a position, and the position after it; empty where it cannot be read."""
+    """Return the compact text at a position, and the position after it; empty if it cannot be read."""
     length = frame[at] if at < len(frame) else 0
     end = at + max(1, length)
     if length >= _MORE_BYTES or end > len(frame):

@@ -49,7 +49,7 @@ class ConnectionInterceptor:
         self.telemetry.connected(connection.host)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
-        """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""
+        """The frame to send to the broker instead, or to the client. Raises DecodeError if it cannot be read."""
         if head.api_key == API_VERSIONS:
             software = read_software(head, frame)
             self.groups.greeted(client_id(frame), software)
@@ -68,7 +68,7 @@ class ConnectionInterceptor:
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
         """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
 
-        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot continue.
+        Raises DecodeError if ``frame`` cannot be read, RefusedError if the connection cannot continue.
         """
         if self.groups.wants_answer(head):
             frame = self.groups.response(head, frame)

@@ -95,7 +95,7 @@ def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _opened(path: str | None) -> Iterator[str | None]:
-    """A path to the regular file ``path``; None where none is set."""
+    """A path to the regular file ``path``; None if none is set."""
     if not path:
         yield None
         return

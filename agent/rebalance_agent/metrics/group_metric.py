@@ -140,7 +140,7 @@ class ExportedGroup:
 class GroupMetric(Metric):
     """A row whose values are read from a group's view.
 
-    One of three reads them. ``value``: one series, which changes only with the view; None where it is absent.
+    One of three reads them. ``value``: one series, which changes only with the view; None if it is absent.
     ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
     now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the most series
     that a group of this type has of it, as far as they count for `group_rows.GROUP_SERIES_MAX`.

@@ -99,7 +99,7 @@ class GroupRecords:
         )
 
     def _is_shown(self, key: bytes) -> bool | None:
-        """Whether the group of this key is shown; None where the key is malformed."""
+        """Whether the group of this key is shown; None if the key is malformed."""
         try:
             return self._shows(decode_record(key, None).group)
         except DecodeError:

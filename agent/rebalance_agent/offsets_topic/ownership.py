@@ -40,14 +40,14 @@ POLL_S = 0.5
 """Seconds that one poll of the group's consumer takes: how late a stop is noticed."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two looks for a topic that does not exist yet."""
+"""Seconds between two checks for a topic that does not exist yet."""
 
 
 HANDOVER_S = 3.0
 """Seconds for which a revocation waits for the partitions' first snapshot; far below any session timeout."""
 
 HANDOVER_LOOK_S = 0.05
-"""Seconds between two looks for these snapshots."""
+"""Seconds between two checks for these snapshots."""
 
 
 class Ownership:

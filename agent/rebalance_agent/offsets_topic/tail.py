@@ -50,7 +50,7 @@ TAIL_WAIT_S = 0.25
 """Seconds to wait for a record of a quiet topic; changes of ownership and the stop are noticed this late at most."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two looks for a topic that does not exist yet."""
+"""Seconds between two checks for a topic that does not exist yet."""
 
 HEAD_START_S = 2.0
 """Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead: that is the time

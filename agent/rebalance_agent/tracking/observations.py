@@ -108,7 +108,7 @@ class Backfilled:
     """Partitions of the offsets topic were read from their beginning up to now.
 
     ``anew``: they were read completely, without a snapshot, since this observer last became their owner. A group
-    without a record in them does not exist any more.
+    without a record in them does no longer exist.
     """
 
     at_ms: int
@@ -222,7 +222,7 @@ class CommitsSeen:
 
 @dataclass(frozen=True, slots=True)
 class ReadsAppended:
-    """The earliest times (epoch ms) when records that members read were appended; None where unknown."""
+    """The earliest times (epoch ms) when records that members read were appended; None if unknown."""
 
     at_ms: int
     appended_ms: Mapping[ReadQuestion, int | None]

@@ -140,7 +140,7 @@ class GroupView:
     members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances, for which the
     others waited. ``departed``: members that failed, or that keep leaving. ``recent_ms``: when the last rebalances
     completed (see `recent_rebalances.with_rebalance`). ``leader_member_id``: the member that computed the assignment;
-    None where the coordinator assigns. ``host_spread``: known where some topic could be on several hosts; polls do not
+    None if the coordinator assigns. ``host_spread``: known where some topic could be on several hosts; polls do not
     show the subscriptions for it. ``former_owner``: the last removed member that still held partitions that others
     already owned. ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then

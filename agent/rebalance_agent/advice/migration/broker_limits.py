@@ -35,7 +35,7 @@ class BrokerLimits:
 
     @property
     def policy(self) -> str | None:
-        """The policy in lower case; None where it is not known."""
+        """The policy in lower case; None if it is not known."""
         value = self.broker.get(POLICY)
         return None if value is None else value.lower()
 
@@ -66,7 +66,7 @@ class BrokerLimits:
 
     @property
     def supported(self) -> bool | None:
-        """Whether the brokers run the protocol at all; None where that is not known."""
+        """Whether the brokers run the protocol at all; None if that is not known."""
         if self.consumer_groups:
             return True
         listed = self.broker.get(_PROTOCOLS)

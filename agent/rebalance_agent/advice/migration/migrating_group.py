@@ -30,7 +30,7 @@ _OTHER_TYPES = {
 class MigratingMember:
     """One member. ``protocol``: that of its requests, which may be classic in a group of type consumer.
 
-    ``topics`` are None where the subscription does not decode, and empty if it is only a pattern. ``malformed``: its
+    ``topics`` are None if the subscription does not decode, and empty if it is only a pattern. ``malformed``: its
     subscription or assignment is not in the consumer protocol's form. ``assignment_user_data``: bytes of user data that
     the assignor wrote for it. ``user_data``: that of its subscription. ``settled``: in a group of type consumer, it has
     what the coordinator assigned to it in the newest epoch, and nothing to revoke.

@@ -42,7 +42,7 @@ class Subject(StrEnum):
 class MigrationFinding:
     """``text``: what was found, in one sentence; ``fix``: what to do, empty for nothing.
 
-    ``setting``: the exact setting to change, as ``name=value``; None where no setting helps.
+    ``setting``: the exact setting to change, as ``name=value``; None if no setting helps.
     """
 
     subject: Subject

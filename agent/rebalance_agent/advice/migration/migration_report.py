@@ -15,7 +15,7 @@ __all__ = ["MigrationReport", "Period", "report_of"]
 class Period:
     """Sums over some rebalances. Stalled partition-seconds: bounds; the upper is None if one rebalance has none.
 
-    ``skew_ratio`` and ``assignor``: those of the last rebalance that has one; None where not known.
+    ``skew_ratio`` and ``assignor``: those of the last rebalance that has one; None if not known.
     """
 
     rebalances: int

@@ -32,7 +32,7 @@ class MigrationWishes:
 class MigrationReadiness:
     """The answer for one ``group``. ``findings``: what blocks first.
 
-    ``online``: whether the members can be replaced one by one while the others work; None where that is not known.
+    ``online``: whether the members can be replaced one by one while the others work; None if that is not known.
     ``done``: all members use the consumer protocol already. ``none_able``: the brokers decide ``online`` alone, and
     each classic member is known to have a client without the consumer protocol.
     """

@@ -80,5 +80,5 @@ def _has_equal_counts(history: RecordedHistory) -> bool:
 
 
 def library_strategy(name: str | None) -> Strategy | None:
-    """Return the strategy of that name if this library or an installed package has it; else None."""
+    """Return the strategy of that name if this library or an installed package has it; otherwise None."""
     return find_strategy(name or "")

@@ -28,7 +28,7 @@ _GENERATION_BYTES = 4
 
 
 class ImplementationVerdict(NamedTuple):
-    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None where they must be."""
+    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None if they must be."""
 
     implementation: str
     reason: str | None

@@ -48,7 +48,7 @@ class Behaviour:
 
 
 def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
-    """Return the behaviour in a recorded rebalance; None where its start or its stall is not known."""
+    """Return the behaviour in a recorded rebalance; None if its start or its stall is not known."""
     first, closing = rebalance.generations[0], rebalance.closing
     if rebalance.before is None or first.join_seconds is None or closing.stall is None:
         return None
@@ -78,7 +78,7 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
 def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
     """Return the stalled partition-seconds of a rebalance in which ``given`` moved under ``protocol``.
 
-    None where the members' behaviour, or what moved, is not known.
+    None if the members' behaviour, or what moved, is not known.
     """
     if behaviour is None or given is None:
         return None

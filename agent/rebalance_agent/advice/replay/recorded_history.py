@@ -35,7 +35,7 @@ GENERATIONS_MAX = 100_000
 class RecordedRebalance:
     """One episode: its ``generations`` in order, the last of which closed it.
 
-    ``before``: the event of the generation before; None where that was not observed, or there was none.
+    ``before``: the event of the generation before; None if that was not observed, or there was none.
     """
 
     generations: tuple[GenerationEvent, ...]

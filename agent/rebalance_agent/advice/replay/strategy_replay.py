@@ -35,10 +35,10 @@ _NOTHING: TopicPartitions = {}
 class ReplayedRebalance:
     """The decision of a strategy in one rebalance.
 
-    ``assignment`` by identity. ``given``: what moved since its previous assignment; None where there is none, as in the
-    first rebalance. ``needed``: the fewest moves that the balance needed; None where that is not known. ``skew_ratio``
+    ``assignment`` by identity. ``given``: what moved since its previous assignment; None if there is none, as in the
+    first rebalance. ``needed``: the fewest moves that the balance needed; None if that is not known. ``skew_ratio``
     and ``imbalance``: measured, for the group's own strategy, against its promise; for all others against the best
-    balance of counts. ``host_spread``: None where no topic could be on several hosts.
+    balance of counts. ``host_spread``: None if no topic could be on several hosts.
     """
 
     rebalance: RecordedRebalance

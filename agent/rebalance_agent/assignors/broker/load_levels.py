@@ -22,7 +22,7 @@ class TakingMembers:
     """
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
-        """Begin with the first of ``order``, which is by rising load."""
+        """Start with the first of ``order``, which is by rising load."""
         self._order, self._loads = order, loads
         self.level = loads[order[0]] - 1
         self._end = self._turn = 0
@@ -43,7 +43,7 @@ class GivingMembers:
     """Drains members level by level, from the most loaded one on. ``level``: the load before their turn."""
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
-        """Begin with the last of ``order``, which is by rising load."""
+        """Start with the last of ``order``, which is by rising load."""
         self._order, self._loads = order, loads
         self.level = loads[order[-1]] + 1
         self._start = self._end = len(order)

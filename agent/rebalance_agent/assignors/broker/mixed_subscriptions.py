@@ -30,7 +30,7 @@ def balance_mixed(roster: Roster) -> Plan:
 
 
 class _Draft:
-    """Owners by topic and number, None where a partition has none, and the number of partitions of each member."""
+    """Owners by topic and number, None if a partition has none, and the number of partitions of each member."""
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster

@@ -59,7 +59,7 @@ def host_spread(
 
     A host could own partitions of a topic if one of its members subscribes to it and has capacity: its target exceeds
     what it owns of topics with other subscribers. So the passive members of a failover group, or those that others'
-    topics fill, are not possible owners. None where no topic could be on several hosts.
+    topics fill, are not possible owners. None if no topic could be on several hosts.
     """
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None

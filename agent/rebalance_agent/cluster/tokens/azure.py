@@ -1,4 +1,4 @@
-"""Tokens of Microsoft Entra for Azure Event Hubs, from the identity of the process.
+"""Tokens from Microsoft Entra for Azure Event Hubs, for the identity of the process.
 
 Source: Microsoft's documentation of Event Hubs for Apache Kafka (OAUTHBEARER), and the package ``azure-identity``.
 """

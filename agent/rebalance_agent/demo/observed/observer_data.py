@@ -156,7 +156,7 @@ class DemoObserver:
     def _published(self) -> Iterator[Event]:
         """Yield the events of the topic. A client that gets no answer is replaced, and reading continues.
 
-        On a machine that stalls, a client of librdkafka 2.16 was seen to time out for ever while others were answered.
+        On a machine that stalls, a client of librdkafka 2.16 was seen to time out forever while others were answered.
         """
         positions: dict[int, int] = {}
         while not self._stop.is_set():

@@ -59,7 +59,7 @@ class Offer:
 
 
 def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
-    """The client's own offer in a JoinGroup; None where it is not a consumer, or its subscription cannot be read."""
+    """The client's own offer in a JoinGroup; None if it is not a consumer, or its subscription cannot be read."""
     names = tuple(protocol.name for protocol in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None

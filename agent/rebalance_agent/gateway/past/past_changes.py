@@ -32,7 +32,7 @@ class RecordedChange:
 
     @property
     def started_ms(self) -> int | None:
-        """When it began (epoch ms); None where that is not known."""
+        """When it began (epoch ms); None if that is not known."""
         return self.rebalance.generations[0].phases.started_ms
 
     @property

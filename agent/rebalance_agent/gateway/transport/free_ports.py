@@ -44,7 +44,7 @@ def reserved_socket(host: str) -> socket.socket:
 
 
 def ephemeral_ports(path: Path = RANGE) -> range:
-    """Return the ports that the system may give to any connection; empty where the range cannot be read."""
+    """Return the ports that the system may give to any connection; empty if the range cannot be read."""
     try:
         low, high = map(int, path.read_text(encoding="ascii").split())
     except (OSError, ValueError):

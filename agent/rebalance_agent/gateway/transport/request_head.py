@@ -41,7 +41,7 @@ def read_head(frame: bytes | bytearray | memoryview) -> RequestHead:
 
 
 def client_id(frame: bytes) -> str:
-    """Return the client id of a request; empty where it has none, or ends before."""
+    """Return the client id of a request; empty if it has none, or ends before."""
     return frame[_CLIENT_ID_AT : client_id_end(frame)].decode("utf-8", "replace")
 
 

@@ -25,7 +25,7 @@ class GroupTexts(NamedTuple):
 
     ``edition``: that of the view that they were written from. ``until_ms``: when time changes other rows as well; 0:
     now. ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
-    names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. ``counted``: the group's
+    names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out. ``counted``: the group's
     counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
     since there are thousands of these.
     """

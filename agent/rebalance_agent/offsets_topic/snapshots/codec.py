@@ -179,7 +179,7 @@ class SnapshotAssembly:
     """Assembles snapshots of some partitions of one ``owner`` from the records of the snapshots' topic."""
 
     def __init__(self, owner: bytes, partitions: Iterable[int]) -> None:
-        """Begin with no record."""
+        """Start with no record."""
         self.size_bytes = 0
         self._owner = owner
         self._unmarked: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}

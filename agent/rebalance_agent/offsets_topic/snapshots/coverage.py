@@ -136,6 +136,6 @@ class Coverage:
         spans = self._spans.get(partition, [])
         while (start := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
             offset = start
-        # Spans before it are not needed any more: the next offset will not be lower.
+        # Spans before it are no longer needed: the next offset will not be lower.
         self._spans[partition] = [span for span in spans if span[1] >= offset]
         return offset

@@ -50,7 +50,7 @@ class SnapshotPartition:
     def begin(
         self, base: Iterable[TopicRecord], snapshot: Snapshot | None, series: int, kept: frozenset[bytes]
     ) -> None:
-        """Begin with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
+        """Start with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
 
         ``kept``: keys of all records that the snapshots' topic has of this partition.
         """
@@ -66,7 +66,7 @@ class SnapshotPartition:
             self._take(record)
             # No snapshot may end before a record that it holds.
             self.position = max(self.position, record.offset() + 1)
-        # Keys of no snapshot would stay in the topic for ever.
+        # Keys of no snapshot would stay in the topic forever.
         for key in kept - self.digest.summands.keys():
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 

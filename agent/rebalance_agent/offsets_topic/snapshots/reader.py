@@ -31,7 +31,7 @@ UNREADABLE_MAX_S = 60.0
 
 TOMBSTONES_KEPT_MS = 86_400_000
 """Brokers' default of ``delete.retention.ms``, used where the topic's own cannot be read. Older tombstones may be
-compacted away, and a key that an older snapshot holds would stay for ever."""
+compacted away, and a key that an older snapshot holds would stay forever."""
 
 _TOMBSTONES_SETTING = "delete.retention.ms"
 

@@ -53,7 +53,7 @@ class SnapshotProducer:
     def send(
         self, topic: str, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]
     ) -> bool:
-        """Queue a record; False where that is not possible now.
+        """Queue a record; False if that is not possible now.
 
         ``on_done`` is called by `serve` or `close`: with None when Kafka has the record, else with why it was lost.
         Records that are still queued after `close` may be in Kafka or not.

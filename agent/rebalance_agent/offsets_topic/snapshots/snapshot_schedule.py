@@ -37,7 +37,7 @@ class SnapshotSchedule:
     def __init__(
         self, store: SnapshotStore, coverage: Coverage, progress: PublishProgress | None, clock: Clock
     ) -> None:
-        """``progress``: that of publishing events; None where no events are published."""
+        """``progress``: that of publishing events; None if no events are published."""
         self._store = store
         self._coverage = coverage
         self._progress = progress

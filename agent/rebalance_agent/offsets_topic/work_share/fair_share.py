@@ -37,7 +37,7 @@ NAMED_EVERY_S = 1.0
 """Seconds between two updates of the metric with the groups that had to wait, also while the inbox is full."""
 
 LONGEST_S = 0.5
-"""Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
+"""Seconds after which a record of another group is put into it nevertheless: none waits forever."""
 
 
 class FairShare:

@@ -52,7 +52,7 @@ class WebApp:
         health_open: bool = True,
         consumers: LatchedReadiness | None = None,
     ) -> None:
-        """``pages`` are called on every scrape. ``consumers``: those beside the process, None where it has none.
+        """``pages`` are called on every scrape. ``consumers``: those beside the process, None if it has none.
 
         ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
         returns what /config shows, without secrets. With ``bearer`` every request must carry its token, except for

@@ -128,7 +128,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Return a context that verifies as librdkafka does; None where it does not verify, or Python's ``ssl`` cannot."""
+    """Return a context that verifies as librdkafka does; None if it does not verify, or Python's ``ssl`` cannot."""
     if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
         return None
     try:

@@ -36,7 +36,7 @@ class Finding:
     mode: str = ""
     fix: str = ""
     reached: bool | None = None
-    """Whether the cluster was reached through this server; None where the check is not of a server."""
+    """Whether the cluster was reached through this server; None if the check is not of a server."""
 
 
 def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:

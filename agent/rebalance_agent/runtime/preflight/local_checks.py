@@ -77,7 +77,7 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
-    """Return the finding of a failed ``build``; None where it succeeds."""
+    """Return the finding of a failed ``build``; None if it succeeds."""
     try:
         build()
     except InvalidInputError as error:

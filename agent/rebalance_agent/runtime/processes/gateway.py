@@ -180,7 +180,7 @@ class GatewayRole:
                 self._api_server.close()
 
     def _seating_groups(self) -> SeatingGroups | None:
-        """Return the groups with seats; None where no rule allows any."""
+        """Return the groups with seats; None if no rule allows any."""
         rules = parse_seat_rules(self._settings.gateway_seats)
         if not list(rules):
             return None
@@ -197,7 +197,7 @@ class GatewayRole:
         )
 
     def _leases(self, rules: SeatRules) -> ApiServer | None:
-        """Where the locks of seats are by a rule; None where by none, or where Kubernetes cannot be asked."""
+        """Where the locks of seats are by a rule; None if by none, or where Kubernetes cannot be asked."""
         if not any(rule.between is Between.LEASE for rule in rules):
             return None
         try:
@@ -208,7 +208,7 @@ class GatewayRole:
             return None
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
-        """Return the file of ``seats``, which have been restored from it; None where there is none."""
+        """Return the file of ``seats``, which have been restored from it; None if there is none."""
         path = self._settings.gateway_seats_file
         if not path:
             return None

@@ -42,7 +42,7 @@ NAMELESS_S = 5.0
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
-    """Return the pod's name, node, workload and image, from variables; None where one is unset or empty.
+    """Return the pod's name, node, workload and image, from variables; None if one is unset or empty.
 
     The variables are ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``.
     """

@@ -121,7 +121,7 @@ def environment_variable(name: str) -> str:
 
 
 def default_text(field: FieldInfo) -> str:
-    """Return the default of a setting as people write it; empty where there is none."""
+    """Return the default of a setting as people write it; empty if there is none."""
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)

@@ -49,7 +49,7 @@ class Deliver(Protocol):
         ...
 
     def close(self) -> None:
-        """Release resources; `deliver` is not called any more."""
+        """Release resources; `deliver` is no longer called."""
         ...
 
 

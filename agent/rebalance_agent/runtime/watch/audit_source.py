@@ -107,7 +107,7 @@ class Scrape:
     """An observer's ``/metrics``: the counters of each group, by the ledger's names, at a time (epoch ms).
 
     ``started_from_snapshot``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``:
-    number of records that it read again after a snapshot; None where it shares groups, or had not read the whole topic.
+    number of records that it read again after a snapshot; None if it shares groups, or had not read the whole topic.
     """
 
     counters: Mapping[str, Mapping[str, float]]

@@ -93,7 +93,7 @@ class ClusterWatch:
 
         ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` take what the tracker concludes; the
         ``history`` also what members report, and the generations from before the start. ``refresh`` is called in the
-        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None where they
+        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None if they
         do not go there.
         """
         self._share = share = ObserverShare(context, settings, progress)
@@ -185,7 +185,7 @@ class ClusterWatch:
         return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
 
     def report(self, event: Event, cluster_id: str) -> bool:
-        """Process a member's report without the topic; False where the inbox is full. From any thread."""
+        """Process a member's report without the topic; False if the inbox is full. From any thread."""
         if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)

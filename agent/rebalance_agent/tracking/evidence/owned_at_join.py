@@ -17,7 +17,7 @@ __all__ = ["claimants", "claimed_partitions", "given_and_unowned", "kept_partiti
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
-    """Return member id -> partitions that it owned when it joined; empty where members do not report it."""
+    """Return member id -> partitions that it owned when it joined; empty if members do not report it."""
     cooperative = generation.protocol is RebalanceProtocol.COOPERATIVE and generation.group_type is GroupType.CLASSIC
     if not cooperative or generation.returned:
         return {}

@@ -178,7 +178,7 @@ class Flapping:
 
 
 def _named(members: Sequence[AnyMember]) -> dict[_Name, AnyMember | None]:
-    """Return the members by their possible names; None where several members share a name."""
+    """Return the members by their possible names; None if several members share a name."""
     named: dict[_Name, AnyMember | None] = {}
     for member in members:
         for name in _names(member):

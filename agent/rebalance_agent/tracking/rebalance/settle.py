@@ -59,7 +59,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """``moved``, ``revoked`` and ``lost_min`` are None where the generation before is unknown."""
+    """``moved``, ``revoked`` and ``lost_min`` are None if the generation before is unknown."""
 
     moved: int | None
     revoked: int | None

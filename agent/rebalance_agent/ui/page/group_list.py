@@ -25,7 +25,7 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened, stal
 __all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "parsed_query"]
 
 PAGE_ROWS = 100
-"""Groups per page: as many as people read, and about 60 kB before compression."""
+"""Groups per page: as many as a person reads, and about 60 kB before compression."""
 
 RUNNING = "running"
 """Value of the parameter ``state`` for all groups that are rebalancing now."""

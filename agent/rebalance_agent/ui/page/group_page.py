@@ -31,16 +31,16 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened, stal
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
 MEMBERS_SHOWN = 200
-"""Members that the table shows, the most loaded first."""
+"""Maximum members shown in the table, the most loaded first."""
 
 MOVES_SHOWN = 100
-"""Rows that the table of moves shows."""
+"""Maximum rows shown in the table of moves."""
 
 FLAPPING_SHOWN = 8
-"""Flapping members that are listed by name."""
+"""Maximum flapping members listed by name."""
 
 TEXT_MAX = 2_000
-"""Characters of a cell that are shown: a member may own partitions of thousands of topics."""
+"""Maximum characters shown of a cell: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",
@@ -58,7 +58,10 @@ _REBALANCE_HEADINGS = (
 def group_content(
     close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
 ) -> str:
-    """HTML of the page. ``columns``: those of the timeline; ``unread``: older rebalances that it does not have yet."""
+    """Return the page's HTML.
+
+    ``columns``: of the timeline; ``unread``: number of older rebalances that it still lacks.
+    """
     summary = close_up.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
@@ -135,7 +138,7 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         )
     if unsettled := unsettled_text(detail.summary):
         yield note(unsettled)
-    # Coordinators do not report which member they wait for; the slowest one of before is the first suspect.
+    # Coordinators do not report which member they wait for; the slowest one of earlier rebalances is the most likely.
     if awaited := awaited_text(close_up):
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):

@@ -50,9 +50,10 @@ SIGNS = {
 class PictureLayout:
     """Measures of a picture in SVG units, and bounds of its content.
 
-    ``columns``, ``rows``: rebalances (the last ones) and members that are drawn. ``letters``: characters of a name.
-    ``left``: width for names before the bars; ``over``: height for names above them (one of both is 0). ``now``: width
-    for a running rebalance. ``first_label``: least distance of a time from the bars' start. ``skew``: draw its curve.
+    ``columns``, ``rows``: rebalances (the last ones) and members that are drawn. ``letters``: maximum characters of a
+    name. ``left``: width for names before the bars; ``over``: height for names above them (one of the two is 0).
+    ``now``: width for a running rebalance. ``first_label``: minimum distance of a time label from the start of the
+    bars. ``skew``: draw its curve.
     """
 
     width: float
@@ -67,7 +68,7 @@ class PictureLayout:
 
 
 WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
-"""Layout for wide screens. With more members a row would be lower than a letter."""
+"""Layout for wide screens. With more members, rows would be lower than a letter."""
 
 SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
 """Layout for phones, or a page at a high zoom level: names are above their bars, so that no scrolling is needed."""
@@ -75,7 +76,7 @@ SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=
 _TOP, _SKEW, _BELOW = 34.0, 46.0, 24.0
 _MARK = 14.0
 _GAP_SHARE = 0.45  # share of the width that all gaps together may take
-_SHADES = (1, 2, 3, 4, 6, 8)  # of the eight shades in page.css those on which a number can be read
+_SHADES = (1, 2, 3, 4, 6, 8)  # those of the eight shades in page.css on which a number is readable
 _TALL, _ROWS_TALL, _LOW = 20.0, 24, 12.0  # rows are no lower than a letter, so that names do not overlap
 _DIGIT = 6.2
 

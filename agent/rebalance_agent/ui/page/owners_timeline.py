@@ -14,7 +14,7 @@ from rebalance_agent.ui.words import DASH, escaped, plural, shortened, stall_tex
 __all__ = ["timeline"]
 
 TABLE_COLUMNS = 8
-"""Rebalances that the table shows, the last ones."""
+"""The number of last rebalances that the table shows."""
 
 _TITLE = "Owners over time"
 

@@ -1,4 +1,4 @@
-"""The frame of every page and HTML pieces that only these pages use. All text is escaped."""
+"""The frame of every page, and HTML pieces that only these pages use. All text is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy: files of the same origin only, and no inline script or style."""
+"""The Content-Security-Policy: only files of the same origin, and no inline script or style."""
 
 _FRAME = """\
 <!doctype html>

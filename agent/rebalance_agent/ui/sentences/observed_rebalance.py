@@ -17,8 +17,8 @@ __all__ = ["ObservedRebalance"]
 class ObservedRebalance:
     """One completed rebalance.
 
-    ``generations``: in order; the last one completed it. ``before``: the generation it began from, None if that was not
-    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> name for people, of all
+    ``generations``: in order; the last one completed it. ``before``: the generation before it, None if that was not
+    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> display name of all
     members before, during and after. ``aborted``: numbers of aborted generations.
     """
 

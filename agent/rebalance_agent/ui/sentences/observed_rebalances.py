@@ -12,7 +12,7 @@ from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 __all__ = ["observed_rebalances"]
 
 ABORTED_MAX = 1_000
-"""Aborted generations in a row that are kept; a malformed record may claim any number."""
+"""Maximum consecutive aborted generations kept; a malformed record may claim any number."""
 
 
 def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:

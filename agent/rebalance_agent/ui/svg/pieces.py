@@ -10,7 +10,7 @@ from rebalance_agent.ui.words import escaped
 __all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
-"""Rows of a figure's data table: it is for reading; all rows are in the pipeline's tables."""
+"""Maximum rows of a figure's data table, which is for reading; all rows are in the pipeline's tables."""
 
 _NAMES = {
     Trigger.GROUP_STARTED: "group started",
@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def trigger_name(trigger: str) -> str:
-    """Return a trigger in words; an unknown one, of a newer release, by its own name."""
+    """Return a trigger in words; for an unknown one (of a newer release), its own name."""
     return _NAMES[Trigger(trigger)] if trigger in _NAMES else trigger
 
 

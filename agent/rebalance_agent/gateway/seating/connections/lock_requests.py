@@ -60,7 +60,7 @@ class LockRequests:
         )
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:
-        """All locks of the group; None where the coordinator refuses, or there are too many. Raises as `beat`."""
+        """All locks of the group; None if the coordinator refuses, or there are too many. Raises as `beat`."""
         if not await self._apis.known(connection):
             return None
         frame = await connection.exchange(self._describe)
