@@ -1,6 +1,6 @@
-"""The application behind ``POST /v1/events``: takes newline-delimited JSON from the consumers beside the sidecar.
+"""The application behind ``POST /v1/events``: accepts newline-delimited JSON from the sidecar's consumers.
 
-``GET /v1/events/schema.json`` answers with the JSON Schema of a line, without a token: it is the same everywhere.
+``GET /v1/events/schema.json`` returns the JSON Schema of a line. It needs no token, since it is the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DIGITS_MAX = 15
 """Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
 
 FAULT_FIELD_MAX = 300
-"""Characters of a field's name in the list of faults: names of topics in a post may be much longer."""
+"""Maximum characters of a field's name in the list of faults: names of topics in a post may be much longer."""
 
 _Answer = dict[str, object]
 
@@ -59,7 +59,7 @@ class EventsApp:
         rejected: Callable[[int], None] = lambda _status: None,
         alive: Callable[[str], None] = lambda _process: None,
     ) -> None:
-        """``settings``: by default the endpoint listens on loopback and asks for no token."""
+        """``settings``: by default the endpoint listens on loopback and requires no token."""
         self._accept = accept
         self._settings = settings or EventsSettings()
         self._events = TokenBucket(self._settings.rate, self._settings.burst, clock)

@@ -1,4 +1,4 @@
-"""JSON under ``/api/v1/``: every group now, and its last rebalances, from memory. Text is made once per change."""
+"""JSON under ``/api/v1/``: all current groups and their last rebalances, from memory. Text is built once per change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["GroupsApi"]
 JSON = "application/json"
 
 DETAILS_MAX = 64
-"""Maximum number of groups whose detail is kept as text: those that a few people look at, some megabytes."""
+"""Maximum number of groups whose detail is kept as text: those that a few people view, some megabytes."""
 
 
 class _Line(NamedTuple):

@@ -36,7 +36,7 @@ _SCALARS: dict[Any, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaForm:
-    """The form of references between schemas, and their side of the codec.
+    """The form of references between schemas, and the direction of the codec.
 
     ``references``: the JSON pointer before the names of classes. ``read``: the schemas describe what
     `event_from_json` accepts, where fields with a default may be absent and optional ones null; otherwise what

@@ -1,4 +1,4 @@
-"""Writes the API as an OpenAPI 3.1 document, from the routes and the shapes of the answers."""
+"""Generates the API's OpenAPI 3.1 document from the routes and the shapes of the answers."""
 
 from __future__ import annotations
 

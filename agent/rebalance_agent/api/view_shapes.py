@@ -1,7 +1,7 @@
 """Builds the API's answers from the tracker's views and the published events. Pure.
 
-A shape's field has the value of the attribute of the same name, unless it is named here: a field that is added to a
-view, or to an event, appears in the API with the line that describes it in ``shapes``.
+A shape's field has the value of the attribute of the same name, unless it is named here. So a field that is added to a
+view or an event appears in the API once ``shapes`` has a line that describes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["build_aborted", "build_detail", "build_rebalance", "build_summary", "reports_about"]
 
 NEAR_MS = 60_000
-"""Longest time between a rebalance and a report of it, in ms: members have clocks of their own, callbacks take time."""
+"""Longest time (ms) between a rebalance and a report about it: members have their own clocks, and callbacks take
+time."""
 
 _Shape = TypeVar("_Shape")
 

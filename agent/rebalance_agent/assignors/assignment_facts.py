@@ -89,7 +89,7 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
     for topic, count, subscribers, given in zip(
         roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
     ):
-        # Topics with the same subscribers share one tuple of them, and most do: counted once.
+        # Most topics have the same subscribers and share one tuple of them, which is counted once.
         if id(subscribers) not in promised:
             promised[id(subscribers)] = sum(targets[member] > 0 for member in subscribers) or len(subscribers)
         spread[topic] = min(1.0, len(given) / min(count, promised[id(subscribers)]))

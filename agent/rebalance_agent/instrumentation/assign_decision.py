@@ -1,4 +1,4 @@
-"""One ``assign()`` call as values of the model: the subscriptions that went in, the assignment that came out."""
+"""One ``assign()`` call as values of the model: its input subscriptions and the resulting assignment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["QUALITY_SIZE_MAX", "AssignDecision"]
 QUALITY_SIZE_MAX = 20_000
 """Largest assignment whose quality is computed, in partitions plus subscribed topics summed over members.
 
-The whole group waits for the leader meanwhile. At this size that takes up to 60 ms, with mixed subscriptions 180 ms;
-for larger groups it would take seconds.
+The whole group waits for the leader during this time. At this size it takes up to 60 ms, with mixed subscriptions 180
+ms; for larger groups it would take seconds.
 """
 
 

@@ -1,6 +1,6 @@
-"""TLS contexts of this package's clients: the authorities that a client trusts, and its own certificate.
+"""TLS contexts of this package's clients: the certificate authorities that a client trusts, and its own certificate.
 
-`client_context` takes PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
+`client_context` uses PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
 name, and speak TLS 1.2 or newer.
 """
 
@@ -113,7 +113,8 @@ def _trust(context: ssl.SSLContext, location: str) -> None:
 
 def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile, password: str = "") -> None:
     if certificate[1]:
-        # Given as a function, an empty password refuses a locked key; OpenSSL would ask for one on the terminal.
+        # An empty password, given as a function, makes OpenSSL refuse an encrypted key instead of asking on the
+        # terminal.
         with _opened(certificate[1]) as chain, _opened(key[1]) as own:
             context.load_cert_chain(chain or "", own, password=lambda: password)
     elif key[1]:
@@ -123,7 +124,7 @@ def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: Name
 def _use(name: str, load: Callable[[], None]) -> None:
     try:
         load()
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; no text of theirs has a secret in it
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; their texts contain no secrets
         raise InvalidInputError(name, f"cannot be used: {_reason(error)}") from None
 
 

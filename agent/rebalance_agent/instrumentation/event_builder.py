@@ -40,7 +40,7 @@ class HasTopicPartition(Protocol):
 
 
 class EventBuilder:
-    """Builds events of the member ``client_id`` of ``group`` for a reporter. Its methods raise nothing."""
+    """Builds events of the member ``client_id`` of ``group`` for a reporter. Its methods never raise."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
 
 
 def error_text(error: BaseException | None) -> str | None:
-    """Type and text of an exception, of bounded length, even if its ``str()`` raises; None for None."""
+    """Return type and text of an exception, of bounded length, even if its ``str()`` raises; None for None."""
     if error is None:
         return None
     text = type(error).__name__

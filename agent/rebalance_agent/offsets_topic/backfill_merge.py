@@ -1,7 +1,7 @@
-"""Merges the records that a topic held before the tail began with those that the tail reads meanwhile. Pure.
+"""Merges the records from before the tail began with those that the tail reads in the meantime. Pure.
 
-All records of a key lie in one partition, so the one with the highest offset is valid. The backfill keeps the last
-record of each key, and drops it where the tail has read a newer one: old state never overwrites new state, and old
+All records of a key are in one partition, so the record with the highest offset is valid. The backfill keeps the last
+record of each key, and drops it if the tail has read a newer one: old state never overwrites new state, and old
 rebalances never become events again.
 """
 
@@ -67,7 +67,7 @@ class BackfillMerge(Generic[R]):
     def reached(self, partition: int, position: int) -> list[R]:
         """Return the last record of each key, once the backfill's next offset (``position``) is at the end; else empty.
 
-        The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
+        The end is detected by position, since the last offset may have been compacted or be a transaction's marker.
         """
         end = self._ends.get(partition)
         if end is None or position < end:

@@ -17,12 +17,12 @@ class OffsetGaps:
     """The gaps in the partitions that the tail reads."""
 
     def __init__(self) -> None:
-        """Follow no partition yet."""
+        """Start without partitions."""
         self._next: dict[int, int] = {}
         self._after: dict[int, list[int]] = {}
 
     def begin(self, offsets: Mapping[int, int]) -> None:
-        """Follow partitions, each from its offset (or `BEGINNING`) on: a higher first one comes after a gap."""
+        """Follow partitions, each from its offset (or `BEGINNING`): a higher first offset follows a gap."""
         self.drop(offsets)
         self._next |= {partition: max(offset, 0) for partition, offset in offsets.items()}
 
@@ -51,7 +51,7 @@ class OffsetGaps:
     def before(self, record: TopicRecord) -> int:
         """Return the offset of the last record, up to this one, before which offsets were missing; -1 if none was.
 
-        ``record`` is one of those that `see` took last.
+        ``record`` must be among the records of the last `see`.
         """
         offsets = self._after.get(record.partition(), [])
         index = bisect_right(offsets, record.offset())

@@ -106,8 +106,7 @@ _KEPT = "\0"
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Wrap ``text`` into lines of `LINE_CHARACTERS`; words (names that people copy) and numbers with units stay
-    whole."""
+    """Wrap ``text`` into lines of `LINE_CHARACTERS`; words, which people copy, and numbers with units stay whole."""
     lines = textwrap.fill(
         _IN_AMOUNT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
         LINE_CHARACTERS,

@@ -12,7 +12,7 @@ class Verdict(StrEnum):
     """What a finding means for an online migration."""
 
     BLOCKS = "blocks"
-    """The broker refuses the first member of the consumer protocol as long as the group has members."""
+    """The broker refuses the first member with the consumer protocol while the group has members."""
     CHANGES = "changes"
     """The migration works, and something is different afterwards."""
     UNKNOWN = "unknown"

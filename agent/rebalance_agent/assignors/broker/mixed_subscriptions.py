@@ -18,7 +18,7 @@ ROUNDS_MAX = 16
 """Rounds over all topics: Kafka's own limit."""
 
 _MOVABLE_MIN = 2
-"""Subscribers of a topic from which on its partitions can move."""
+"""Minimum subscribers of a topic for its partitions to move."""
 
 
 def balance_mixed(roster: Roster) -> Plan:

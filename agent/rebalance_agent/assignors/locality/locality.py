@@ -2,7 +2,7 @@
 
 A member misses the racks if its known rack has no replica while another subscriber's rack has one. It misses the labels
 if it lacks one that the topic prefers while another subscriber has all. Each miss counts 1, so a partition has up to
-2. What no subscriber can avoid, and what is not known, is not a miss.
+2. Properties that no subscriber has, or that are unknown, are not misses.
 """
 
 from __future__ import annotations

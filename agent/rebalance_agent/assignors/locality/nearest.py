@@ -30,8 +30,8 @@ _MISSES_MAX = 2
 def deal_nearest(roster: Roster, locality: Locality, promise: Promise, *, moves_first: bool) -> Plan:
     """Return the plan that keeps ``promise`` with the fewest misses, then moves; ``moves_first``: the other way round.
 
-    Under ``moves_first``, a promise with the fewest moves keeps that number: racks decide only where partitions go
-    that move or have no owner, and which ones move.
+    With ``moves_first``, the number of moves stays minimal: racks decide only which partitions move, and where these
+    and partitions without an owner go.
     """
     pools = _pools(roster, locality)
     return _deal(roster, pools, locality, _cheapest(pools, locality, promise, moves_first=moves_first))

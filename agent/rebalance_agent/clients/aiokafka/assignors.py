@@ -36,7 +36,7 @@ class StrategyAssignor:
     """A strategy of this package for one consumer; ``name`` is the strategy's in the group protocol."""
 
     def __init__(self, strategy: Strategy, participant: Participant, rejoin: Callable[[], None]) -> None:
-        """Run ``strategy`` for the consumer of ``participant``; ``rejoin`` makes it join again soon."""
+        """Run ``strategy`` for the consumer of ``participant``; ``rejoin`` makes it rejoin soon."""
         self.name = strategy.name
         self.decision: AssignDecision | None = None
         self._strategy = strategy
@@ -54,7 +54,7 @@ class StrategyAssignor:
         return self._participant.answers(self.decision)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Keep ``assignment`` for the next subscription."""
+        """Store ``assignment`` for the next subscription."""
         owned = topic_partitions((partition.topic, partition.partition) for partition in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)
         if self._participant.takes_units():

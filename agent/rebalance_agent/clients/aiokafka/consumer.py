@@ -46,7 +46,7 @@ class AIOKafkaConsumer(AiokafkaHooks):
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
-        """As ``aiokafka.AIOKafkaConsumer(*topics, **configs)``.
+        """Like ``aiokafka.AIOKafkaConsumer(*topics, **configs)``.
 
         Args:
             topics: topics to subscribe to; or call `subscribe` later, with a list or a pattern.

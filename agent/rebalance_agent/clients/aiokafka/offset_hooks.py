@@ -32,7 +32,7 @@ class OffsetHooks:
         client.send = self.send
 
     async def send(self, node_id: int, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As ``AIOKafkaClient.send``."""
+        """Like ``AIOKafkaClient.send``."""
         sent = self._clock.monotonic()
         response = await self._send(node_id, request, **options)
         with quietly("read the coordinator's answer"):

@@ -27,19 +27,19 @@ class GroupMethods:
     _closed: bool
 
     def assign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's, in ``on_assign`` only."""
         self._rebalancing.assign(partitions)
 
     def unassign(self) -> None:
-        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
         self._rebalancing.unassign()
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's, in ``on_assign`` only."""
         self._rebalancing.incremental_assign(partitions)
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
         self._rebalancing.incremental_unassign(partitions)
 
     def standbys(self) -> list[TopicPartition]:
@@ -59,7 +59,7 @@ class GroupMethods:
         return member_id or None
 
     def consumer_group_metadata(self) -> object:
-        """As confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
+        """Like confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
         self._check_open()
         settings = self._settings
         return group_metadata(self._data, settings.group, *self._membership.identity, settings.instance_id)

@@ -1,4 +1,4 @@
-"""Makes kafka-python's assignors from the entries of ``partition_assignment_strategy``."""
+"""Creates kafka-python's assignors from the entries of ``partition_assignment_strategy``."""
 
 from __future__ import annotations
 

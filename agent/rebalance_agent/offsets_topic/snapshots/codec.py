@@ -1,11 +1,12 @@
 """A snapshot of one partition of the offsets topic, as records of a compacted topic. Pure.
 
-The snapshot of a partition is what compaction would leave of its group records before a *position*: the last record of
-each key, with its offset, timestamp and value, under a key of its own; plus one *marker* with the position, and the
-number and digest of these records. Keys change in place while a newer snapshot is written, so a reader takes the
-records before the last marker, and uses them only if number and digest agree. So missing and altered records, and those
-of another writer, are detected. A digest is not a signature: anyone with Write on the topic can write a valid marker.
-Snapshots that follow each other form a *series*; records that an older series left are reported, to be deleted.
+The snapshot of a partition consists of the records that compaction would leave of its group records before a
+*position*: the last record of each key, with its offset, timestamp and value, under its own key; plus one *marker* with
+the position, and the number and digest of these records. Values are overwritten while a newer snapshot is written, so a
+reader takes the records before the last marker, and uses them only if number and digest match. This detects missing and
+altered records, and records of another writer. A digest is not a signature: anyone with Write on the topic can write a
+valid marker. Successive snapshots form a *series*; records left by an older series are reported, so that they can be
+deleted.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ __all__ = [
 ]
 
 VERSION = 3
-"""Version of values and markers: snapshots of other versions are not used, and overwritten."""
+"""Version of values and markers: snapshots of other versions are not used, but overwritten."""
 
 KEY_VERSION = 1
-"""Version of keys, apart from `VERSION`: with new keys the records under the old ones would never be overwritten."""
+"""Version of keys, separate from `VERSION`: records under keys of an old version would never be overwritten."""
 
 MARKER_BYTES_MAX = 4_096
-"""Bytes of a marker that are read; real ones have a few hundred."""
+"""Largest marker (bytes) that is read; real ones have a few hundred."""
 
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqqi")  # version, series, offset, timestamp, leader epoch
@@ -50,7 +51,7 @@ _RECORD, _MARKER = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The extent and the source of a snapshot; a reader with another ``made_from`` ignores the snapshot.
+    """The extent and the source of a snapshot; a reader with a different ``made_from`` ignores the snapshot.
 
     ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
     """
@@ -115,7 +116,7 @@ class _Entry:
 
 
 class Digest:
-    """A digest of the last record of each key (offset, timestamp, epoch and value), whatever the order of keys.
+    """A digest of the last record of each key (offset, timestamp, epoch and value), independent of the order of keys.
 
     ``summands``: key -> hash of its record. Records are hashed once and not kept: values may have a megabyte each.
     """
@@ -128,7 +129,7 @@ class Digest:
             self.put(record)
 
     def put(self, record: TopicRecord) -> None:
-        """Process the record as the last one of its key; a tombstone removes the key."""
+        """Add the record as the last one of its key; a tombstone removes the key."""
         key, summand = record.key() or b"", _summand(record)
         self._sum ^= self.summands.pop(key, 0)
         if summand is not None:
@@ -171,7 +172,7 @@ def marker_key(owner: bytes, partition: int) -> bytes:
 
 
 def marker_value(marker: Marker) -> bytes:
-    """Return the marker as JSON, readable by people."""
+    """Return the marker as readable JSON."""
     return json.dumps(value_to_json(marker), separators=(",", ":"), sort_keys=True).encode()
 
 
@@ -179,7 +180,7 @@ class SnapshotAssembly:
     """Assembles snapshots of some partitions of one ``owner`` from the records of the snapshots' topic."""
 
     def __init__(self, owner: bytes, partitions: Iterable[int]) -> None:
-        """Start with no record."""
+        """Start without records."""
         self.size_bytes = 0
         self._owner = owner
         self._unmarked: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
@@ -243,7 +244,7 @@ class SnapshotAssembly:
         self._unmarked[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
-        # A malformed record counts as deleted, so the digest differs from the marker's; its key is kept nevertheless.
+        # A malformed record counts as deleted, so the digest differs from the marker's; but its key is kept.
         kept, written = self._kept[partition], self._unmarked[partition]
         if key not in kept and key not in written:
             self.size_bytes += len(key)

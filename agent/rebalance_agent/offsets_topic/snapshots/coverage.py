@@ -1,7 +1,8 @@
-"""The offsets before which the offsets topic need not be read again: all that follows from it was reported. Pure.
+"""The offsets before which the offsets topic need not be read again, since all results were reported. Pure.
 
-An observer that starts from the last record of each key before such a position, and reads on from there, concludes the
-same as an observer that never stopped: at that position no group is in the middle of a rebalance.
+An observer that starts from the last record of each key before such a position, and continues reading from there,
+reaches the same conclusions as an observer that never stopped: at this position no group is in the middle of a
+rebalance.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Obse
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
-"""Records of one unsettled group that are tracked one by one; later ones are released together with the last."""
+"""Maximum records of an unsettled group that are tracked one by one; later ones are released together with the last."""
 
 SPANS_MAX = 1_000
-"""Rebalances of one partition that are tracked one by one while an older one is unsettled; then the oldest merge."""
+"""Maximum rebalances of one partition that are tracked one by one while an older one is unsettled; beyond it the oldest
+are merged."""
 
 
 class _Held:
@@ -53,15 +55,15 @@ class _Held:
 
 
 class Coverage:
-    """Follows the observations of a tracker and its events. Called with each event, then with its observation.
+    """Processes a tracker's observations and events. To be called with each event, then with its observation.
 
-    No snapshot may end inside a rebalance, settled or not. So besides the records of unsettled groups (``held``) it
-    keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is held. Nor may it
-    end between records that the coordinator wrote as one batch: they have one timestamp.
+    No snapshot may end inside a rebalance, settled or not. So in addition to the records of unsettled groups
+    (``held``), it keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is
+    held. Nor may a snapshot end between records that the coordinator wrote as one batch, which have the same timestamp.
     """
 
     def __init__(self, unsettled: Callable[[str], bool]) -> None:
-        """``unsettled``: whether the tracker has still events to report about a group's records."""
+        """``unsettled``: whether the tracker still has events to report about a group's records."""
         self._unsettled = unsettled
         self._held: dict[str, _Held] = {}
         self._spans: dict[int, list[tuple[int, int]]] = {}
@@ -89,7 +91,7 @@ class Coverage:
             self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
-        """Forget all partitions but these."""
+        """Forget all partitions except these."""
         self._held = {group: held for group, held in self._held.items() if held.partition in keep}
         self._spans = {partition: spans for partition, spans in self._spans.items() if partition in keep}
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}

@@ -1,4 +1,4 @@
-"""Makes the listeners, for readers and for posted events, with their tokens and TLS, from settings."""
+"""Creates the listeners for readers and for posted events, with their tokens and TLS, from settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rebalance_agent.ui.page.site import Site
 __all__ = ["events_endpoint", "events_server", "page_url", "web_server"]
 
 EVENTS_LIMITS = Limits(workers=2)
-"""Posts are short, and come from the same pod or from few sidecars."""
+"""Limits of the events listener: posts are short, and come from the same pod or from few sidecars."""
 
 
 def page_url(settings: AgentSettings, port: int) -> str:

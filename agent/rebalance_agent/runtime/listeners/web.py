@@ -85,7 +85,7 @@ class WebApp:
 
     @staticmethod
     def _complete(request: Request, response: Response) -> Response:
-        """Return the response with the headers that all have, compressed where the client takes that."""
+        """Return the response with the common headers, compressed if the client accepts it."""
         headers = [*_HEADERS, *response.headers]
         headers.append(("Content-Security-Policy", POLICY if response.content_type == HTML else "default-src 'none'"))
         pieces = response.body if isinstance(response.body, list) else [response.body]
@@ -129,7 +129,7 @@ class WebApp:
         return Response("200 OK" if ready else "503 Service Unavailable", _JSON, _json(answer))
 
     def _page(self, request: Request) -> Response:
-        """Return a page, or 304 where the client has it already: an open page asks again every few seconds."""
+        """Return a page, or 304 if the client already has it: an open page is requested again every few seconds."""
         links = [*(path for path in self._paths if path not in self._site.paths), *(_API_LINKS if self._api else ())]
         status, kind, body = self._site.answer(request.path, request.query, links)
         tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
@@ -146,7 +146,7 @@ def _member_ready(consumers: LatchedReadiness) -> Response:
 
 
 def _handler(api: Callable[[str, str], Answer]) -> Application:
-    # The path as sent, still encoded: a slash in a group's name must not separate segments.
+    # Pass the path as sent, still encoded: a slash in a group's name must not separate segments.
     return lambda request: Response(*api(request.target.partition("?")[0], request.query))
 
 

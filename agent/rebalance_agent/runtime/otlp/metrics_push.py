@@ -1,4 +1,4 @@
-"""Pushes all metrics by OTLP from a thread of its own, for which no other thread waits."""
+"""Pushes all metrics by OTLP from a separate thread, for which no other thread waits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Exporter(Protocol):
 class MetricsPush:
     """Exports the pages every ``interval_seconds``, and once more at the end.
 
-    Nothing is queued: an export that fails is counted, and the next one has all counts.
+    Nothing is queued: a failed export is counted, and the next one contains all counts.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Finds why a server cannot be reached, from the bottom up: name, connection, TLS, login. Used when librdkafka failed.
+"""Finds why a server cannot be reached, in order: name, connection, TLS, login. Used after librdkafka has failed.
 
 librdkafka reports only that a certificate cannot be verified; Python's ``ssl`` also reports why.
 """

@@ -24,8 +24,8 @@ class FindingStatus(StrEnum):
 class Finding:
     """One row of the report; every text is one line.
 
-    ``purpose``: what the agent needs it for; ``detail``: what was seen, or what is wrong; ``lost``: what the agent
-    cannot do without it, in the degraded ``mode``; ``fix``: a command, or what to do.
+    ``purpose``: why the agent needs it; ``detail``: the observation or the problem; ``lost``: what the agent cannot do
+    without it, in the degraded ``mode``; ``fix``: a command or instruction.
     """
 
     name: str
@@ -55,7 +55,7 @@ def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = 
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0: everything needed is there; 1: something is missing or failed; 2: no server could be reached."""
+    """Return 0 if all requirements are met, 1 if something is missing or failed, 2 if no server could be reached."""
     findings = tuple(findings)
     servers = [finding.reached for finding in findings if finding.reached is not None]
     if servers and not any(servers):

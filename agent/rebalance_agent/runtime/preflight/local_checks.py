@@ -57,7 +57,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    # The first path that is set names the row: a part of a certificate, key and authority alone is wrong, too.
+    # The first path that is set names the row: an incomplete set of certificate, key and authority is also wrong.
     files: list[tuple[str, Callable[[], object]]] = [
         (next(filter(None, tls_paths(settings, "tls_")), ""), lambda: listener_tls(settings, "tls_", clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),

@@ -51,7 +51,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
 
 
 def _without_servers(settings: AgentSettings) -> Finding:
-    """A sidecar may work without a cluster; an observer has nothing to do without one."""
+    """Return the finding if there are no servers: a sidecar may work without a cluster, an observer cannot."""
     if isinstance(settings, ObserverSettings) and not settings.idle:
         return failed("cluster", "no bootstrap.servers are set", "add --bootstrap-servers HOST:PORT,...", reached=False)
     return skipped("cluster", "no bootstrap.servers are set, so the agent works without Kafka")

@@ -1,4 +1,4 @@
-"""Checks of each server alone: a client does not notice that a bootstrap server is down while another one answers."""
+"""Checks each server separately: a client does not notice that a bootstrap server is down if another one answers."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  
     end = clock.monotonic() + ANSWER_S
     while not future.done() and clock.monotonic() < end:
         admin.poll(POLL_S)
-        # librdkafka would try again without end.
+        # librdkafka would retry endlessly.
         lost = [error for error in errors if error.code() == KafkaError._TRANSPORT]  # noqa: SLF001
         if decisive := [error for error in errors if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
             raise KafkaException(decisive[0])

@@ -163,7 +163,7 @@ class Observer:
             return
         self._log.info("connected", cluster=cluster_id)
         stack.enter_context(older_objects_kept())
-        # Ends last: a snapshot covers only records whose events the sinks have delivered.
+        # This ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
         schedule = Schedule(self._clock)
@@ -199,7 +199,7 @@ class Observer:
         return self._page.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Take posted events, and the number that their sender had dropped before. Does not block."""
+        """Process posted events, and the number of events that their sender has dropped. Does not block."""
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._posted.put(events)

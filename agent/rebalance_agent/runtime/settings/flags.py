@@ -1,4 +1,4 @@
-"""Command-line flags and their help, made from a settings model; the tables in ``docs/`` are made from it, too."""
+"""Command-line flags and their help, generated from a settings model, like the tables in ``docs/``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METAVARS_OF_TEXTS = {
     r".*_(allow|deny)|lag_groups|events_webhook_groups": "REGEX",
     r"events_webhook": "URL",
 }
-"""Pattern of settings -> what their text is."""
+"""Pattern of settings -> the metavar of their text."""
 
 HELP_GROUPS = {
     "the cluster": r"config|bootstrap_servers|kafka.*",

@@ -27,7 +27,7 @@ class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
     ``mode``: the degraded mode without it; several permissions may have the same. ``some_do``: where the permission is
-    for `EVERYTHING`, permissions on some resources (by prefix) are enough for these.
+    for `EVERYTHING`, permissions on some resources (by prefix) suffice for these resources.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]

@@ -122,8 +122,7 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups``: an observer's groups; ``consumers``: a sidecar's consumers; without both, pages show only
-        health."""
+        """``groups``: an observer's groups; ``consumers``: a sidecar's consumers; without both, only health shows."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers

@@ -201,8 +201,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    # A gateway sees frames, not callbacks. The callback of a removed member may end long after the others stopped
-    # waiting.
+    # A gateway sees frames, not callbacks. A removed member's callback may end long after the wait for it.
     seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
     of_that = " of that" if ran <= (closing.slowest_seconds or 0) else ""
     part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if seen else ""

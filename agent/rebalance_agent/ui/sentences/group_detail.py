@@ -184,8 +184,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _occupant_text(member: GroupMember) -> str:
-    """Return ``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if the coordinator names the right consumer, or if
-    unknown."""
+    """Return ``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if unknown, or if the coordinator names the right one."""
     occupant = member.occupant
     if occupant is None:
         return UNKNOWN

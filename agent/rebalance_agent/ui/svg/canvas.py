@@ -37,8 +37,7 @@ class Scale:
 
 
 def nice_ticks(value_max: float, intervals: int = 4, *, seconds: bool = False) -> list[float]:
-    """Return round values from 0 to at least ``value_max``, in about ``intervals`` steps; with ``seconds``, round
-    times."""
+    """Return round values from 0 to at least ``value_max``, in about ``intervals`` steps; ``seconds``: round times."""
     if not value_max > 0:
         return [0.0, 1.0]
     raw = value_max / intervals
