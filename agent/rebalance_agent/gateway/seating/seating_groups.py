@@ -48,8 +48,7 @@ SWITCH_OFF_SECONDS = 3.0
 """Longest wait (seconds) at the end for the coordinator's answers, each of which takes a millisecond."""
 
 SWITCH_SECONDS = 5.0
-"""Seconds between two checks of the file that switches seats off; a changed ConfigMap takes up to a minute to
-arrive."""
+"""Seconds between two checks of the file that switches seats off; a ConfigMap change takes up to a minute anyway."""
 
 TOKEN_BYTES = 8
 """Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""

@@ -56,7 +56,7 @@ class Pipes:
     """A pool of pipes for one thread."""
 
     def __init__(self) -> None:
-        """Start with no open pipe. On systems other than Linux there never is one."""
+        """Start without pipes. On systems other than Linux there are never any."""
         self._idle: list[Pipe] = []
         self._usable = hasattr(os, "splice")
 

@@ -217,8 +217,7 @@ class GatewayRole:
         return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
-        """Open the ports of all brokers early: after a restart, clients reconnect to them without a bootstrap
-        request."""
+        """Open the ports of all brokers early: clients reconnect to them after a restart without bootstrapping."""
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
