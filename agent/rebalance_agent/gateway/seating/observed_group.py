@@ -178,7 +178,7 @@ class ObservedGroup:
         return self._seats.idle and not (self._partitions or self._pending)
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """See `SeatedGroup`; always empty: predictions start anew."""
+        """See `SeatedGroup`; always empty: a restarted gateway forgets the predictions."""
         return ()
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
