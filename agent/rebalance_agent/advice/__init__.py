@@ -1,17 +1,17 @@
 """Replays recorded rebalances through other strategies, predicts their stalls, and recommends one. Pure.
 
-All of it works on one group's recorded events, with no clock and no client:
+Everything works on one group's recorded events, without a clock or a client:
 
-- ``replay``: a recorded history through one strategy, the stalls that follow, and whether records can be reproduced.
-- ``restarts``: what static membership avoids; ``slow_members``: the member that the others waited for.
+- ``replay``: replays a recorded history through one strategy, predicts its stalls, and checks whether records can be
+  reproduced.
+- ``restarts``: the rebalances that static membership avoids; ``slow_members``: the member for which the others waited.
 - ``outcomes``: all of these for all strategies, as ``figures`` that add up over the parts of a long history.
-- ``client_kinds``: which client libraries the members may be, and what these can run.
+- ``client_kinds``: which client libraries the members may use, and which assignors these can run.
 - ``migration``: whether a group can change to the consumer protocol (KIP-848).
-- ``recommendation``: what is recommended, if it is ``worth`` it; ``recommendation_text``: its sentences;
-  ``group_advice``: these for `explain` and the page.
+- ``recommendation``: decides what to recommend, if it is ``worth`` it; ``recommendation_text``: its sentences;
+  ``group_advice``: the sentences for `explain` and the page.
 
-`explain`, the page, `whatif` and the pipeline call the same functions. ``docs/whatif.md`` states what they can know and
-what not.
+`explain`, the page, `whatif` and the pipeline call the same functions. ``docs/whatif.md`` states their limits.
 """
 
 from __future__ import annotations

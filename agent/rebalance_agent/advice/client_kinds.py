@@ -1,7 +1,7 @@
-"""Derives from recorded generations which Kafka clients a group's members may be, and what these can run.
+"""Derives from recorded generations which client libraries a group's members may use, and what these can run.
 
-No record names the client library. Its default client id does, the assignor's name and the format of user data rule
-libraries out, and otherwise any is possible: advice then names the condition.
+No record names the client library. A default client id identifies it, and the assignor's name and the format of user
+data rule libraries out. Otherwise any library is possible; advice then names the condition.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ClientKind(StrEnum):
 
 
 PossibleClients = tuple[ClientKind, ...]
-"""The libraries that one member may be, in the order of `ClientKind`; none where nothing fits."""
+"""The libraries that one member may use, in the order of `ClientKind`; none if nothing fits."""
 
 
 class Change(StrEnum):
@@ -71,10 +71,11 @@ _ASSIGNORS: dict[ClientKind, frozenset[str]] = {
     ClientKind.KAFKA_GO: _COMMON,
     ClientKind.KAFKAJS: frozenset(),
 }
-"""The assignors of each library that this one has, too."""
+"""The assignors of each library that this library also has."""
 
 _ADAPTED = (ClientKind.KAFKA_PYTHON, ClientKind.LIBRDKAFKA, ClientKind.AIOKAFKA)
-"""Libraries with an adapter of this library; that for confluent-kafka is a member of its own beside librdkafka."""
+"""Libraries for which this library has an adapter; the one for confluent-kafka joins the group itself, not
+librdkafka."""
 
 _PLUGGABLE = frozenset({ClientKind.KAFKA_PYTHON, ClientKind.AIOKAFKA})
 """Libraries whose consumers accept another assignor without changes."""
@@ -96,14 +97,14 @@ _DEFAULT_IDS = (
     (ClientKind.KAFKAJS, re.compile(r"kafkajs")),
     (ClientKind.JAVA, re.compile(r".*-StreamThread-[0-9]+-consumer")),
 )
-"""Client ids that libraries use where users set none, in order; Java's contains the group."""
+"""Client ids that libraries use if users set none, in order; Java's contains the group."""
 
 _GENERATION_BYTES = 4
 """Length of ``cooperative-sticky`` user data that is only a generation; librdkafka and franz-go write partitions."""
 
 
 def possible_clients(event: GenerationEvent) -> tuple[PossibleClients, ...]:
-    """Return the different sets of libraries that the members of this generation may be, sorted."""
+    """Return the different sets of libraries that the members of this generation may use, sorted."""
     return tuple(
         sorted(
             {
@@ -115,7 +116,7 @@ def possible_clients(event: GenerationEvent) -> tuple[PossibleClients, ...]:
 
 
 def possible_kinds(group: str, assignor: str | None, client_id: str, user_data: bytes | None) -> PossibleClients:
-    """Return the libraries that a member of ``group`` may be, given the assignor that the group uses."""
+    """Return the libraries that a member of ``group`` may use, given the assignor that the group uses."""
     if re.fullmatch(rf"consumer-{re.escape(group)}-[0-9]+", client_id):
         return (ClientKind.JAVA,)
     for kind, default in _DEFAULT_IDS:
@@ -152,10 +153,10 @@ def change_to(kind: ClientKind, assignor: str | None, new: str) -> Change:
 
 
 def can_be_static(clients: Iterable[PossibleClients]) -> bool:
-    """Return whether each member may be a library that has static membership."""
+    """Return whether each member may use a library that has static membership."""
     return all(any(kind not in _NEVER_STATIC for kind in kinds) for kinds in clients)
 
 
 def usable(clients: Iterable[PossibleClients], assignor: str | None, new: str) -> bool:
-    """Return whether each member may be a library that can change to ``new``."""
+    """Return whether each member may use a library that can change to ``new``."""
     return all(any(change_to(kind, assignor, new) is not Change.IMPOSSIBLE for kind in kinds) for kinds in clients)

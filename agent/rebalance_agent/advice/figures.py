@@ -1,4 +1,4 @@
-"""The figures of a replay: sums that can be added over the parts of a history."""
+"""The figures of a replay: sums, which can be added over the parts of a history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seco
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None where not possible.
+    """One rebalance under another strategy; ``stalled_partition_seconds`` is predicted, None if not possible.
 
     ``generation`` is the recorded one that closed the rebalance. ``moved`` is 0 in the first rebalance, which starts
     from no assignment. ``clustered_ratio``: the share of topics that are wholly on one host (see `HostSpread`); None
@@ -44,7 +44,7 @@ class Figures:
     ``spreads``: rebalances with topics that could be on several hosts; ``clustered_sum``: the sum of their shares of
     topics that are wholly on one.
     ``avoided``: rebalances that static membership would have avoided; ``avoided_partition_seconds``: their stalls;
-    ``waited_partition_seconds``: what partitions would have waited for their members instead.
+    ``waited_partition_seconds``: how long partitions would have waited for their members instead.
     """
 
     generations: int = 0
@@ -63,7 +63,7 @@ class Figures:
 
     @property
     def clustered_mean(self) -> float | None:
-        """Mean share of topics that are wholly on one host; None where none could be on several."""
+        """Mean share of topics that are wholly on one host; None if none could be on several."""
         return self.clustered_sum / self.spreads if self.spreads else None
 
     @property
@@ -112,8 +112,8 @@ _SUMS = tuple(field.name for field in fields(Figures) if field.name != "skew_max
 class StrategyOutcome:
     """The figures of one strategy for a history, or why it was ``refused``.
 
-    ``spread_anew``: that of its assignment if all members of the last rebalance started again; None where the members
-    are on one host, or no topic could be on several.
+    ``spread_anew``: the spread of its assignment if all members of the last rebalance started again; None if the
+    members are on one host, or no topic could be on several.
     """
 
     strategy: str
@@ -125,16 +125,16 @@ class StrategyOutcome:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A group's recorded figures beside those of other strategies.
+    """A group's recorded figures, and those of other strategies.
 
     ``recorded``: measured figures, with lower bounds of stalls. ``recorded_upper``: the sum of their upper bounds in
     partition-seconds, None if one of them is unknown. ``predicted``: the same moves with predicted stalls, for the
-    recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: in
-    the end, several topics of equal partition counts were on the same members, number by number. ``assignor`` None: no
-    assignor ran; ``group_type``: the type in the end. ``clients``: what the members may be, and ``partitions``: how
-    many were assigned, both in the end. ``slow``: the member that the others waited for most. ``host_spread``: that of
-    the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the group's own strategy; None where that
-    cannot be replayed.
+    recorded protocol; its distance from ``recorded`` shows how far predictions can be trusted. ``copartitioned``: at
+    the end, several topics of equal partition counts were on the same members, number by number. ``assignor``: None if
+    no assignor ran; ``group_type``: the type at the end. ``clients``: the libraries that members may use, and
+    ``partitions``: how many were assigned, both at the end. ``slow``: the member for which the others waited most.
+    ``host_spread``: the spread of the last recorded assignment. ``spread_anew``: as in `StrategyOutcome`, of the
+    group's own strategy; None if that cannot be replayed.
     """
 
     cluster_id: str
@@ -157,7 +157,7 @@ class WhatIf:
 def merged(parts: Sequence[WhatIf]) -> WhatIf:
     """Return the parts of one group's history, oldest first, as one; a strategy that is refused in one part is refused.
 
-    Parts without a decision are ignored, and so is what was before the last change of assignor or group type.
+    Parts without a decision are ignored, and so is everything before the last change of assignor or group type.
     """
     decided = [part for part in parts if part.recorded.generations]
     last = decided[-1] if decided else parts[-1]

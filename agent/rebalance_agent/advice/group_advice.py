@@ -1,4 +1,4 @@
-"""The advice for one group in a text: the sentence of its recommendation, if that recommends any change."""
+"""The advice for one group as text: the sentences of its recommendation, if it recommends a change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["TOO_LARGE", "advise"]
 
 TOO_LARGE = "a group of this size takes long to compare: run rebalance-agent whatif."
-"""The text where a history is larger than the caller allows."""
+"""The text if a history is larger than the caller allows."""
 
 
 def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames | None = None) -> str:
@@ -34,7 +34,7 @@ def advise(history: RecordedHistory, size_max: int = SIZE_MAX, hosts: HostNames 
 
 def _candidates(history: RecordedHistory) -> list[str]:
     if history.group_type is not GroupType.CLASSIC:
-        return list(known_strategies())  # all are refused, and the sentence gives the reason
+        return list(known_strategies())  # all strategies are refused, and the sentence gives the reason
     clients = possible_clients(history.decided[-1].closing)
     return [
         name

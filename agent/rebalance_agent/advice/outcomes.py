@@ -1,4 +1,4 @@
-"""Computes the outcome of every strategy for a history, and that of the recorded decisions."""
+"""Computes the outcome of every strategy for a history, and the outcome of the recorded decisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = ["REFUSAL_CHARACTERS_MAX", "replay", "replayed_line", "what_if"]
 
 REFUSAL_CHARACTERS_MAX = 1_000
-"""Characters that are kept of the error of another package's strategy; it may repeat any name of the group."""
+"""Maximum characters kept of an error of another package's strategy, which may repeat any name of the group."""
 
 
 def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
@@ -140,7 +140,7 @@ def _spreads(history: RecordedHistory, settings: ReplaySettings | None) -> Mappi
 
 
 def _copartitioned(history: RecordedHistory) -> bool:
-    """Return whether members had equal numbers of several topics in the end: an application may rely on it."""
+    """Return whether members had equal numbers of several topics at the end: an application may rely on this."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
     last = history.decided[-1]
@@ -221,7 +221,7 @@ def _recorded(
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else count_moves(before, owned_by(closing))
         stalled_seconds = closing.stall.partition_seconds if closing.stall else None
-        classic = closing.group_type is GroupType.CLASSIC  # the model is of classic groups
+        classic = closing.group_type is GroupType.CLASSIC  # the model covers classic groups
         stalled = predict_stall(behaviour, given, closing.protocol) if classic else None
         spread = spreads[id(rebalance)]
         line = Replayed(

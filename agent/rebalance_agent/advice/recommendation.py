@@ -1,14 +1,14 @@
-"""Derives the recommendation from figures: another strategy, static membership, a faster member, or nothing better.
+"""Derives the recommendation from figures: another strategy, static membership, a faster member, or no change.
 
 It is the only source of advice: `whatif`, `explain`, the pages and the report show its sentence.
 
-Order of criteria for strategies: those that keep the purpose of the group's own, and that its clients can run; the
-lowest skew, since an overloaded member is slow all the time; the fewest topics that are wholly on one host; the
-shortest stalls; and where no stall is known, the fewest moves. Small differences count as none, and the group's own
+The criteria for strategies, in order: they keep the purpose of the group's own strategy, and its clients can run them;
+the lowest skew, since an overloaded member is slow all the time; the fewest topics that are wholly on one host; the
+shortest stalls; and if no stall is known, the fewest moves. Small differences count as none, and the group's own
 strategy wins ties.
 
-A strategy that moves little keeps topics on several hosts, but may not bring them there, which a replay does not show
-if it begins with few members. So its assignment to members that all start again counts, too.
+A strategy that moves little keeps topics on several hosts, but may not bring them there, and a replay does not show
+this if it begins with few members. So its assignment if all members start again counts, too.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ __all__ = ["Recommendation", "keeps_purpose", "recommend"]
 class Recommendation:
     """A recommendation for one group. ``strategy`` None: no better one is known.
 
-    ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: name
-    of a member that should stop sooner. ``clustered``: most topics are wholly on one host.
+    ``saved_partition_seconds`` and ``saved_moves`` are predictions over the recorded rebalances. ``slow_member``: the
+    name of a member that should stop sooner. ``clustered``: most topics are wholly on one host.
     """
 
     cluster_id: str
@@ -94,16 +94,16 @@ def keeps_purpose(name: str, own_name: str | None) -> bool:
 def _best(own: StrategyOutcome, candidates: Iterable[StrategyOutcome]) -> StrategyOutcome:
     best = own
     for outcome in sorted(candidates, key=_order):
-        # Small differences may add up on the way, so each must be better than the group's own, too.
+        # Small differences may add up, so each candidate must also be better than the group's own strategy.
         if _better(outcome.figures, best.figures) and (best is own or _better(outcome.figures, own.figures)):
             best = outcome
     return best
 
 
 def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutcome:
-    """Return the outcome with the share of topics on one host that comes back if all members start again.
+    """Return the outcome with the share of topics on one host that results if all members start again.
 
-    So only what lasts counts as better than the group's ``own`` topics on one host.
+    So only a lasting improvement over the group's ``own`` share counts.
     """
     figures, anew = outcome.figures, outcome.spread_anew
     lasting = min(anew.clustered_ratio if anew else 0.0, own.clustered_mean or 0.0)
@@ -115,7 +115,7 @@ def _with_lasting_spread(outcome: StrategyOutcome, own: Figures) -> StrategyOutc
 def _clusters_more(outcome: StrategyOutcome, what_if: WhatIf) -> bool:
     """Return whether clearly more topics would be on one host than with the group's own, if all members started again.
 
-    Where the group's own strategy cannot be replayed, its last assignment is what counts.
+    If the group's own strategy cannot be replayed, its last assignment counts.
     """
     own, anew = what_if.spread_anew or what_if.host_spread, outcome.spread_anew
     return own is not None and anew is not None and anew.clustered_ratio - own.clustered_ratio >= CLUSTERED_MIN

@@ -15,7 +15,7 @@ from rebalance_agent.model.group import is_cooperative
 __all__ = ["REBALANCES_MIN", "Choice", "is_clustered", "sentence"]
 
 REBALANCES_MIN = 5
-"""Rebalances below which the sentence mentions that there were few."""
+"""Number of rebalances below which the sentence mentions that there were few."""
 
 _BY_ORDER = frozenset({"range", "roundrobin"})
 """Assignors that give consecutive partitions to members with consecutive ids."""
@@ -28,7 +28,7 @@ _KEEPS_NUMBERS = "range"
 class Choice:
     """A recommendation: ``own`` is the group's strategy, ``best`` a better one, ``slow`` a slow member.
 
-    ``rejected``: one that would be the best, but would put more topics on one host if all members started again.
+    ``rejected``: a strategy that would be the best, but would put more topics on one host if all members started again.
     """
 
     own: StrategyOutcome

@@ -1,8 +1,8 @@
-"""Members that left and came back within their session timeout: rebalances that static membership (KIP-345) avoids.
+"""Finds members that returned within their session timeout: static membership (KIP-345) avoids such rebalances.
 
-A member that comes back has another member id. It counts as the same one if it has the client id of one that left, and
-no other member has that; groups whose members all have one client id show no restarts. The cost of static membership is
-counted, too: partitions of an absent member wait for it instead of going to others.
+A member that returns has a new member id. It counts as the same member if it has the client id of a member that left
+and no other member has this id; groups whose members all have one client id show no restarts. The cost of static
+membership is also counted: partitions of an absent member wait for it instead of going to others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RESTART_CAUSES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """A member, by its previous ``identity``, that left in rebalance ``left`` and came back in rebalance ``back``.
+    """A member, by its previous ``identity``, that left in rebalance ``left`` and returned in rebalance ``back``.
 
     Both are indexes of the history's rebalances.
     """
@@ -51,7 +51,7 @@ class Restart:
 
 @dataclass(frozen=True)
 class AvoidableRebalances:
-    """``rebalances``: indexes of those that only restarts caused; ``restarts``: these restarts and all others."""
+    """``rebalances``: indexes of the rebalances that only restarts caused; ``restarts``: all restarts."""
 
     rebalances: frozenset[int]
     restarts: tuple[Restart, ...]
@@ -75,7 +75,7 @@ class AvoidableRebalances:
 def avoidable(history: RecordedHistory) -> AvoidableRebalances:
     """Return the restarts of dynamic members that were shorter than their session timeout.
 
-    None in share groups, which have no static members, and in streams groups.
+    There are none in share groups, which have no static members, and in streams groups.
     """
     if history.group_type not in {GroupType.CLASSIC, GroupType.CONSUMER}:
         return AvoidableRebalances(frozenset(), ())

@@ -1,4 +1,4 @@
-"""Finds the member that the others of a group waited for most, in recorded rebalances."""
+"""Finds the member for which the others of a group waited most, in recorded rebalances."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rebalance_agent.model.member_changes import member_name
 __all__ = ["SlowMember", "costlier", "slow_member"]
 
 SLOW_SECONDS_MIN = 1.0
-"""A stall of less than this, from waiting for a member, costs little."""
+"""Shortest stall (seconds) from waiting for a member that is worth mentioning."""
 
 SLOW_SHARE_MIN = 0.5
-"""Share of the longest stall that the wait must have been to be called its reason."""
+"""Minimum share of the longest stall that the wait must make up to count as its reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class SlowMember:
 
 
 def slow_member(history: RecordedHistory) -> SlowMember | None:
-    """Return the member that cost most, if members reported how long all of its rebalance's stalls were."""
+    """Return the most costly member, if members reported the length of all stalls of its rebalance."""
     worst: SlowMember | None = None
     for rebalance in history.rebalances:
         if history.counts(rebalance.closing):
@@ -41,7 +41,7 @@ def slow_member(history: RecordedHistory) -> SlowMember | None:
 
 
 def costlier(one: SlowMember | None, other: SlowMember | None) -> SlowMember | None:
-    """Return the one that cost more; of equal ones the first."""
+    """Return the more costly of the two; the first if they are equal."""
     if one is None or other is None:
         return one or other
     return other if other.partition_seconds > one.partition_seconds else one

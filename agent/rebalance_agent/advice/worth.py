@@ -17,8 +17,8 @@ STALL_MIN = 0.1
 """Smallest difference of stalls that counts, as a part of the stalled partition-seconds: the precision of the model."""
 
 WORTH_PARTITION_SECONDS = 1.0
-"""Fewest partition-seconds that advice about stalls must have saved over the history. Following it takes a changed
-configuration and restarts of all members, which cost more than that."""
+"""Fewest partition-seconds that advice about stalls must have saved over the history. Following the advice takes a
+changed configuration and restarts of all members, which cost more than this."""
 
 MOVES_MIN = 0.1
 """Smallest difference of moves that counts, as a part of the moves, where no stall is known."""

@@ -1,6 +1,6 @@
-"""The application behind ``POST /v1/events``: takes newline-delimited JSON from the consumers beside the sidecar.
+"""The application behind ``POST /v1/events``: accepts newline-delimited JSON from the sidecar's consumers.
 
-``GET /v1/events/schema.json`` answers with the JSON Schema of a line, without a token: it is the same everywhere.
+``GET /v1/events/schema.json`` returns the JSON Schema of a line. It needs no token, since it is the same everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DIGITS_MAX = 15
 """Maximum number of digits of a number in a header: enough for any count; parsing longer ones costs quadratic time."""
 
 FAULT_FIELD_MAX = 300
-"""Characters of a field's name in the list of faults: names of topics in a post may be much longer."""
+"""Maximum characters of a field's name in the list of faults: names of topics in a post may be much longer."""
 
 _Answer = dict[str, object]
 
@@ -59,7 +59,7 @@ class EventsApp:
         rejected: Callable[[int], None] = lambda _status: None,
         alive: Callable[[str], None] = lambda _process: None,
     ) -> None:
-        """``settings``: by default the endpoint listens on loopback and asks for no token."""
+        """``settings``: by default the endpoint listens on loopback and requires no token."""
         self._accept = accept
         self._settings = settings or EventsSettings()
         self._events = TokenBucket(self._settings.rate, self._settings.burst, clock)
@@ -77,7 +77,7 @@ class EventsApp:
             return self._refusal(refused)
 
     def refuse(self, head: Request) -> Response | None:
-        """The refusal of a post by its head, before its body is read; None if the body is accepted."""
+        """Return the refusal of a post by its head, before its body is read; None if the body is accepted."""
         try:
             self._check(head)
         except _RefusedError as refused:
@@ -89,7 +89,7 @@ class EventsApp:
         return _response(refused.status, refused.answer, refused.headers)
 
     def _check(self, request: Request) -> tuple[int, str, int]:
-        """The head's dropped events, process id and length of the body."""
+        """Return the head's dropped events, process id and length of the body."""
         if request.path == SCHEMA_PATH:
             problem = "the only methods are GET and HEAD, without a body"
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": problem}, Allow="GET, HEAD")
@@ -175,7 +175,7 @@ def _response(status: HTTPStatus, answer: _Answer, headers: Sequence[tuple[str, 
 
 
 def _faults(error: PostError) -> _Answer:
-    """All faults of a post; the first one also by itself, as one line of text."""
+    """Return all faults of a post; the first one also by itself, as one line of text."""
     faults = [
         {"line": line, "field": fault.field[:FAULT_FIELD_MAX], "problem": fault.problem}
         for line, fault in zip(error.lines, error.faults, strict=True)

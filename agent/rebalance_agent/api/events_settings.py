@@ -17,13 +17,13 @@ class EventsSettings:
     """Address, allowed clients and limits of the endpoint.
 
     ``body_bytes_max`` and ``lines_max`` (events) bound one post; ``rate`` is in events per second, with bursts of
-    ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``partitions_rate``:
-    partitions in events per second, with bursts of a full post: a range of many has few bytes, and costs like many
-    events. ``mutual_tls``: TLS requires a certificate of every client.
+    ``burst``. ``burst`` is at least ``lines_max``, so that a full post can always pass eventually. ``partitions_rate``:
+    partitions in events per second, with bursts of a full post: a range of many partitions has few bytes, but costs as
+    much as many events. ``mutual_tls``: TLS requires a certificate of every client.
 
     Raises:
-        InvalidInputError: the address is beyond loopback with neither ``bearer`` nor ``mutual_tls``, or a bound is not
-            positive, or ``burst`` is below ``lines_max``.
+        InvalidInputError: the address is not loopback and neither ``bearer`` nor ``mutual_tls`` is set, a bound is not
+        positive, or ``burst`` is below ``lines_max``.
     """
 
     host: str = "127.0.0.1"
@@ -37,7 +37,7 @@ class EventsSettings:
     partitions_rate: float = 100_000.0
 
     def __post_init__(self) -> None:
-        """Refuse settings that leave the endpoint open, or that can never work."""
+        """Refuse settings that leave the endpoint open or can never work."""
         if self.bearer is None and not self.mutual_tls and not is_loopback(self.host):
             where = self.host or "every address"
             problem = f"is required to listen on {where}, which is not loopback, unless clients show certificates"

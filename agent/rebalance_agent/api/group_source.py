@@ -1,4 +1,4 @@
-"""The four questions about groups. An observer, a watch inside a command and an agent over HTTP all answer them."""
+"""The four queries about groups, which an observer, a watch inside a command and an agent over HTTP all answer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["GroupSource"]
 class GroupSource(Protocol):
     """Answers about groups and their rebalances; each method corresponds to one path of the API.
 
-    A group's name may be given as /metrics has it, which shortens long ones; answers have the whole name.
+    A group's name may also be given as on /metrics, which shortens long names; answers contain the whole name.
 
     Raises:
         RebalanceAgentError: from any method, where the source cannot answer (it is not reachable, or not ready yet).
     """
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` selects; all of them, up to the default limit, without one."""
+        """Return the groups that ``query`` selects; all of them, up to the default limit, without one."""
         ...
 
     def group(self, name: str) -> GroupDetail:
@@ -32,7 +32,7 @@ class GroupSource(Protocol):
         ...
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances, newest first.
+        """Return a group's last rebalances, newest first.
 
         Raises:
             NotKnownError: there is no such group.

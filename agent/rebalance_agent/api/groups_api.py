@@ -1,4 +1,4 @@
-"""JSON under ``/api/v1/``: every group now, and its last rebalances, from memory. Text is made once per change."""
+"""JSON under ``/api/v1/``: all current groups and their last rebalances, from memory. Text is built once per change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["GroupsApi"]
 JSON = "application/json"
 
 DETAILS_MAX = 64
-"""Maximum number of groups whose detail is kept as text: those that a few people look at, some megabytes."""
+"""Maximum number of groups whose detail is kept as text: those that a few people view, some megabytes."""
 
 
 class _Line(NamedTuple):
@@ -75,7 +75,7 @@ class GroupsApi:
         self._details: OrderedDict[str, _Detail] = OrderedDict()
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` selects."""
+        """Return the groups that ``query`` selects."""
         query = query or GroupQuery()
         total, lines = self._select(query)
         return GroupList(self._clock.now_ms(), total, query.offset, tuple(line.summary for line in lines))
@@ -90,7 +90,7 @@ class GroupsApi:
         return build_detail(view, self._clock.now_ms(), self._lags().get(view.group))
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances, newest first; none where none has settled yet.
+        """Return a group's last rebalances, newest first; none where none has settled yet.
 
         Raises:
             NotKnownError: there is no such group.
@@ -160,7 +160,7 @@ class GroupsApi:
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
 
     def _whole(self, name: str) -> str:
-        """The name of the group that has this name, or this one in a shortened form."""
+        """Return the name of the group that has this name, or this one in a shortened form."""
         if not is_long(name):
             return name
         return next((view.group for view in self._views() if short_name(view.group) == name), name)
@@ -182,7 +182,7 @@ class GroupsApi:
         return len(matching), [lines[summary.group] for summary in page]
 
     def _refreshed(self) -> dict[str, _Line]:
-        """A line for each view, rebuilt only if the view has changed.
+        """Return a line for each view, rebuilt only if the view has changed.
 
         Requests for the list wait for each other instead of building the same lines; other requests do not wait.
         """

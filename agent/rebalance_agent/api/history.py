@@ -1,7 +1,7 @@
-"""Remembers the last rebalances of every group as they were published, bounded in groups, rebalances and bytes.
+"""Keeps the last rebalances of every group as they were published, bounded in groups, rebalances and bytes.
 
-Events are kept as compressed JSON lines: their size is known exactly, is a tenth of the values' size, and they are
-decoded only when one rebalance is asked for.
+Events are kept as compressed JSON lines: their exact size is known and a tenth of the objects' size, and they are
+decoded only when a rebalance is requested.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ OPEN_MAX = 32
 """Maximum number of generations of a rebalance that has not closed: twice as many as the tracker allows one."""
 
 LINE_BYTES = 1_500
-"""Approximate bytes of a rebalance's line of the list, without its events."""
+"""Approximate bytes of a rebalance's entry in the list, without its events."""
 
 
 class HistoryLimits(NamedTuple):
     """Bounds: ``rebalances``, ``rollouts`` and member ``reports`` per group, ``groups`` and ``size_bytes`` in all.
 
-    That is a day of an ordinary group, and some 15,000 rebalances of 20 members each in all.
+    The defaults hold a day of an ordinary group, and some 15,000 rebalances of 20 members each in total.
     """
 
     rebalances: int = 50
@@ -45,7 +45,7 @@ class HistoryLimits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Episode:
-    """``before``: the generation from which it began, where no other episode has it."""
+    """``before``: the generation from which it began, if no other episode has it."""
 
     line: Rebalance
     packed: bytes
@@ -122,7 +122,7 @@ class EpisodeHistory:
                 self._bound(event.group)
 
     def on_generation_before(self, event: GenerationEvent) -> None:
-        """Remember the generation from which a remembered rebalance began, of which there is no published event."""
+        """Keep the generation from which a kept rebalance began, for which no event was published."""
         with self._lock:
             group = self._groups.get(event.group)
             if group is None:
@@ -135,7 +135,7 @@ class EpisodeHistory:
                     return
 
     def rebalances(self, group: str) -> RebalanceList | None:
-        """A group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
+        """Return a group's remembered rebalances and rollouts, newest first; None if nothing of it is remembered."""
         with self._lock:
             entry = self._groups.get(group)
             if entry is None:
@@ -158,7 +158,7 @@ class EpisodeHistory:
             packed_reports = tuple(entry.reports) if entry else ()
         if episode is None:
             return None
-        # A repeated post, or a topic that is read again, has the same report twice.
+        # If a post is repeated or a topic read again, the same report arrives twice.
         reports = {event.event_id: cast("MemberEvent", event) for line in packed_reports for event in _unpack(line)}
         about = reports_about(episode.line, reports.values())
         before = _unpack(episode.before) if episode.before else ()

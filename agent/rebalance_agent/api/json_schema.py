@@ -36,7 +36,7 @@ _SCALARS: dict[Any, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class SchemaForm:
-    """The form of references between schemas, and their side of the codec.
+    """The form of references between schemas, and the direction of the codec.
 
     ``references``: the JSON pointer before the names of classes. ``read``: the schemas describe what
     `event_from_json` accepts, where fields with a default may be absent and optional ones null; otherwise what
@@ -47,7 +47,7 @@ class SchemaForm:
     read: bool
 
     def of(self, hint: Any) -> Schema:  # noqa: ANN401 - any type hint
-        """The schema of a value with this type hint.
+        """Return the schema of a value with this type hint.
 
         Raises:
             TypeError: the codec has no form for it either.
@@ -71,7 +71,7 @@ class SchemaForm:
         raise TypeError(f"no schema for {hint!r}")
 
     def object_of(self, shape: type) -> Schema:
-        """The schema of a dataclass or an enumeration, to which `of` refers by name."""
+        """Return the schema of a dataclass or an enumeration, to which `of` refers by name."""
         text = " ".join((shape.__doc__ or "").replace("``", "`").split())
         if issubclass(shape, Enum):
             return {"type": "string", "description": text, "enum": list(values_of(shape))}
@@ -103,7 +103,7 @@ class SchemaForm:
 
 
 def shapes_of(hint: Any) -> Iterator[type]:  # noqa: ANN401 - any type hint
-    """The dataclasses and enumerations that the type ``hint`` consists of, itself first; with repetitions."""
+    """Yield the dataclasses and enumerations that the type ``hint`` consists of, itself first; with repetitions."""
     if hint in (TopicPartitions, ReportedPartitions) or hint in _SCALARS:
         return
     if isinstance(hint, type) and issubclass(hint, Enum):

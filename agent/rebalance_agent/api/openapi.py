@@ -1,4 +1,4 @@
-"""Writes the API as an OpenAPI 3.1 document, from the routes and the shapes of the answers."""
+"""Generates the API's OpenAPI 3.1 document from the routes and the shapes of the answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ERRORS = {
 
 
 def openapi_document() -> dict[str, Any]:
-    """The whole document as a JSON-ready dict."""
+    """Return the whole document as a JSON-ready dict."""
     schemas: dict[str, Schema] = {}
     for answer in (ApiError, *(route.answer for route in ROUTES if route.answer)):
         for shape in shapes_of(answer):

@@ -1,4 +1,4 @@
-"""Parses the body of a post into events: bounded before parsing, all of it or nothing."""
+"""Parses the body of a post into events: limits are checked first, and all events are accepted or none."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ LABEL_MAX = 1_024
 """Maximum number of characters of a text that becomes a label: topic names have up to 249, group names hardly more."""
 
 POST_PARTITIONS_MAX = 1_000_000
-"""Maximum number of partitions in all events of a post: a range of many has few bytes in a post."""
+"""Maximum number of partitions in all events of a post: a range of many partitions has few bytes in a post."""
 
 FAULTS_MAX = 100
-"""Faults of a post after which its other lines are not read. A person corrects them all before the next attempt."""
+"""Number of faults in a post after which its other lines are not read. A person corrects them all before the next
+attempt."""
 
 LABELS = ("group", "client_id", "assignor")
 """Fields whose texts become labels."""
@@ -45,7 +46,7 @@ POSTED_KINDS: Mapping[str, type[_Posted]] = {kind.KIND: kind for kind in get_arg
 
 
 class PostError(InvalidFieldsError):
-    """Lines of a post are not acceptable events. ``line`` is the first one's number, from 1; ``lines`` those of all."""
+    """Lines of a post are not acceptable events. ``line`` is the number (from 1) of the first, ``lines`` of all."""
 
     def __init__(self, faults: Sequence[tuple[int, InvalidInputError]]) -> None:
         """``faults``: each wrong field with the number of its line, in the order of the lines."""
@@ -55,7 +56,7 @@ class PostError(InvalidFieldsError):
 
 
 def parse_events(lines: list[bytes]) -> tuple[_Posted, ...]:
-    """The events of a post, one per line; empty lines are skipped.
+    """Return the events of a post, one per line; empty lines are skipped.
 
     An event without ``event_id`` gets the one that `process_event_id` derives from its process and sequence.
 

@@ -16,7 +16,7 @@ _FORM = SchemaForm("#/$defs/", read=True)
 
 
 def posted_schema() -> dict[str, Any]:
-    """The schema as a JSON-ready dict: an event of `POSTED_KINDS`.
+    """Return the schema as a JSON-ready dict: an event of `POSTED_KINDS`.
 
     A schema cannot express that ranges ascend, that a text is base64, the sums of partitions, and the bytes of a line.
     Unknown fields are allowed, as the endpoint ignores them.

@@ -46,7 +46,7 @@ class GroupQuery:
     offset: int = 0
 
     def matcher(self) -> Callable[[GroupSummary], bool]:
-        """A predicate that selects groups."""
+        """Return a predicate that selects groups."""
         # Patterns of fnmatch take time linear in the name: since Python 3.11 they do not backtrack.
         patterns = [re.compile(fnmatch.translate(pattern)).match for pattern in self.match]
 
@@ -69,7 +69,7 @@ class GroupQuery:
 
 
 def find_route(path: str) -> tuple[Route, dict[str, str]]:
-    """The route of a percent-encoded path, with the decoded values of its named segments.
+    """Return the route of a percent-encoded path, with the decoded values of its named segments.
 
     Raises:
         NotKnownError: there is no such path.
@@ -87,7 +87,7 @@ def find_route(path: str) -> tuple[Route, dict[str, str]]:
 
 
 def parse_query(route: Route, query: str) -> GroupQuery:
-    """A query string as a checked `GroupQuery`.
+    """Return a query string as a checked `GroupQuery`.
 
     Raises:
         InvalidInputError: naming the parameter that is unknown or wrong.

@@ -1,4 +1,4 @@
-"""The API's paths and parameters as data: requests are checked, and docs and OpenAPI are written, from these."""
+"""The API's paths and parameters as data, used to check requests and to generate docs and OpenAPI."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT_MAX = 10_000
 """Maximum number of groups of one answer, some megabytes of JSON; more are read in pages."""
 
 LIMIT_DEFAULT = 1_000
-"""Groups of one answer where the request names no limit."""
+"""Maximum groups of one answer if the request sets no limit."""
 
 OFFSET_MAX = 1_000_000
 """Largest ``offset``: more groups than any cluster has."""

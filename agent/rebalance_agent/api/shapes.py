@@ -45,7 +45,7 @@ __all__ = [
 
 
 def values_of(kind: type[Enum]) -> tuple[str, ...]:
-    """The values of an enumeration that an answer can have; never Dead, since a dead group is in no answer."""
+    """Return the values of an enumeration that an answer can have; never Dead, since a dead group is in no answer."""
     return tuple(str(member.value) for member in kind if member is not GroupState.DEAD)
 
 

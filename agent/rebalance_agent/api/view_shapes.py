@@ -1,7 +1,7 @@
 """Builds the API's answers from the tracker's views and the published events. Pure.
 
-A shape's field has the value of the attribute of the same name, unless it is named here: a field that is added to a
-view, or to an event, appears in the API with the line that describes it in ``shapes``.
+A shape's field has the value of the attribute of the same name, unless it is named here. So a field that is added to a
+view or an event appears in the API once ``shapes`` has a line that describes it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["build_aborted", "build_detail", "build_rebalance", "build_summary", "reports_about"]
 
 NEAR_MS = 60_000
-"""Longest time between a rebalance and a report of it, in ms: members have clocks of their own, callbacks take time."""
+"""Longest time (ms) between a rebalance and a report about it: members have their own clocks, and callbacks take
+time."""
 
 _Shape = TypeVar("_Shape")
 
 
 def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
-    """The group's line of the list; ``lag``: None if it is not measured."""
+    """Return the group's line of the list; ``lag``: None if it is not measured."""
     return _shaped(
         GroupSummary,
         view,
@@ -53,7 +54,7 @@ def build_summary(view: GroupView, lag: GroupLag | None = None) -> GroupSummary:
 
 
 def build_detail(view: GroupView, now_ms: int, lag: GroupLag | None = None) -> GroupDetail:
-    """All data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
+    """Return all data of the group as of ``now_ms``; ``lag``: None if it is not measured."""
     completed = {str(trigger): count for trigger, count in sorted(view.counters.completed.items())}
     return _shaped(
         GroupDetail,
@@ -85,7 +86,7 @@ def build_rebalance(events: Sequence[GenerationEvent]) -> Rebalance:
 
 
 def build_aborted(event: AbortedEvent) -> Rebalance:
-    """A rebalance that never completed: only its generations and its time are known."""
+    """Return a rebalance that never completed: only its generations and its time are known."""
     return Rebalance(
         id=event.event_id,
         kind=RebalanceKind.ABORTED,
@@ -115,7 +116,7 @@ def build_aborted(event: AbortedEvent) -> Rebalance:
 
 
 def reports_about(rebalance: Rebalance, reports: Iterable[MemberEvent]) -> tuple[MemberEvent, ...]:
-    """The reports of members about this rebalance, oldest first.
+    """Return the reports of members about this rebalance, oldest first.
 
     A member revokes in the generation before, and is assigned partitions in the new one. Reports of clients that do not
     know their generation (-1) are selected by time alone.

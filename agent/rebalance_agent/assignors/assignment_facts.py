@@ -89,7 +89,7 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
     for topic, count, subscribers, given in zip(
         roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
     ):
-        # Topics with the same subscribers share one tuple of them, and most do: counted once.
+        # Most topics have the same subscribers and share one tuple of them, which is counted once.
         if id(subscribers) not in promised:
             promised[id(subscribers)] = sum(targets[member] > 0 for member in subscribers) or len(subscribers)
         spread[topic] = min(1.0, len(given) / min(count, promised[id(subscribers)]))
@@ -99,7 +99,7 @@ def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict
 def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
     """Return how many partition numbers of topics with equal counts and subscribers are on different members.
 
-    None where no two topics are alike.
+    None if no two topics are alike.
     """
     together = [topics for topics in roster.copartitions() if len(topics) > 1]
     if not together:
@@ -127,7 +127,7 @@ def _broken(topics: Sequence[dict[int, tuple[int, ...]]], count: int) -> set[int
 def rack_misses(roster: Roster, owners: Owners) -> int | None:
     """Return how many partitions have no replica in their owner's rack although another subscriber's rack has one.
 
-    None where no member, or no partition, has a known rack.
+    None if no member, or no partition, has a known rack.
     """
     racks = [member.rack or None for member in roster.members]
     if not any(racks) or not any(any(some) for metadata in roster.metadata for some in metadata.racks or ()):

@@ -10,10 +10,10 @@ __all__ = ["withhold"]
 
 
 def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
-    """Split ``target`` into what members get in this round, and what they must revoke first, by present holder.
+    """Split ``target`` into what members get in this round, and what must be revoked first, by current holder.
 
-    A partition is withheld if a member other than its new owner claims it in the newest generation, even where two
-    members claim it and so neither owns it.
+    A partition is withheld if a member other than its new owner claims it in the newest generation, even if two members
+    claim it and so neither owns it.
     """
     now: Plan = [dict(given) for given in target]
     revoking: list[dict[str, list[int]]] = [{} for _ in target]

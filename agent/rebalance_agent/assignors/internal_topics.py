@@ -1,4 +1,4 @@
-"""Checks before the assignment that a strategy's internal topics exist, which members do not subscribe to.
+"""Checks before an assignment that a strategy's internal topics, to which members do not subscribe, exist.
 
 Callers use `wanted_topics` to learn which topics' metadata a strategy needs, and call `prepare` before ``assign``.
 """
@@ -16,11 +16,11 @@ from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
 __all__ = ["PROBLEMS_MAX", "TopicAdmin", "prepare", "wanted_topics"]
 
 PROBLEMS_MAX = 100
-"""Problems that one error lists; of further ones it states the number."""
+"""Maximum problems listed in one error; of further problems it states the number."""
 
 
 class TopicAdmin(Protocol):
-    """Creates topics. Replication factor, retention and other configuration are up to it."""
+    """Creates topics. The implementation chooses replication factor, retention and other configuration."""
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
         """Create ``topics`` (name -> partitions); return when they exist.
@@ -32,7 +32,7 @@ class TopicAdmin(Protocol):
 
 
 def wanted_topics(strategy: Strategy, group: GroupSubscription) -> Mapping[str, int]:
-    """Return internal topic -> partitions that ``strategy`` needs it to have for ``group``; 0 where that is not known.
+    """Return internal topic -> partitions that ``strategy`` needs for ``group``; 0 if the number is not known.
 
     Raises:
         AssignmentError: a configured value is not valid for its setting.

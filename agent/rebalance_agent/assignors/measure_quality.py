@@ -1,14 +1,14 @@
-"""Measures the quality of an assignment, of this library or another client, on the target that its rounds lead to.
+"""Measures the quality of an assignment, by this library or another client, for the target that its rounds reach.
 
-``moved_min`` is the fewest moves of any assignment with the same balance: equal loads, where members with an equal
-promise may swap theirs. It is exact
+``moved_min`` is the fewest moves of any assignment with the same balance, that is, with equal loads, which members with
+an equal promise may swap. It is exact
 
-- where all members subscribe alike: a member can keep at most the lesser of what it owns and what it gets, and matching
-  the largest with the largest keeps most;
-- where subscriptions are mixed and the balance is optimal: by the cheapest flow of ``placement``;
-- where they are mixed and the balance is not optimal, with at most `SWAPS_MAX` ways to swap loads: by one flow for
-  each. With more ways, members keep the loads they have, and the result may be above the true minimum: the problem is
-  not convex, and an exact search would take too long.
+- if all members have equal subscriptions: a member can keep at most the lesser of what it owns and what it gets, and
+  matching the largest with the largest keeps most;
+- if subscriptions are mixed and the balance is optimal: by the cheapest flow of ``placement``;
+- if they are mixed and the balance is not optimal, with at most `SWAPS_MAX` ways to swap loads: by one flow for each.
+  With more ways, members keep their loads, and the result may be above the true minimum: the problem is not convex, and
+  an exact search would take too long.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from rebalance_agent.model.subscription import GroupAssignment, GroupSubscriptio
 __all__ = ["SWAPS_MAX", "Balance", "Judgement", "balance_of", "judge", "judgement"]
 
 SWAPS_MAX = 24
-"""Ways to swap loads that are tried for ``moved_min``, one flow each: all orders of four members."""
+"""Maximum ways to swap loads that are tried for ``moved_min``, one flow each: all orders of four members."""
 
 
 class Judgement(NamedTuple):
     """The quality of an assignment; ``targets``: member id -> partitions that its load was measured against.
 
-    ``host_spread``: known where the members' hosts are, and None where no topic could be on several.
+    ``host_spread``: known where the members' hosts are, and None if no topic could be on several.
     """
 
     quality: AssignmentQuality
@@ -75,8 +75,8 @@ def judgement(
 ) -> Judgement:
     """Measure ``assignment.target`` against the promise of ``strategy``, or else against the best balance of counts.
 
-    The assignment may be any client's: entries for topics or partitions that do not exist count as load only, and
-    members that are missing in it have nothing. ``hosts``: the host of each member, by its id.
+    The assignment may come from any client: entries for topics or partitions that do not exist count only as load, and
+    members that are missing in it have no partitions. ``hosts``: the host of each member, by its id.
 
     Raises:
         AssignmentError: a configured value is out of bounds.

@@ -1,8 +1,8 @@
 """Checks the claims of a whole group: what each member owns, by member and by topic, and what has no owner.
 
-Claims are nearly always valid, so that is checked first, for a whole topic at once: sorted, the numbers that members
-claim must be distinct and exist. Then a member's claim is what it owns, and ownership by topic is built only if it is
-asked for. Otherwise topics are checked one by one.
+Claims are nearly always valid, so this is checked first, for a whole topic at once: the sorted numbers that members
+claim must be distinct and exist. If so, a member owns what it claims, and ownership by topic is built only on demand.
+Otherwise topics are checked one by one.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["OwnershipIndex", "build_index", "distinct", "in_order", "settle_all"]
 
 _ALIKE_MIN = 4
-"""Members with the same topics from which on they are read column by column; fewer are faster one by one."""
+"""Number of members with the same topics from which they are read column by column; fewer are faster one by one."""
 
 
 @dataclass(frozen=True)
 class OwnershipIndex:
-    """Ownership three ways: ``ownership`` and ``gaps`` (partitions without an owner) by topic, ``holdings`` by member.
+    """Ownership: ``ownership`` and ``gaps`` (partitions without an owner) by topic, and ``holdings`` by member.
 
     If all claims of a member are valid, its holdings are the very mapping that it sent; nothing is copied.
-    ``disputed``: topics with partitions that have no owner although members hold them; their ownership does not follow
-    from the holdings, so then ``settled`` is the ownership of all ``topics``.
+    ``disputed``: topics with partitions that have no owner although members hold them. Their ownership does not follow
+    from the holdings, so in this case ``settled`` is the ownership of all ``topics``.
     """
 
     topics: Collection[str]

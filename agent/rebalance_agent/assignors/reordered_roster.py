@@ -1,4 +1,4 @@
-"""Reorders the members of a roster, for strategies whose decisions follow another order than Java's."""
+"""Reorders the members of a roster, for strategies whose decisions follow a different order from Java's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reordered(roster: Roster, order: Sequence[int]) -> Roster:
     places = [0] * len(order)
     for place, member in enumerate(order):
         places[member] = place
-    # Topics with equal subscribers continue sharing one tuple, see Roster.
+    # Topics with equal subscribers keep sharing one tuple, see Roster.
     distinct = {id(members): members for members in roster.subscribers}
     shared = {key: tuple(sorted(map(places.__getitem__, members))) for key, members in distinct.items()}
     index = roster.ownership_index

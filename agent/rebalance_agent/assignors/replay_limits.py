@@ -12,11 +12,11 @@ __all__ = ["NO_LIMITS", "ReplayLimits"]
 
 @dataclass(frozen=True, slots=True)
 class ReplayLimits:
-    """Limits of one strategy for ``rebalance_agent.advice``, as texts for people; None: no limit.
+    """Limits of one strategy for ``rebalance_agent.advice``, as texts for users; None means no limit.
 
     - ``unrecorded``: an input that events do not contain, so that recorded decisions cannot be reproduced. With
-      ``unrecorded_with_user_data``, that holds only where members send user data.
-    - ``refusal``: why recorded groups cannot be replayed through it. With ``setting``, that holds only until this
+      ``unrecorded_with_user_data``, this applies only if members send user data.
+    - ``refusal``: why recorded groups cannot be replayed through it. With ``setting``, this applies only until the
       setting is configured.
     - ``on_request``: why it is not an alternative for groups that do not use it and configure none of its settings.
       ``equal_counts``: it is not an alternative for them without topics of equal partition counts.

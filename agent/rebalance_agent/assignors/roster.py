@@ -33,9 +33,10 @@ Plan = list[dict[str, tuple[int, ...]]]
 
 
 class CopiesPlan(NamedTuple):
-    """The copies of each member, and those of them that partitions wait for, see `AssignedCopies`.
+    """The copies of each member, including those for which partitions wait, see `AssignedCopies`.
 
-    ``missing``: copies that the group's setting asks for and that no host is left for; one of a unit counts once.
+    ``missing``: the number of copies that the group's setting requires but for which no host is left; a copy of a unit
+    counts once.
     """
 
     standbys: Plan
@@ -54,7 +55,7 @@ class RosterCache:
     """Values derived from a roster, computed once; not part of its value.
 
     ``count_promise``: the result of `promise.by_count`, which does not depend on ownership. ``unit_hosts``: each unit's
-    host in the best balance, where units wait for copies (see ``units``).
+    host in the best balance, if units wait for copies (see ``units``).
     """
 
     count_promise: Any = None
@@ -85,7 +86,7 @@ class Roster:
     unknown_topics: tuple[str, ...]
     user_data_errors: Mapping[str, str]
     duplicate_ids: tuple[str, ...] = ()
-    # Not an argument, so that `dataclasses.replace` starts with an empty cache.
+    # Not an init argument, so that `dataclasses.replace` starts with an empty cache.
     cache: RosterCache = field(default_factory=RosterCache, init=False, repr=False, compare=False)
 
     def of(self, setting: Setting[_T]) -> tuple[_T, ...]:
@@ -139,11 +140,11 @@ def prepare_roster(
 ) -> Roster:
     """Order and check ``group``, and read its members' user data with ``reader``.
 
-    User data that does not decode affects only its member, which gets configured or default settings, owns what its
-    subscription claims, and is named in ``user_data_errors``. If members have equal ids, one of them counts, the same
-    in any order. ``believe_owned``: whether ownership is read from user data; under the cooperative protocol only the
-    subscription counts (KIP-429). ``only_owned``: user data contains nothing but ownership, so it is not read where the
-    subscription states ownership and generation.
+    User data that cannot be decoded affects only its member, which gets configured or default settings, owns what its
+    subscription claims, and is named in ``user_data_errors``. If members have equal ids, one of them counts,
+    independently of their order. ``believe_owned``: whether ownership is read from user data; under the cooperative
+    protocol only the subscription counts (KIP-429). ``only_owned``: user data contains only ownership, so it is not
+    read if the subscription states ownership and generation.
 
     Raises:
         AssignmentError: a configured value is not valid for its setting.
@@ -226,7 +227,7 @@ def prepare_roster_again(
 def _without_duplicates(
     members: Sequence[MemberSubscription],
 ) -> tuple[tuple[MemberSubscription, ...], tuple[str, ...]]:
-    """Return one member of each id, that with the newest generation, and the ids that occurred more than once."""
+    """Return one member for each id, the one with the newest generation, and the ids that occurred more than once."""
     by_id: dict[str, MemberSubscription] = {}
     duplicate_ids: dict[str, None] = {}
     for member in members:
@@ -238,7 +239,7 @@ def _without_duplicates(
 
 
 def _newest(member: MemberSubscription) -> tuple[int, str]:
-    # `repr` breaks ties between equal generations: any rule will do that does not depend on the input's order.
+    # `repr` breaks ties between equal generations; any rule that does not depend on the input's order would do.
     fields = (member.topics, member.instance_id, sorted(member.owned.items()), member.rack, member.user_data)
     return member.generation, repr((*fields, sorted(member.config.items()), sorted(member.standbys.items())))
 
@@ -267,8 +268,8 @@ def _claims(
     """Return each member's generation and the partitions that it claims to own."""
     claims = []
     for member, report in zip(members, reports, strict=True):
-        # The subscription outranks user data, which not every client keeps up to date.
-        # Each has its own generation: a member that missed an assignment continues sending an older one.
+        # The subscription takes precedence over user data, which not every client keeps up to date. Each has its own
+        # generation: a member that missed an assignment keeps sending an older one.
         stated, stated_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
         # A generation below zero is unknown, and all unknown generations are equally old.
         stated_since = max(UNKNOWN_GENERATION, stated_since)

@@ -26,7 +26,7 @@ from rebalance_agent.model.subscription import (
 __all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 
 COOPERATIVE_PREFIX = "cooperative-"
-"""Prefix of cooperative forms. The coordinator negotiates by name alone, so they need names of their own."""
+"""Prefix of cooperative forms. The coordinator negotiates only by name, so they need their own names."""
 
 Writer = Callable[[MemberUserData], bytes]
 """Encodes a strategy's user data."""
@@ -34,24 +34,23 @@ Writer = Callable[[MemberUserData], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """An assignor. Immutable and pure: equal groups get equal assignments.
+    """An assignor. It is immutable and pure: equal groups get equal assignments.
 
     ``name`` is the protocol name in JoinGroup; eager and cooperative forms have different ones. ``config`` lists the
-    settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None where members send none;
-    ``only_owned``: it contains nothing but ownership and its generation. ``cooperative_form``: the strategy also has a
-    cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer`` where these
-    are given.
+    settings of a consumer. ``reader`` and ``writer`` decode and encode user data, None if members send none;
+    ``only_owned``: it contains only ownership and its generation. ``cooperative_form``: the strategy also has a
+    cooperative form, whose user data has the format of ``cooperative_reader`` and ``cooperative_writer``, if given.
 
-    ``copies`` assigns copies beside a plan, of which the second one is what members get in this round; ``answer``
+    ``copies`` assigns copies in addition to a plan (its second plan is what members get in this round); ``answer``
     encodes a member's partitions and copies as user data of its assignment, and ``copies_in`` decodes the copies from
-    there. ``redundancy`` is how many members get each partition. ``internal_topics``: topics that must exist besides ->
-    their partitions, 0 where not known (see ``internal_topics.prepare``); None: it needs none. ``by_load``: partitions
-    are weighed by their loads, which the caller has to look up. ``passive_members``: it leaves some members without
-    partitions on purpose, until they take over from others.
+    there. ``redundancy`` returns how many members get each partition. ``internal_topics``: additional topics that must
+    exist -> their partitions, 0 if not known (see ``internal_topics.prepare``); None if it needs none. ``by_load``:
+    partitions are weighted by their loads, which the caller must provide. ``passive_members``: it leaves some members
+    without partitions on purpose, until they take over from others.
 
     ``spread_rank`` and ``replay_limits`` are for advice: the rank among strategies that only promise an even spread
-    (those that move fewer partitions have lower ranks; None: it promises something else), and what recorded events
-    lack.
+    (strategies that move fewer partitions have lower ranks; None if it promises something else), and the inputs that
+    recorded events lack.
     """
 
     name: str
@@ -97,7 +96,7 @@ class Strategy:
     ) -> bytes | None:
         """Return the user data of a member with this ``config`` for its subscription; None for none.
 
-        ``owned`` was assigned in ``generation``; ``standbys`` are partitions that it has a copy of.
+        ``owned`` was assigned in ``generation``; ``standbys`` are partitions of which it has a copy.
 
         Raises:
             AssignmentError: a configured value is not valid for its setting.
@@ -118,7 +117,7 @@ class Strategy:
         """Assign all partitions. Problems of members, user data or topics are returned in the result, not raised.
 
         Raises:
-            AssignmentError: as `roster`.
+            AssignmentError: see `roster`.
         """
         roster = self.roster(group)
         plan = self.plan(roster)
@@ -162,7 +161,7 @@ class Strategy:
         """Return member id -> the most partitions it has in an assignment that keeps this strategy's promise.
 
         Raises:
-            AssignmentError: as `roster`.
+            AssignmentError: see `roster`.
         """
         roster = self.roster(group)
         promise = self.promise(roster)
@@ -182,5 +181,5 @@ def _copies_by_member_id(roster: Roster, plan: CopiesPlan) -> dict[str, Assigned
 
 def _in_order(given: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
     topics = sorted(given)
-    # Most plans have topics in order: the check takes a tenth of the time of a copy.
+    # Most plans already have topics in order, and this check takes a tenth of the time of a copy.
     return given if topics == list(given) else {topic: given[topic] for topic in topics}

@@ -1,8 +1,8 @@
 """All strategies by name: those of this package, and those that other packages declare as entry points.
 
 Ours are collected from the modules of ``strategies`` and ``units``: every `Strategy` at the top level of such a module,
-and its cooperative form if it has one. So a new strategy is a new module, and no list names it. Other packages are
-imported only when one of their names is looked up, or the list of all strategies: see ``plugins``.
+and its cooperative form if it has one. So a new strategy only needs a new module; there is no list of names. Other
+packages are imported only when one of their names is looked up, or the list of all strategies: see ``plugins``.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def strategy(name: str) -> Strategy:
     """Return the strategy that a user chose by its name.
 
     Raises:
-        AssignmentError: there is none, and the message lists the names; it cannot be used; or several packages,
-            maybe this one, declare its name.
+        AssignmentError: there is none (the message lists the names), it cannot be used, or several packages declare its
+        name.
     """
     plugin = _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
     if plugin is not None and plugin.strategy is None:
@@ -102,7 +102,7 @@ def known_strategies() -> Mapping[str, Strategy]:
 
 
 def find_setting(name: str) -> Setting[Any] | None:
-    """Return the setting of that name, whichever strategy has it; None if none does. Equal names are one setting."""
+    """Return the setting of that name, of whichever strategy; None if there is none. Equal names are one setting."""
     return _SETTINGS.get(name) or known_settings().get(name)
 
 
@@ -112,12 +112,12 @@ def known_settings() -> dict[str, Setting[Any]]:
 
 
 def unusable_plugins() -> tuple[Plugin, ...]:
-    """Return the declared strategies of other packages that cannot be used, sorted by name, to be shown to a person."""
+    """Return the declared strategies of other packages that cannot be used, sorted by name, to be shown to users."""
     return _PLUGINS.unusable()
 
 
 def package_of(name: str) -> str:
-    """Return the distribution that has the strategy of that name; of another package, with its version."""
+    """Return the distribution that has the strategy of that name; with its version if it is another package."""
     plugin = None if name in STRATEGIES else _PLUGINS.find(name.removeprefix(COOPERATIVE_PREFIX))
     return OUR_PACKAGE if plugin is None else plugin.package
 

@@ -12,15 +12,15 @@ from rebalance_agent.errors import AssignmentError
 __all__ = ["INT32_MAX", "INT32_MIN", "TEXT_MAX", "Setting", "decimal_number", "whole_number"]
 
 INT32_MAX = 2**31 - 1
-"""Largest int32: upper bound of whole numbers that travel in user data."""
+"""Largest int32: the upper bound of whole numbers in user data."""
 INT32_MIN = -(2**31)
 """Smallest int32."""
 
 DIGITS_MAX = 11
-"""Characters of an int32 with its sign; longer text is rejected without parsing."""
+"""Maximum characters of an int32 with its sign; longer text is rejected without parsing."""
 
 TEXT_MAX = 32_767
-"""Characters of a setting's text: the longest string of the Kafka protocol."""
+"""Maximum characters of a setting's text: the longest string of the Kafka protocol."""
 
 _T = TypeVar("_T")
 _DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
@@ -32,7 +32,7 @@ class Setting(Generic[_T]):
 
     ``read`` converts text to a value, or raises ``ValueError``; ``values`` describes the valid values. A ``shared``
     setting applies to the whole group, with the value of the assigning member; other settings are each member's own.
-    ``unknown`` is the shared setting that replaces the default for members of which no value arrived.
+    ``unknown`` is the shared setting that replaces the default for members that sent no value.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Setting(Generic[_T]):
         return self.default if configured is None else self.parse(configured)
 
     def unsent(self, own: Mapping[str, str], group: Mapping[str, str]) -> _T:
-        """Return the value for a member that sent none: from its ``own`` configuration, else from the group's.
+        """Return the value for a member that sent none: from its ``own`` configuration, or else from the group's.
 
         Raises:
             AssignmentError: as `parse`.

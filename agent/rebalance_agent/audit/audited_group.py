@@ -95,7 +95,7 @@ class AuditedGroup:
     """A group at the end of one generation or epoch.
 
     ``joined_ms``: end of the join phase, or time of the target assignment; ``started_ms``: time of the first epoch on
-    the way to it; None where no record holds it. ``session_ms``: the longest session timeout.
+    the way to it; None if no record holds it. ``session_ms``: the longest session timeout.
     ``has_pending_revocations``: a member has partitions to revoke, or no member has any: another generation follows.
     ``has_unresolved_topics``: members hold tasks of several topics, of which only the numbers can be compared.
     ``leader``: the id of the member that computed the assignment, in classic groups.

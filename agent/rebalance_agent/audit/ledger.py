@@ -105,7 +105,7 @@ class Ledger:
         self._doubt(partition)
 
     def _doubt(self, partition: int) -> None:
-        """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
+        """Process a gap in a partition: its kept differences may be due to removed records, and are not judged."""
         self._record_feed.mark_uncertain(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose preceding records were compacted away", soft.found)
@@ -166,7 +166,7 @@ class Ledger:
     # Balance
 
     def close(self) -> AuditReport:
-        """Take the end of all records, add the events without a record, and return the report."""
+        """Process the end of all records, add the events without a record, and return the report."""
         for entry in self._record_feed.close():
             self._match(entry)
         for partition in list(filter(self._compacted.may_be_cleaned, self._soft)):

@@ -147,6 +147,6 @@ def _may_restart(model: type[AgentSettings], args: argparse.Namespace, *, restar
 
 
 def _other_address(error: ListenError, settings: AgentSettings) -> str:
-    """The end of an error about an address: the flag for another one; empty if no setting has the address."""
+    """Return the end of an error about an address: the flag for another one; empty if no setting has the address."""
     set_by = next((flag(setting) for setting, value in settings if value == error.address), None)
     return f"; choose another with {set_by}" if set_by else ""

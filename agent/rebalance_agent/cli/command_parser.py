@@ -49,14 +49,14 @@ def add_command(
 
 
 def not_empty(text: str) -> str:
-    """The type of an argument that is a name: any text that is not empty, as a shell's unset variable is."""
+    """Return the type of an argument that is a name: any text that is not empty, as a shell's unset variable is."""
     if not text:
         raise argparse.ArgumentTypeError("must not be empty")
     return text
 
 
 def one_of(choices: Iterable[str]) -> Callable[[str], str]:
-    """The type of a flag that takes one of ``choices``; an error suggests the one that is most similar."""
+    """Return the type of a flag that takes one of ``choices``; an error suggests the one that is most similar."""
     names = tuple(choices)
 
     def parsed(text: str) -> str:
@@ -68,7 +68,7 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
 
 
 def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
-    """The type of a flag that takes a whole number from ``minimum`` to ``maximum``."""
+    """Return the type of a flag that takes a whole number from ``minimum`` to ``maximum``."""
 
     def parsed(text: str) -> int:
         if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX and minimum <= int(text) <= maximum:
@@ -79,7 +79,7 @@ def whole_number(minimum: int, maximum: int) -> Callable[[str], int]:
 
 
 def number(minimum: float, maximum: float, form: str) -> Callable[[str], float]:
-    """The type of a flag that takes a number from ``minimum`` to ``maximum``; errors name its ``form``."""
+    """Return the type of a flag that takes a number from ``minimum`` to ``maximum``; errors name its ``form``."""
 
     def parsed(text: str) -> float:
         try:

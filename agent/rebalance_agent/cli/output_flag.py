@@ -40,7 +40,7 @@ def add_output_flag(
 
 
 def as_text(value: object, form: str, indent: int | None = None) -> str:
-    """A JSON-ready ``value`` as ``json``, with ``indent``, or as ``yaml``; without the line's end.
+    """Return a JSON-ready ``value`` as ``json``, with ``indent``, or as ``yaml``; without the line's end.
 
     Raises:
         ModuleNotFoundError: YAML without its package, which the extra ``agent`` installs.
@@ -62,14 +62,14 @@ def as_csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
 
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """The lines of `as_csv`, each as soon as its row is known."""
+    """Yield the lines of `as_csv`, each as soon as its row is known."""
     yield _csv_line(columns)
     for row in rows:
         yield _csv_line([_cell(_value(row, column)) for column in columns])
 
 
 def summary_text(summary: Mapping[str, object], form: str) -> str:
-    """The result of a run in the chosen form; in a table and in CSV, nested values have names with dots.
+    """Return the result of a run in the chosen form; in a table and in CSV, nested values have names with dots.
 
     In a table, - is a value that is unknown, does not apply, or is empty.
     """

@@ -13,7 +13,7 @@ FILE = "saved_help.json"
 
 
 def saved_help(arguments: Sequence[str]) -> str:
-    """The help that ``arguments`` ask for; empty if they ask for none."""
+    """Return the help that ``arguments`` ask for; empty if they ask for none."""
     if not {"-h", "--help"} & set(arguments):
         return ""
     text = Path(__file__).with_name(FILE).read_text(encoding="utf-8")

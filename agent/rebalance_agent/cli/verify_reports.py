@@ -64,7 +64,7 @@ def _refuse(options: argparse.Namespace) -> None:
 
 
 def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgentError:
-    """The error for an audit that found neither records nor events to compare."""
+    """Return the error for an audit that found neither records nor events to compare."""
     if options.groups:
         return InvalidInputError(
             "--groups", f"no record and no event belongs to a group that matches {options.groups!r}"

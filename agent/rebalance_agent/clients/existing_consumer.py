@@ -1,4 +1,4 @@
-"""`instrument`: lets a consumer report that a program has made with the client's own class."""
+"""`instrument` makes a consumer that a program created with the client's own class report its rebalances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADAPTERS = {
     ("aiokafka", "AIOKafkaConsumer"): "rebalance_agent.clients.aiokafka.rebalance_hooks",
     ("cimpl", "Consumer"): "rebalance_agent.clients.confluent_kafka.instrumented_proxy",
 }
-"""Top package and name of a client's class -> the module whose ``instrument`` takes its instances."""
+"""Top package and name of a client's class -> the module whose ``instrument`` accepts its instances."""
 
 _CONFLUENT = ("cimpl", "Consumer")
 
@@ -32,7 +32,7 @@ def instrument(
     client_id: str | None = None,
     clock: Clock | None = None,
 ) -> _Consumer:
-    """Let ``consumer`` report its rebalances; call it before the consumer joins its group.
+    """Make ``consumer`` report its rebalances; call this before the consumer joins its group.
 
     Args:
         consumer: an instance of kafka-python's ``KafkaConsumer``, aiokafka's ``AIOKafkaConsumer`` or confluent-kafka's

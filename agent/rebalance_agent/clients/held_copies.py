@@ -1,4 +1,4 @@
-"""Standby copies of a consumer: those its application reports, by default those it was last assigned."""
+"""Standby copies of a consumer: those that its application reports, or by default those it was last assigned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REPORT_MAX = 100_000
 record of the coordinator, which takes 1 MB by default."""
 
 HeldStandbys = Callable[[], Mapping[str, Iterable[int]]]
-"""Returns topic -> the partitions that the application has a copy of which is recent enough to take over from.
+"""Function that returns topic -> the partitions of which the application has a sufficiently recent copy to take over.
 
 The consumer calls it before each join, while the group waits, so it must not block.
 """
@@ -28,13 +28,13 @@ class HeldCopies:
     """The standby copies of one consumer. An invalid report is logged once, until a valid one follows."""
 
     def __init__(self, report: HeldStandbys | None, group: str) -> None:
-        """Call ``report``, if it is given, for a member of ``group``."""
+        """``report`` returns the copies of a member of ``group``; None if the application does not report them."""
         self._report = report
         self._group = group
         self._warned = False
 
     def held(self, assigned: TopicPartitions) -> TopicPartitions:
-        """The reported copies; ``assigned`` without a report, or if the report is invalid."""
+        """Return the reported copies; ``assigned`` without a report, or if the report is invalid."""
         if self._report is None:
             return assigned
         try:

@@ -1,7 +1,7 @@
 """Instruments the consumers of an unchanged program: it replaces the clients' consumer classes by this package's.
 
-``python -m rebalance_agent.clients.instrumentor PROGRAM.py [ARGUMENT ...]`` (or ``-m MODULE``) runs a program so. With
-OpenTelemetry, ``opentelemetry-instrument python PROGRAM.py`` does it: the package has the entry point.
+``python -m rebalance_agent.clients.instrumentor PROGRAM.py [ARGUMENT ...]`` (or ``-m MODULE``) runs a program this way.
+With OpenTelemetry, ``opentelemetry-instrument python PROGRAM.py`` does the same, through the package's entry point.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Client:
     adapter: str
 
     def own_class(self) -> Any:  # noqa: ANN401 - a class of any client
-        """The class that the client exports now; None if the client is not installed."""
+        """Return the class that the client exports now; None if the client is not installed."""
         if importlib.util.find_spec(self.modules[0]) is None:
             return None
         return getattr(importlib.import_module(self.modules[0]), self.name)
@@ -68,9 +68,9 @@ _CLIENTS = {
 
 
 class KafkaInstrumentor:
-    """Replaces the consumer classes of the installed clients, in the form of OpenTelemetry's instrumentors.
+    """Replaces the consumer classes of the installed clients, with the interface of OpenTelemetry's instrumentors.
 
-    A module that imported a class earlier keeps the client's own. Not for several threads at once.
+    A module that imported a class earlier keeps the client's own class. Not thread-safe.
     """
 
     _originals: ClassVar[dict[str, Any]] = {}

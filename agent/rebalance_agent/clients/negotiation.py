@@ -22,10 +22,10 @@ _JAVA_LOAD = 0.75
 
 
 def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
-    """The strategy of a group whose members offer these lists, best first; None if they have none in common.
+    """Return the strategy of a group whose members offer these lists, best first; None if they have none in common.
 
-    Kafka counts votes in a Java ``HashMap`` and takes the first of equals in the map's order, which depends on hashes
-    only. That order is reproduced here, so that a tie ends as in a real group.
+    Kafka counts votes in a Java ``HashMap`` and takes the first of equals in the map's order, which depends only on
+    hashes. This order is reproduced here, so that ties are broken as in a real group.
     """
     lists = Counter(map(tuple, offers))
     common: set[str] | None = None
@@ -40,7 +40,7 @@ def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
 
 
 class GroupDescription(NamedTuple):
-    """A group as ``DescribeGroups`` returns it: only the strategy in use, not all that the members offer.
+    """A group as ``DescribeGroups`` returns it: with only the strategy in use, not all strategies that members offer.
 
     ``protocol_type`` and ``protocol`` are empty for a group without members; ``client_ids``: those of its members.
     """
@@ -65,7 +65,7 @@ def explain_refusal(group: str, offers: Sequence[str], described: GroupDescripti
 
 
 def explain_inconsistent_protocols(member: str, offers: Sequence[str], group: Mapping[str, Sequence[str]]) -> str:
-    """One line on why ``member``, which offers these strategies, cannot join ``group`` (member -> its offers).
+    """Explain in one line why ``member``, which offers these strategies, cannot join ``group`` (member -> its offers).
 
     A refused client may know only what ``DescribeGroups`` returns, so ``group`` may hold any names and partial offers.
     """

@@ -1,4 +1,4 @@
-"""The strategies' side of one consumer, independent of its client: subscription, decision as leader, assignment.
+"""The strategies' part of one consumer, independent of its client: subscription, decision as leader, assignment.
 
 A client's adapter translates between the client's types and these, and calls `Participant`.
 """
@@ -41,7 +41,7 @@ __all__ = ["Loads", "Participant", "TopicSource", "read_assignment", "read_membe
 _logger = logging.getLogger(__name__)
 
 Loads = Callable[[Mapping[str, int]], Mapping[str, Sequence[float]]]
-"""Takes topic -> number of partitions; returns topic -> one load per partition (lag, records per second, ...).
+"""Function from topic -> number of partitions to topic -> one load per partition (lag, records per second, ...).
 
 The leader calls it while the group waits, so it must not block. Topics may be left out.
 """
@@ -51,10 +51,10 @@ class TopicSource(TopicAdmin, Protocol):
     """Looks up topics that the group does not subscribe to, and may create them."""
 
     def partitions_of(self, topics: Collection[str]) -> Mapping[str, int]:
-        """Topic -> partition count, for those of ``topics`` that exist.
+        """Return topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
-            RebalanceAgentError: the cluster cannot be asked now.
+            RebalanceAgentError: the cluster cannot be queried now.
         """
         ...
 
@@ -104,11 +104,11 @@ class Participant:
         self._offered: frozenset[tuple[str, int]] = frozenset()
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
-        """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
+        """Return the member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
 
         Version 3 carries generation (KIP-792) and rack (KIP-881). Owned partitions are also sent under eager
         strategies, as a hint for the leader, which withholds nothing because of it. Under cooperative strategies they
-        must be exact: ``held`` is what the member has not given up before it joins (KIP-429).
+        must be exact: ``held``: the partitions that the member has not given up before it joins (KIP-429).
         """
         owned = self.owned if held is None else held
         standbys = self.standbys if strategy.copies_in is None else self._copies.held(self.standbys)
@@ -158,7 +158,10 @@ class Participant:
     def received(
         self, owned: TopicPartitions, generation: int, strategy: Strategy | None = None, user_data: bytes | None = None
     ) -> None:
-        """Keep the assignment of ``generation``. ``user_data`` is for ``strategy``, one of this package, if given."""
+        """Store the assignment of ``generation``.
+
+        ``user_data``, if given, is for ``strategy``, one of this package's.
+        """
         copies = AssignedCopies()
         if strategy is not None and strategy.copies_in is not None and user_data:
             try:
@@ -171,7 +174,7 @@ class Participant:
             self._offered = frozenset()
 
     def takes_units(self) -> bool:
-        """Whether the member should join again now, for units that wait for its copies; True once for each copy.
+        """Whether the member should rejoin now, for units that wait for its copies; True once for each copy.
 
         Units move in a rebalance in which the member reports their copies. If the application does not report them,
         they count as complete at once, so nothing else would start that rebalance.
@@ -202,7 +205,7 @@ class Participant:
 
 
 def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, object]) -> dict[str, str]:
-    """A consumer's ``assignor_config`` with its values as text.
+    """Return a consumer's ``assignor_config`` with its values as text.
 
     Raises:
         AssignmentError: ``configured`` is not a mapping, or a key is not a setting of any of ``strategies``.
@@ -216,7 +219,7 @@ def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, obj
 
 
 def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberSubscription | None:
-    """A member decoded from its subscription; None, with a line in the log, if that cannot be decoded."""
+    """Return a member decoded from its subscription; None, with a line in the log, if that cannot be decoded."""
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
@@ -234,7 +237,7 @@ def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberS
 
 
 def read_assignment(data: bytes) -> ConsumerAssignment | None:
-    """The member's assignment, decoded; None, with a line in the log, if it cannot be decoded.
+    """Return the member's assignment, decoded; None, with a line in the log, if it cannot be decoded.
 
     A leader that leaves a member out makes the coordinator send it no bytes.
     """

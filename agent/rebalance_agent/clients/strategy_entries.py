@@ -15,7 +15,7 @@ OPTION = "partition_assignment_strategy"
 
 
 def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the client's own assignors
-    """The entries of ``option``, a list or one entry; names are replaced by their strategies.
+    """Return the entries of ``option``, a list or one entry; names are replaced by their strategies.
 
     Strategies that are not this package's are guarded: their results are checked before they are used.
 
@@ -35,7 +35,7 @@ def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the 
 
 
 def refuse_equal_names(assignors: Iterable[Any]) -> None:
-    """Check that the names of ``assignors`` differ. The client would drop one of two with the same name.
+    """Check that the names of ``assignors`` differ. The client would drop one of two assignors with the same name.
 
     Raises:
         AssignmentError: two have the same name.

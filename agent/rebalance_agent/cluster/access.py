@@ -1,7 +1,7 @@
 """Reads this principal's permissions from the brokers without changing anything (authorized operations, KIP-430).
 
-Whether it may describe every topic or group is asked with a name that does not exist: brokers answer "not authorized"
-to a principal with permissions on some names only, and "no such group" to one with permissions to all.
+To find out whether it may describe every topic or group, a name that does not exist is queried: brokers answer "not
+authorized" to a principal with permissions on only some names, and "no such group" to one with permissions on all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DENIED = (
 """Error codes of a cluster that answers and denies an operation to this principal."""
 
 Operations = frozenset[str] | None
-"""Allowed operations by Kafka's names in lower case (``read``, ``describe``); None where brokers do not return them."""
+"""Allowed operations by Kafka's names in lower case (``read``, ``describe``); None if brokers do not return them."""
 
 
 class Existence(Enum):
@@ -43,7 +43,7 @@ class Existence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TopicAccess:
-    """Whether a topic exists, and the allowed ``operations`` where it does."""
+    """Whether a topic exists and, if so, the allowed ``operations``."""
 
     existence: Existence
     operations: Operations = None
@@ -53,13 +53,13 @@ class AccessCheck:
     """Asks brokers for this principal's permissions. Calls end within ``timeout`` seconds or raise `ClusterError`."""
 
     def __init__(self, admin: AdminClient, describer: IsolatedDescriber, timeout: float) -> None:
-        """Ask with ``admin`` and ``describer``, later."""
+        """Set the clients; requests are sent later, with ``admin`` and ``describer``."""
         self._admin = admin
         self._describer = describer
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Topic name -> whether it exists, and the allowed operations."""
+        """Return topic name -> whether it exists, and the allowed operations."""
         topics = sorted(set(names))
         if not topics:
             return {}
@@ -82,7 +82,7 @@ class AccessCheck:
         return self.group(_no_such_name()) is not Existence.HIDDEN
 
     def group(self, name: str) -> Operations | Existence:
-        """The allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
+        """Return the allowed operations on a group, existing or not; `Existence.HIDDEN` if describing it is denied."""
         future = self._describer([name], operations=True)[name]
         try:
             return future.result().operations
@@ -107,7 +107,7 @@ def _operations(answer: Any) -> Operations:  # noqa: ANN401 - one of several des
 
 
 def _no_such_name() -> str:
-    # Not a prefix of the agent's own names: there may be permissions on these by prefix.
+    # Without the agent's name as prefix, since permissions may be granted for that prefix.
     return f"{uuid.uuid4().hex}-asked-by-rebalance-agent"
 
 

@@ -40,5 +40,5 @@ def principal_of(properties: Mapping[str, str]) -> str:
 
 
 def mechanism_of(properties: Mapping[str, str]) -> str:
-    """The SASL mechanism in upper case; GSSAPI, librdkafka's default, where none is set."""
+    """Return the SASL mechanism in upper case; GSSAPI, librdkafka's default, where none is set."""
     return (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()

@@ -1,7 +1,7 @@
-"""Waits for the admin client's answers with a timeout of its own, because librdkafka's can end the process.
+"""Waits for the admin client's answers with its own timeout, because librdkafka's timeout can abort the process.
 
-When an answer comes after librdkafka's own timeout for it, librdkafka 2.16 aborts (``eonce->refcnt > 0``, or a double
-free): a broker that hangs for some seconds is enough. So librdkafka's timeout is far above ours, and above its
+If an answer comes after librdkafka's timeout for it, librdkafka 2.16 aborts (``eonce->refcnt > 0``, or a double free):
+a broker that hangs for some seconds is enough. So librdkafka's timeout is set far above ours, and above its
 ``socket.timeout.ms``, which ends a request cleanly.
 """
 
@@ -17,11 +17,11 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 __all__ = ["NO_ANSWER", "REQUEST_TIMEOUT_S", "AdminAnswers", "answered_offset", "login_hint"]
 
 REQUEST_TIMEOUT_S = 300.0
-"""librdkafka's own timeout of a request. No caller waits so long: see the module."""
+"""librdkafka's own timeout of a request, in seconds. No caller waits this long: see the module."""
 
 # librdkafka's own codes begin with an underscore.
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN}  # noqa: SLF001
-"""Codes that mean only that no broker answered; the failure of the last connection is more precise."""
+"""Codes that only mean that no broker answered; the error of the last connection is more specific."""
 
 _Answers = Mapping[Any, Future[Any]]
 
@@ -30,7 +30,7 @@ class AdminAnswers:
     """Sends requests by an admin client, and waits at most ``seconds`` for the answers to each."""
 
     def __init__(self, seconds: float) -> None:
-        """Wait ``seconds`` at most."""
+        """``seconds``: the longest wait for the answers to a request."""
         self._seconds = seconds
 
     def __call__(
@@ -48,7 +48,7 @@ class AdminAnswers:
         return {key: future if future in answered else _timed_out() for key, future in futures.items()}
 
     def for_one(self, request: Callable[..., Future[Any]], **options: Any) -> Any:  # noqa: ANN401
-        """The answer to a request with one future.
+        """Return the answer to a request with one future.
 
         Raises:
             KafkaException: the request failed or timed out.
@@ -63,11 +63,11 @@ def _timed_out() -> Future[Any]:
 
 
 _ACCEPTED = re.compile(r"0/\d+ brokers are down")
-"""librdkafka's text if servers accept connections, and close them at the first request."""
+"""librdkafka's text if servers accept connections but close them at the first request."""
 
 
 def login_hint(last_error: str, protocol: str) -> str:
-    """What to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
+    """Return what to change after ``last_error`` under ``security.protocol``; empty if it is not about a login."""
     if not _ACCEPTED.fullmatch(last_error) or protocol.lower().startswith("sasl"):
         return ""
     return (
@@ -77,9 +77,9 @@ def login_hint(last_error: str, protocol: str) -> str:
 
 
 def answered_offset(answer: Future[Any]) -> int:
-    """The offset in an answer to ListOffsets.
+    """Return the offset in an answer to ListOffsets.
 
-    librdkafka 2.16 returns `OFFSET_INVALID` and no error where the broker went away during the request.
+    librdkafka 2.16 returns `OFFSET_INVALID` and no error if the broker went down during the request.
 
     Raises:
         KafkaException: the answer has no offset.

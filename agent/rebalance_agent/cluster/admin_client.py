@@ -1,4 +1,4 @@
-"""The admin API for collectors: plain values, and `ClusterError` where the cluster does not answer."""
+"""The admin API for collectors: plain values, and `ClusterError` if the cluster does not answer."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ ANSWER_TIMEOUT_S = 3.0
 """Longest wait for an answer, in seconds. A broker that is up answers within milliseconds."""
 
 _TUNING = {
-    # librdkafka 2.16 waits for the coordinator that it has cached even after that broker was restarted: for ever, if
+    # librdkafka 2.16 waits for the coordinator that it has cached even after that broker was restarted: forever, if
     # it is asked again and again (its issue 5511). It looks up a coordinator again that was not used for this long,
     # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
-    # Otherwise one request that waits for a broker that refuses connections keeps librdkafka 2.16 connecting without a
-    # pause, which takes half of a processor. Connections to all brokers cost little: listing groups asks all of them.
+    # Otherwise one request to a broker that refuses connections makes librdkafka 2.16 reconnect without a pause, which
+    # takes half of a processor. Connections to all brokers cost little, since listing groups needs them all.
     "enable.sparse.connections": "false",
 }
 
 _STATE = re.compile(r" \(after \d+ms in state [A-Z_]+.*\)")
-"""The end of a connection's error, which concerns librdkafka only."""
+"""The end of a connection's error, which concerns only librdkafka."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -60,12 +60,12 @@ _Value = TypeVar("_Value")
 _LATEST = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 DESCRIBED_MAX = 500
-"""Topics described in one request: an answer of a few hundred kilobytes."""
+"""Maximum topics described in one request: an answer of a few hundred kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """A ListGroups answer from all brokers; ``complete`` where every broker answered."""
+    """A ListGroups answer from all brokers; ``complete``: whether every broker answered."""
 
     groups: tuple[ListedGroup, ...]
     complete: bool
@@ -90,7 +90,7 @@ class Cluster:
     """
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        """Make the client from librdkafka's ``properties``; it connects in the background."""
+        """Create the client with librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
         self._protocol = properties.get("security.protocol", "")
@@ -105,7 +105,7 @@ class Cluster:
         return AccessCheck(self._admin, self._describer, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
-        """The cluster id, and the partition count of every topic that this principal may describe."""
+        """Return the cluster id, and the partition count of every topic that this principal may describe."""
         with self._doing("reading metadata"):
             metadata = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S)
         counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
@@ -118,7 +118,7 @@ class Cluster:
         return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Topic name -> topic id as Kafka prints it; without topics that could not be described."""
+        """Return topic name -> topic id as Kafka prints it; without topics that could not be described."""
         names = sorted(topics)
         ids = {}
         for start in range(0, len(names), DESCRIBED_MAX):
@@ -136,7 +136,7 @@ class Cluster:
         return self._ask(self._admin.describe_topics, TopicCollection(names))
 
     def list_groups(self, states: Collection[GroupState] = ()) -> GroupListing:
-        """Groups in any of ``states`` (empty: all); without groups in a state that `GroupState` does not have."""
+        """List groups in any of ``states`` (empty: all), without groups in states that `GroupState` does not have."""
         options = {"states": {STATES[state] for state in states}} if states else {}
         with self._doing("listing groups"):
             answer = self._ask.for_one(self._admin.list_consumer_groups, **options)
@@ -146,7 +146,7 @@ class Cluster:
         return GroupListing(groups, complete=not answer.errors)
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
-        """The descriptions of ``groups``; without groups that do not exist or cannot be described."""
+        """Return the descriptions of ``groups``; without groups that do not exist or cannot be described."""
         answers = self._describe(groups).values()
         return [answer.description for answer in answers if answer and answer.description]
 
@@ -156,16 +156,16 @@ class Cluster:
         return frozenset(name for name, answer in answers if answer is None or answer.state is GroupState.DEAD)
 
     def _describe(self, groups: Sequence[str]) -> dict[str, GroupAnswer | None]:
-        """Group -> its coordinator's answer; None where the coordinator has no such group."""
+        """Group -> its coordinator's answer; None if the coordinator has no such group."""
         return self._answered(self._describer(groups), group_description, "describing groups")
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
-        """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
+        """Return partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
         level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
         return self._list_offsets(topic, partitions, _LATEST, isolation_level=level)
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Partition -> the first offset that can still be read."""
+        """Return partition -> the first offset that can still be read."""
         return self._list_offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
@@ -181,24 +181,24 @@ class Cluster:
             return {number: answered_offset(future) for (_, number), future in futures.items()}
 
     def offsets_at(self, times: Mapping[Partition, int]) -> dict[Partition, int]:
-        """Partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
+        """Return partition -> the first offset whose record is of this time (epoch ms) or later; -1 where none is.
 
-        Without partitions that have no leader, are gone, or may not be described.
+        Partitions that have no leader, do not exist, or may not be described are missing.
         """
         futures = self._offsets({partition: OffsetSpec.for_timestamp(at_ms) for partition, at_ms in times.items()})
         return self._answered(futures, answered_offset, "asking for offsets by time")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""
+        """Return the end offsets of partitions of any topics, in one call; those without a leader are missing."""
         futures = self._offsets(dict.fromkeys(partitions, _LATEST))
         return self._answered(futures, answered_offset, "asking for the ends of partitions")
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
-        """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
+        """Return group -> committed offsets outside open transactions, without groups whose coordinator failed."""
         return self._answered(self._ask(self._committed, groups), committed_offsets, "asking for committed offsets")
 
     def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
-        # librdkafka takes one group per request; the requests are sent at once.
+        # librdkafka accepts one group per request; the requests are sent in parallel.
         ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
         return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
 
@@ -226,13 +226,13 @@ class Cluster:
             return {key: str(entry.value) for key, entry in future.result().items() if entry.value is not None}
 
     def leader(self, topic: str, partition: int) -> int:
-        """The id of the broker that leads a partition; -1 if none does."""
+        """Return the id of the broker that leads a partition; -1 if none does."""
         with self._doing("reading metadata"):
             known = self._admin.list_topics(topic, timeout=ANSWER_TIMEOUT_S).topics[topic].partitions.get(partition)
         return -1 if known is None else int(known.leader)
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
-        """Create a topic with the brokers' default replication; False if it exists already."""
+        """Create a topic with the brokers' default replication; return False if it already exists."""
         topic = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config))
         future = self._ask(self._admin.create_topics, [topic])[name]
         try:
@@ -241,14 +241,14 @@ class Cluster:
             code = error.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
-            # Brokers deny creation even where the topic exists, which is all that is needed.
+            # Brokers deny creation even if the topic exists, which is all that is needed.
             if code in DENIED and self.access.topics([name])[name].existence is Existence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
         return True
 
     def lost(self) -> bool:
-        """Whether all connections went down since the last call. Sends no request."""
+        """Return whether all connections went down since the last call. It sends no request."""
         self._admin.poll(0)
         lost, self._lost = self._lost, False
         return lost
@@ -261,7 +261,7 @@ class Cluster:
     def _answered(
         self, futures: Mapping[_Key, Future[Any]], read: Callable[[Future[Any]], _Value], doing: str
     ) -> dict[_Key, _Value]:
-        """The results of ``read`` for the answers that are not errors; fails if all are errors."""
+        """Return the results of ``read`` for the answers that are not errors; fails if all are errors."""
         values: dict[_Key, _Value] = {}
         failure = None
         for key, future in futures.items():
@@ -293,5 +293,5 @@ class Cluster:
 
 
 def _id_text(topic_id: object) -> str:
-    """A topic id as Kafka prints it: in the URL-safe alphabet of base64, which librdkafka does not use."""
+    """Return a topic id as Kafka prints it: in the URL-safe alphabet of base64, which librdkafka does not use."""
     return str(topic_id).replace("+", "-").replace("/", "_")

@@ -1,4 +1,4 @@
-"""Creates the agent's own topics where that is allowed, else logs the command; and makes the producer for them."""
+"""Creates the agent's own topics, or logs the command if this is not allowed; flushes their producers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ grant."""
 
 SILENT = logging.getLogger("rebalance_agent.librdkafka")
 SILENT.disabled = True
-"""Discards the fatal errors that librdkafka writes to stderr itself: our log has them already."""
+"""Discards the fatal errors that librdkafka itself writes to stderr, since our log already has them."""
 
 
 def flush(producer: Producer, timeout: float) -> int:
-    """Wait at most ``timeout`` seconds until all is sent; return how many are left. Raises no KafkaException."""
+    """Wait at most ``timeout`` seconds until all is sent; return the number of unsent messages. Never raises."""
     try:
         return producer.flush(timeout)
     except KafkaException:
@@ -38,7 +38,7 @@ def flush(producer: Producer, timeout: float) -> int:
 
 
 def create_topic(cluster: Cluster, topic: str, partitions: int, config: Mapping[str, str], effect: str) -> bool:
-    """Create ``topic`` if it is missing; where that fails, log the ``effect`` and the command, and return False."""
+    """Create ``topic`` if it is missing; if that fails, log the ``effect`` and the command, and return False."""
     log = structlog.get_logger("rebalance_agent.own_topics")
     try:
         if cluster.create_topic(topic, partitions, config):

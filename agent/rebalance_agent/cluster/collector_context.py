@@ -15,7 +15,7 @@ __all__ = ["POLL_NAMES", "CollectorContext", "Meters", "PollName", "SnapshotProb
 
 PollName = Literal["describe", "list", "list_all", "loads", "topics"]
 POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
-"""The polls that always run; ``loads`` runs only where groups are followed for lag and rate."""
+"""The polls that always run; ``loads`` runs only if groups are followed for lag and rate."""
 
 
 SnapshotProblem = Literal["unreadable", "malformed", "foreign", "out_of_range", "too_large", "write"]
@@ -26,7 +26,7 @@ class Meters(Protocol):
     """The agent's own metrics that collectors feed. Methods return at once and may be called from any thread."""
 
     def events_received(self, kind: str, number: int = 1) -> None:
-        """Count events of members that were read."""
+        """Count members' events that were read."""
         ...
 
     def event_malformed(self) -> None:
@@ -58,11 +58,11 @@ class Meters(Protocol):
         ...
 
     def groups_over_budget(self, budget: Literal["work", "memory"], groups: Sequence[str]) -> None:
-        """Set the names of the groups that were recently over this budget."""
+        """Set the names of the groups that recently exceeded this budget."""
         ...
 
     def observation_age(self, seconds: float) -> None:
-        """Set how long the oldest observation waits to be processed."""
+        """Set how long the oldest observation has waited to be processed."""
         ...
 
     def tail_lag(self, records: int) -> None:
@@ -70,7 +70,7 @@ class Meters(Protocol):
         ...
 
     def loads_left_out(self, partitions: int) -> None:
-        """Set how many partitions are not followed for lag and rate because they are too many."""
+        """Set how many partitions are not followed for lag and rate because there are too many."""
         ...
 
     def owned(self, partitions: int) -> None:

@@ -40,7 +40,7 @@ _TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUM
 def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client's own types have no annotations
     """The state in an answer to ListGroups or DescribeGroups; None for a state that `GroupState` does not have."""
     if answer.state is ConsumerGroupState.UNKNOWN and answer.type is ConsumerGroupType.CONSUMER:
-        # The client does not know Assigning and Reconciling; the first lasts a moment only.
+        # The client does not know Assigning and Reconciling; Assigning lasts only a moment.
         return GroupState.RECONCILING
     return _OURS.get(answer.state)
 
@@ -85,7 +85,7 @@ def _type(answer: Any) -> GroupType:  # noqa: ANN401
 
 
 def group_description(answer: Future[_Answer]) -> _Answer | None:
-    """The answer to DescribeGroups; None where the coordinator has no such group."""
+    """Return the answer to DescribeGroups; None if the coordinator has no such group."""
     try:
         return answer.result()
     except KafkaException as error:
@@ -95,6 +95,6 @@ def group_description(answer: Future[_Answer]) -> _Answer | None:
 
 
 def committed_offsets(answer: Future[Any]) -> dict[Partition, int]:
-    """The offsets in an answer to OffsetFetch."""
+    """Return the offsets in an answer to OffsetFetch."""
     commits = answer.result().topic_partitions or ()
     return {(commit.topic, commit.partition): commit.offset for commit in commits if commit.offset >= 0}

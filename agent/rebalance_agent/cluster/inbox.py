@@ -14,22 +14,22 @@ from rebalance_agent.tracking.observations import CommitsSeen, MemberReported, O
 __all__ = ["COMMIT_BYTES", "DECODED", "INBOX_BYTES_MAX", "INBOX_MAX", "REPORTS_AT_ONCE", "REPORTS_BYTES_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Observations in the queue, and the same number of reports: about a second of a busy cluster."""
+"""Maximum observations in the queue, and maximum reports in theirs: about a second of a busy cluster."""
 
 INBOX_BYTES_MAX = 32 * 2**20
-"""Bytes of memory that the queued observations take, without reports."""
+"""Maximum memory (bytes) of the queued observations, without reports."""
 
 REPORTS_BYTES_MAX = 16 * 2**20
-"""Bytes of memory that the queued reports take."""
+"""Maximum memory (bytes) of the queued reports."""
 
 REPORTS_AT_ONCE = 50
-"""Reports that one `Inbox.take` returns at most, some 15 ms of work: many reports delay only other reports."""
+"""Maximum reports that one `Inbox.take` returns, some 15 ms of work: many reports delay only other reports."""
 
 DECODED = 10
-"""How many times as much memory as in the topic a decoded record takes at most."""
+"""Largest ratio of a decoded record's memory to its size in the topic."""
 
 COMMIT_BYTES = 250
-"""Bytes of memory of one partition's commit."""
+"""Memory (bytes) of one partition's commit."""
 
 
 class _Queued(NamedTuple):
@@ -49,7 +49,7 @@ class _Lane:
         self._size, self._size_bytes, self._bytes = size, size_bytes, 0
 
     def fits(self, size_bytes: int) -> bool:
-        """Whether one more fits; it does if the lane is empty."""
+        """Whether one more entry fits; into an empty lane, any entry does."""
         return not self.items or (len(self.items) < self._size and self._bytes + size_bytes <= self._size_bytes)
 
     def append(self, queued: _Queued) -> None:
@@ -65,7 +65,7 @@ class _Lane:
 class Inbox:
     """A first-in-first-out queue of records, polls and topics, and one of reports, which members and gateways send.
 
-    When one is full, what must not be lost waits (Kafka keeps the rest) and polls are dropped.
+    If a queue is full, observations that must not be lost wait (Kafka keeps the rest), and polls are dropped.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Inbox:
     def put(self, observation: Observation, record_bytes: int = 0, work_s: float = 0.0) -> None:
         """Add an observation that must not be lost, waiting while its queue is full; after `close` it is dropped.
 
-        ``record_bytes``: that of the key and value that it was decoded from. ``work_s``: see `work_s`.
+        ``record_bytes``: the size of the key and value from which it was decoded. ``work_s``: see `work_s`.
         """
         lane, size_bytes = self._lane_of(observation), _bytes(observation, record_bytes)
         with self._changed:
@@ -98,7 +98,7 @@ class Inbox:
                 self._append(lane, observation, size_bytes, work_s)
 
     def offer(self, observation: Observation) -> bool:
-        """Add an observation that the next poll brings again; False if its queue is full or the inbox is closed."""
+        """Add an observation that the next poll would repeat; return False if its queue is full or the inbox closed."""
         lane, size_bytes = self._lane_of(observation), _bytes(observation, 0)
         with self._changed:
             if self._closed or not lane.fits(size_bytes):
@@ -107,9 +107,10 @@ class Inbox:
             return True
 
     def take(self, observations_max: int, timeout: float) -> list[Observation]:
-        """Up to ``observations_max`` observations in order, then up to `REPORTS_AT_ONCE` reports in order.
+        """Remove and return up to ``observations_max`` observations, then up to `REPORTS_AT_ONCE` reports, in order.
 
-        Empty after ``timeout`` seconds without any. Those taken before have been processed.
+        The result is empty after ``timeout`` seconds without any. A call means that those of the last call have been
+        processed.
         """
         with self._changed:
             self._in_work_s, self._in_work_since = 0.0, None
@@ -136,7 +137,7 @@ class Inbox:
 
     @property
     def age(self) -> float:
-        """The seconds since the oldest observation that is not processed yet was added; 0 if there is none.
+        """Return the seconds since the oldest unprocessed observation was added; 0 if there is none.
 
         Reports do not count: their senders cannot make an observer unready.
         """
@@ -148,7 +149,7 @@ class Inbox:
 
     @property
     def work_s(self) -> float:
-        """The estimated seconds of work of all that is not processed yet, as given to `put`."""
+        """Return the estimated seconds of work of all unprocessed observations, as given to `put`."""
         return self._work_s + self._in_work_s
 
     def __len__(self) -> int:

@@ -10,11 +10,11 @@ from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 __all__ = ["GroupFilter", "NameFilter"]
 
 CACHED_NAMES_MAX = 20_000
-"""Names with a cached answer: the groups of a large cluster. Beyond that the patterns are matched again."""
+"""Maximum names with a cached answer: the groups of a large cluster. Beyond it the patterns are matched again."""
 
 
 class NameFilter:
-    """Shows names that match the allow pattern as a whole and not the deny pattern; an empty one denies nothing."""
+    """Shows names that fully match the allow pattern and not the deny pattern; an empty deny pattern denies nothing."""
 
     def __init__(self, allow: str = ".*", deny: str = "") -> None:
         """Compile both patterns; ``.`` matches line feeds too, since a group id may have any character."""
@@ -33,7 +33,8 @@ class NameFilter:
 class GroupFilter(NameFilter):
     """Shows groups as `NameFilter` does, but never those in which gateways keep the locks of seats.
 
-    They consume nothing. Whatever the patterns are: a deny pattern of the user's own replaces the default one.
+    These groups consume nothing. They are hidden whatever the patterns are, since a user's deny pattern replaces the
+    default.
     """
 
     def __call__(self, name: str) -> bool:

@@ -19,7 +19,7 @@ WAIT_S = 0.1
 
 
 SILENCE_MAX_S = 30.0
-"""Seconds without progress after which reading fails: a broker that has records sends them sooner."""
+"""Seconds without progress after which reading fails: a broker with records sends them sooner."""
 
 
 def present_records(
@@ -30,7 +30,7 @@ def present_records(
     tuning: Mapping[str, str],
     clock: Clock,
 ) -> Iterator[TopicRecord]:
-    """Every record of these partitions up to their end offsets of now, in order within each.
+    """Yield every record of these partitions up to their end offsets of now, in order within each.
 
     Raises:
         ClusterError: as `records_before`.
@@ -44,11 +44,11 @@ def present_records(
 def records_before(
     ends: Mapping[int, int], reader: TopicReader, clock: Clock, starts: Mapping[int, int] | None = None
 ) -> Iterator[list[TopicRecord]]:
-    """Every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
+    """Yield every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
 
     ``starts``: partition -> the first offset to read, or `BEGINNING`, which is the default.
 
-    The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
+    The end is detected by position, since the last offset may have been compacted or be a transaction's marker.
 
     Raises:
         ClusterError: the topic cannot be read, or there is no progress for `SILENCE_MAX_S`.

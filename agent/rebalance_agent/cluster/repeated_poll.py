@@ -17,9 +17,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False, repr=False)
 class Poll:
-    """Calls ``ask`` whenever it is called itself, and reports health under ``name``. One caller at a time.
+    """Calls ``ask`` whenever it is called, and reports health under ``name``. Only one caller at a time is allowed.
 
-    ``ask`` raises `ClusterError` where the cluster does not answer.
+    ``ask`` raises `ClusterError` if the cluster does not answer.
     """
 
     name: PollName
@@ -29,13 +29,13 @@ class Poll:
     not_before: float = field(default=float("-inf"), init=False)
 
     def __call__(self) -> None:
-        """Ask, unless the back-off of earlier failures is still running. Never raises."""
+        """Call ``ask``, unless the back-off after earlier failures is still running. Never raises."""
         begun = self.context.clock.monotonic()
         if begun < self.not_before:
             return
         try:
             self.ask()
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the polling
+        except Exception as error:  # noqa: BLE001 - a bug in this package must not end the polling
             ended = self.context.clock.monotonic()
             self.not_before = ended + self.backoff.next()
             self.context.health.unready(self.name, failure_reason(error, self.name, _log))

@@ -20,8 +20,8 @@ BEGINNING: int = OFFSET_BEGINNING
 
 
 QUEUE_TUNING = {
-    # Records of commits have some 60 bytes, and librdkafka takes 400 more for each queued record: bounded in bytes
-    # alone, its queue would take a quarter of a gigabyte. So it is bounded in records, and fetches are small.
+    # Records of commits have some 60 bytes, and librdkafka needs 400 more for each queued record: with a limit only in
+    # bytes, its queue would take a quarter of a gigabyte. So it is limited in records, and fetches are small.
     "queued.min.messages": "20000",
     "queued.max.messages.kbytes": "16384",
     "fetch.max.bytes": "4000000",
@@ -34,7 +34,7 @@ CLOSE_S = 5.0
 """Seconds to wait for a client that closes: it usually takes milliseconds."""
 
 _GROUP_ID = "rebalance-agent"
-"""librdkafka requires a group id even where no group is joined."""
+"""librdkafka requires a group id even if no group is joined."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,36 +56,36 @@ class TopicRecord(Protocol):
         ...
 
     def partition(self) -> int:
-        """The partition."""
+        """Return the partition."""
         ...
 
     def offset(self) -> int:
-        """The offset in the partition."""
+        """Return the offset in the partition."""
         ...
 
     def key(self) -> bytes | None:
-        """The key."""
+        """Return the key."""
         ...
 
     def value(self) -> bytes | None:
-        """The value; None for a tombstone."""
+        """Return the value; None for a tombstone."""
         ...
 
     def headers(self) -> list[tuple[str, bytes | None]] | None:
-        """The headers."""
+        """Return the headers."""
         ...
 
     def timestamp(self) -> tuple[int, int]:
-        """The timestamp's type, and epoch milliseconds."""
+        """Return the timestamp's type, and epoch milliseconds."""
         ...
 
     def leader_epoch(self) -> int | None:
-        """The epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote it; None if unknown."""
         ...
 
 
 def leader_epoch_of(record: TopicRecord) -> int:
-    """The epoch of the leader that wrote a record; -1 if unknown, as in Kafka's protocol."""
+    """Return the epoch of the leader that wrote a record; -1 if unknown, as in Kafka's protocol."""
     epoch = record.leader_epoch()
     return -1 if epoch is None else epoch
 
@@ -102,14 +102,14 @@ class TopicReader:
     """
 
     def __init__(self, properties: Mapping[str, str], topic: str, tuning: Mapping[str, str]) -> None:
-        """Make the client; nothing is read before `begin`.
+        """Create the client; nothing is read before `begin`.
 
         Raises:
             ClusterError: the login has no token.
         """
         self.topic = topic
         self.positions: dict[int, int] = {}
-        # librdkafka refuses a ``fetch.max.bytes`` below ``message.max.bytes``, which is meant for our producers.
+        # librdkafka refuses a ``fetch.max.bytes`` below ``message.max.bytes``, which is set for our producers.
         unfit = {"fetch.max.bytes"} if "message.max.bytes" in properties else set()
         self._config = {
             **{name: value for name, value in tuning.items() if name not in unfit},
@@ -125,7 +125,7 @@ class TopicReader:
         self._consumer = self._new_consumer()
 
     def partitions(self) -> int:
-        """The topic's number of partitions; 0 if it does not exist.
+        """Return the topic's number of partitions; 0 if it does not exist.
 
         Raises:
             AccessDeniedError: this principal may not describe it.
@@ -158,7 +158,7 @@ class TopicReader:
     def _new_consumer(self) -> Consumer:
         try:
             return Consumer(self._config)
-        except KafkaException as error:  # a client waits 10 s for its first token
+        except KafkaException as error:  # a client waits only 10 s for its first token
             raise_cluster_error(error, f"reading topic {self.topic}")
 
     def end(self, partitions: Iterable[int]) -> None:
@@ -168,13 +168,13 @@ class TopicReader:
             self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in ended])
 
     def read(self, records_max: int, timeout: float) -> list[TopicRecord]:
-        """The next records, about ``records_max`` at most; none after ``timeout`` seconds without any.
+        """Return the next records, about ``records_max`` at most; none after ``timeout`` seconds without any.
 
         Raises:
             AccessDeniedError: the topic may not be read.
             ClusterError: the topic was deleted or truncated, or the client failed: start over.
         """
-        # consume() would wait out its timeout for a full batch; poll() returns with the first record.
+        # consume() would wait its whole timeout for a full batch; poll() returns with the first record.
         first = self._consumer.poll(timeout) if timeout else None
         if timeout and first is None:
             return []
@@ -185,13 +185,13 @@ class TopicReader:
                 self._on_error(cast("TopicRecord", message), error)
             batch = [message for message in batch if message.error() is None]
         records = cast("list[TopicRecord]", batch)
-        # A dict keeps the last record of each partition: cheap, for a million records pass here at a start.
+        # A dict keeps the last record of each partition. This is cheap, which matters for a million records at a start.
         for partition, record in {record.partition(): record for record in records}.items():
             self.positions[partition] = max(self.positions.get(partition, 0), record.offset() + 1)
         return records
 
     def _on_error(self, message: TopicRecord, error: KafkaError) -> None:
-        """Take an event that comes in place of a record: the end of a partition, or an error."""
+        """Process an event that arrives instead of a record: the end of a partition, or an error."""
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             self.positions[message.partition()] = message.offset()
         elif error.code() in _START_OVER or error.fatal():
@@ -202,13 +202,13 @@ class TopicReader:
         self._close().join(CLOSE_S)
 
     def _close(self) -> threading.Thread:
-        # The close() of a client that stopped reading may never return, so it does not end the reading.
+        # close() may never return for a client that stopped reading, so run it in a thread.
         closing = threading.Thread(target=self._consumer.close, name="close", daemon=True)
         closing.start()
         return closing
 
     def __enter__(self) -> Self:
-        """The reader, which is closed at the end of the block."""
+        """Return the reader, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_exc: object) -> None:

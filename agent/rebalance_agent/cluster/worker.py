@@ -14,7 +14,7 @@ from rebalance_agent.health import Health
 __all__ = ["DENIED_RETRY_S", "Worker", "failure_reason"]
 
 DENIED_RETRY_S = 60.0
-"""Seconds until work that lacks a permission is tried again: more often would only fill the broker's log."""
+"""Seconds until work that lacks a permission is retried: more frequent attempts would only fill the broker's log."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Worker:
     backoff: Backoff = field(default_factory=Backoff)
 
     def __post_init__(self) -> None:
-        """No thread runs before `start`."""
+        """Prepare the thread; `start` starts it."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=self.part, daemon=True)
 
@@ -66,7 +66,7 @@ class Worker:
             try:
                 self.work(self._stop)
                 continue
-            except Exception as error:  # noqa: BLE001 - a bug of ours must not stop a part for good
+            except Exception as error:  # noqa: BLE001 - a bug in this package must not stop a part for good
                 reason, is_denied = failure_reason(error, self.part, _log), isinstance(error, AccessDeniedError)
                 if is_denied and self.denied:
                     self.denied(reason)

@@ -1,4 +1,4 @@
-"""The client library behind a connection, as it names itself in ApiVersions (KIP-511)."""
+"""The client library behind a connection, by the name that it sends in ApiVersions (KIP-511)."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from rebalance_agent.metrics.short_names import short_name
 __all__ = ["ClientSoftware", "read_software"]
 
 _NAMED_SINCE = 3
-"""The first version of ApiVersions with the client's name. Newer ones have it at the same place."""
+"""The first version of ApiVersions with the client's name. Newer versions have it at the same position."""
 
 _MORE_BYTES = 0x80
-"""The bit of a length that is set if a second byte follows: the text has 127 bytes or more, which no client's has."""
+"""The bit of a length that is set if a second byte follows: the text has 127 bytes or more, which no client sends."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSoftware:
-    """Name and version of a client library; empty where it does not name itself."""
+    """Name and version of a client library; empty if the client does not send them."""
 
     name: str = ""
     version: str = ""
 
 
 def read_software(head: RequestHead, frame: bytes) -> ClientSoftware:
-    """The client library in an ApiVersions request, also of a version that the gateway does not know."""
+    """Return the client library in an ApiVersions request, also of a version that the gateway does not know."""
     if head.api_version < _NAMED_SINCE:
         return ClientSoftware()
-    name, at = _text(frame, client_id_end(frame) + 1)  # no tagged fields of the header
+    name, at = _text(frame, client_id_end(frame) + 1)  # this header has no tagged fields
     version, _ = _text(frame, at)
     return ClientSoftware(short_name(name), short_name(version))
 
 
 def _text(frame: bytes, at: int) -> tuple[str, int]:
-    """The compact text at a position, and the position after it; empty where it cannot be read."""
+    """Return the compact text at a position, and the position after it; empty if it cannot be read."""
     length = frame[at] if at < len(frame) else 0
     end = at + max(1, length)
     if length >= _MORE_BYTES or end > len(frame):

@@ -18,7 +18,7 @@ __all__ = ["ConnectionInterceptor"]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionInterceptor:
-    """Decides which frames of one connection are read, and may change these.
+    """Decides which frames of one connection are read, and may change them.
 
     It uses ``groups`` for frames of groups, ``nodes`` for the addresses of brokers, and ``telemetry`` for what clients
     push to the gateway.
@@ -39,7 +39,7 @@ class ConnectionInterceptor:
     def reads_answer(self, head: RequestHead) -> bool:
         """Whether to pass the response of a request to `response`; called after `request`.
 
-        Those are responses with addresses or API versions, and those that the groups' part wants.
+        These are responses with addresses or API versions, and those that ``groups`` wants.
         """
         return head.api_key == API_VERSIONS or names_addresses(head) or self.groups.wants_answer(head)
 
@@ -49,7 +49,7 @@ class ConnectionInterceptor:
         self.telemetry.connected(connection.host)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
-        """The frame to send to the broker instead, or to the client. Raises DecodeError where it cannot be read."""
+        """The frame to send to the broker instead, or to the client. Raises DecodeError if it cannot be read."""
         if head.api_key == API_VERSIONS:
             software = read_software(head, frame)
             self.groups.greeted(client_id(frame), software)
@@ -61,14 +61,14 @@ class ConnectionInterceptor:
             return frame
         before = self.groups.member
         result = await self.groups.request(head, frame, ask)
-        if self.groups.member and self.groups.member is not before:  # not for each Fetch and commit
+        if self.groups.member and self.groups.member is not before:  # not again for each Fetch and commit
             self.telemetry.joined(*self.groups.member)
         return result
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
         """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
 
-        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot continue.
+        Raises DecodeError if ``frame`` cannot be read, RefusedError if the connection cannot continue.
         """
         if self.groups.wants_answer(head):
             frame = self.groups.response(head, frame)

@@ -1,4 +1,4 @@
-"""Follows, by the frames of one connection, whether its consumer has its assignment."""
+"""Tracks, from the frames of one connection, whether its consumer has its assignment."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rebalance_agent.model.member_changes import consumer_name
 __all__ = ["HELD_SECONDS", "ConnectionReadiness"]
 
 HELD_SECONDS = ANSWER_SECONDS + 0.5
-"""Seconds after which a JoinGroup that the gateway keeps is held for a seat, or to be admitted with others: before, it
-may only wait for a description of the group."""
+"""Seconds after which a JoinGroup that the gateway keeps is known to be held for a seat or a joint admission: until
+then it may only wait for a description of the group."""
 
 _JOIN, _SYNC, _HEARTBEAT = JoinGroupRequest.API_KEY, SyncGroupRequest.API_KEY, HeartbeatRequest.API_KEY
 _APIS = frozenset({_JOIN, _SYNC, _HEARTBEAT, LeaveGroupRequest.API_KEY, HEARTBEAT_KEY})
@@ -33,7 +33,7 @@ class ConnectionReadiness:
     """Reports one connection's consumer to the readiness of the gateway's consumers."""
 
     def __init__(self, readiness: LatchedReadiness) -> None:
-        """Nothing was sent."""
+        """Start before the first request."""
         self._readiness = readiness
         self._name = ""
 
@@ -68,7 +68,7 @@ class ConnectionReadiness:
             self._readiness.works(self)
 
     def held(self) -> AbstractContextManager[None]:
-        """A block in which the consumer's JoinGroup is held."""
+        """Return a block in which the consumer's JoinGroup is held."""
         return self._readiness.held(self, HELD_SECONDS)
 
     def closed(self) -> None:

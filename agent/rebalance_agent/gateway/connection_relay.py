@@ -1,4 +1,4 @@
-"""Joins a client's connection and one to a broker: forwards requests and responses, which it matches by order."""
+"""Joins a client's connection to a broker's: forwards requests and responses, which it matches by order."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ __all__ = [
 ]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
-"""Bytes of a request. Brokers accept 100 MiB by default (socket.request.max.bytes). The first bytes of TLS or HTTP,
-read as a length, are more than 350 MiB."""
+"""Largest request in bytes. Brokers accept 100 MiB by default (socket.request.max.bytes). The first bytes of TLS or
+HTTP, read as a length, are more than 350 MiB."""
 
 READ_REQUEST_BYTES_MAX = 16 * 1024 * 1024
-"""Bytes of a request that is read: brokers store a group's subscriptions in one record, which is far smaller."""
+"""Largest request (bytes) that is read: brokers store a group's subscriptions in one record, which is far smaller."""
 
 OBSERVED_BYTES_MAX = 1024 * 1024
-"""Bytes of a request that is read but never changed; larger ones pass unread. Reading a Fetch or commit of this size
-makes all other connections wait for a third of a second."""
+"""Largest request (bytes) that is read but never changed; larger ones pass unread. Reading a Fetch or commit of this
+size makes all other connections wait for a third of a second."""
 
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
-"""Bytes of a response that is read: Metadata of a million partitions has some 80 MiB."""
+"""Largest response (bytes) that is read: Metadata of a million partitions has some 80 MiB."""
 
 STUCK_CHECK_SECONDS = 5.0
-"""Seconds between two checks whether a client is gone while the broker accepts none of its requests."""
+"""Seconds between two checks for a disconnected client while the broker accepts none of its requests."""
 
 END_SECONDS_MAX = 60.0
-"""Seconds for which one direction continues after the other has ended: brokers and clients end both at once."""
+"""Longest time for which one direction continues after the other has ended: brokers and clients end both at once."""
 
 SASL_HANDSHAKE = 17
 """The API key of SaslHandshake."""
@@ -78,7 +78,7 @@ class ConnectionRelay:
     clock: Clock
 
     def __post_init__(self) -> None:
-        """Nothing is forwarded before `run`."""
+        """Prepare both directions; `run` starts forwarding."""
         self._up = FrameForwarder(self.client, self.broker, self.pipes, self.counts.up, self.clock)
         self._down = FrameForwarder(self.broker, self.client, self.pipes, self.counts.down, self.clock)
         self._in_flight = RequestsInFlight(self._up)
@@ -128,7 +128,7 @@ class ConnectionRelay:
             await self._both(requests, answers)
             await self._close()
         except asyncio.CancelledError:
-            await self._close()  # the gateway ends: close in order, as brokers do
+            await self._close()  # the gateway shuts down: close in an orderly way, as brokers do
             raise
         except DecodeError as error:
             raise RefusedError(CloseReason.MALFORMED, str(error)) from None
@@ -164,7 +164,7 @@ class ConnectionRelay:
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
-        """Detect a client that is gone while the broker accepts nothing: unread requests hide the end of its stream."""
+        """Detect a disconnected client while the broker accepts nothing: unread requests hide the end of its stream."""
         now = self._up.blocked
         if now >= 0 and now == before and self.client.hung_up():
             raise RefusedError(CloseReason.STUCK, "the client disconnected, and the broker accepts no data")
@@ -191,7 +191,7 @@ class ConnectionRelay:
         self.broker.end()
 
     async def _next_request(self) -> int | None:
-        """The size of the next request; None at the end. A client that is killed breaks its connection."""
+        """Return the size of the next request; None at the end. A client that is killed breaks its connection."""
         try:
             return await self._up.next()
         except ConnectionError:
@@ -216,7 +216,10 @@ class ConnectionRelay:
         self.counts.read(head.api_key, self.clock.monotonic() - start)
 
     async def _answer(self, frame: bytes) -> None:
-        """Answer a request, after those before it. A client that is gone ends the connection at the next read."""
+        """Answer a request, after those before it.
+
+        If the client has disconnected, the next read ends the connection.
+        """
         with contextlib.suppress(ConnectionError):
             await self.answered()
             await self._down.put(frame)

@@ -23,7 +23,7 @@ from rebalance_agent.ui.words import moment_to_second, plural
 __all__ = ["MEMBERS_SHOWN_MAX", "explain", "hidden_assignor", "past_text", "rewrite_obstacle"]
 
 MEMBERS_SHOWN_MAX = 20
-"""Members that are listed; of further ones only the number is given."""
+"""Maximum members that are listed; of further members only the number is given."""
 
 _INDENT, _WIDTH = 12, 100
 
@@ -59,7 +59,7 @@ def explain(
     admission_seconds: float = 0.0,
     similar: str = "",
 ) -> str:
-    """The text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
+    """Return the text for ``group``: its rule, the effect of the rule, and obstacles in the group's state (``now``).
 
     ``unknown``: why the group's state is not known. ``seats``: the rules for seats, among them perhaps the group's;
     ``past``: the savings of this rule in the past (`past_text`). ``admission_seconds``: as in `SeatSettings`.
@@ -135,7 +135,7 @@ def _nothing(rules: Rules, seats: SeatRule | None) -> Iterator[str]:
 
 
 def _patterns(rules: Rules | SeatRules) -> str:
-    """A sentence with the patterns of ``rules``; empty if there are none."""
+    """Return a sentence with the patterns of ``rules``; empty if there are none."""
     patterns = ", ".join(_printable(rule.pattern.pattern) for rule in rules)
     return f" There are rules for {patterns}; a pattern must match the whole name." if patterns else ""
 
@@ -200,7 +200,7 @@ def _seat_entries(
 
 
 def _waits(rule: SeatRule, hold_seconds: float, keep_seconds: float) -> str:
-    """How long the rule makes a newcomer wait and keeps a seat; in mode observe, how long it would."""
+    """Return how long the rule makes a newcomer wait and keeps a seat; in mode observe, how long it would."""
     acts = rule.mode is SeatMode.ON
     waits, keeps = ("waits", "keeps") if acts else ("would wait", "would keep")
     kept = f"the gateway {keeps} its seat for {keep_seconds:g} s" if rule.keep_seconds else "it leaves the group"
@@ -247,5 +247,5 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
 
 
 def _printable(text: str) -> str:
-    """A name from outside, escaped for a terminal."""
-    return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - a line's worth
+    """Return a name from outside, escaped for a terminal."""
+    return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - one line

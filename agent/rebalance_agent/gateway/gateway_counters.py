@@ -25,7 +25,7 @@ class Direction:
         self._bytes.inc(size_bytes)
 
     def passed(self, seconds: float) -> None:
-        """Record frames that were forwarded unread, ``seconds`` after their last byte had come."""
+        """Record frames that were forwarded unread, ``seconds`` after their last byte arrived."""
         self._seconds.observe(seconds)
 
 
@@ -33,7 +33,7 @@ class GatewayCounters:
     """The metrics ``rebalance_agent_gateway_*`` of one gateway."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
-        """Begin with 0. ``up`` is the direction to brokers, ``down`` the one to clients."""
+        """Start at 0. ``up`` is the direction to brokers, ``down`` the direction to clients."""
         self._instruments = Instruments(rows.GATEWAY_ROWS, text)
         self.up, self.down = (Direction(self._instruments, name) for name in rows.DIRECTIONS)
         self._open = self._instruments.gauge(rows.GATEWAY_CONNECTIONS)
@@ -97,7 +97,7 @@ class GatewayCounters:
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 
-        ``wrong``: the number of groups whose seats are only observed, since acts were wrong.
+        ``wrong``: the number of groups whose seats are only observed because acts were wrong.
         """
         self._instruments.gauge(rows.GATEWAY_SEATS_HELD).set(held)
         self._instruments.gauge(rows.GATEWAY_SEATS_VACANT).set(vacant)
@@ -105,10 +105,10 @@ class GatewayCounters:
         self._instruments.gauge(rows.GATEWAY_SEATS_WRONG).set(wrong)
 
     def brokers(self, number: int, shut: int) -> None:
-        """Set the number of brokers that clients can reach by a port, and of those that they cannot (``shut``)."""
+        """Set the number of brokers that clients can reach through a port, and of those that they cannot (``shut``)."""
         self._instruments.gauge(rows.GATEWAY_BROKERS).set(number)
         self._instruments.gauge(rows.GATEWAY_BROKERS_SHUT).set(shut)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The metric families as text, with headers."""
+        """Return the metric families as text, with headers."""
         return self._instruments.text(dialect)

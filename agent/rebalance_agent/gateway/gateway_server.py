@@ -41,16 +41,16 @@ from rebalance_agent.health import Health
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
-"""Clients' connections at a time: a pod has a few dozen; each takes two file descriptors."""
+"""Maximum simultaneous client connections: a pod has a few dozen; each takes two file descriptors."""
 
 ADDRESS_CONNECTIONS_MAX = CONNECTIONS_MAX // 2
-"""Connections from one address: the clients of another machine cannot take the places of all others."""
+"""Maximum connections from one address: the clients of another machine cannot use up all connections."""
 
 HANDSHAKE_SECONDS_MAX = 10.0
-"""Longest TLS handshake of a client."""
+"""Longest TLS handshake of a client, in seconds."""
 
 SWEEP_SECONDS = 30.0
-"""Seconds between two checks for brokers that are gone."""
+"""Seconds between two checks for removed brokers."""
 
 QUIET_SECONDS = 1.0
 """Seconds without a connection after which the application counts as ended: clients reconnect sooner."""
@@ -66,11 +66,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ListenAddresses:
-    """The addresses where the gateway listens, and those it connects to.
+    """The addresses on which the gateway listens, and those to which it connects.
 
     ``advertised``: the gateway's host in responses to clients. ``port_base``: a broker's port is this plus its node id;
-    0: any free port. ``to_brokers``: TLS context, None for plaintext. ``from_clients``: returns the TLS context for a
-    client, or is None for plaintext.
+    with 0, any free port. ``to_brokers``: TLS context, None for plaintext. ``from_clients``: function that returns the
+    TLS context for a client; None for plaintext.
     """
 
     bootstrap: tuple[Address, ...]
@@ -93,7 +93,7 @@ class Gateway:
         clock: Clock,
         telemetry: TelemetryClients | None = None,
     ) -> None:
-        """``groups`` makes the groups' part of a new connection. ``telemetry``: None: no client is asked for it."""
+        """``groups`` creates a connection's group interceptor. With ``telemetry`` None, no client is asked for it."""
         self._health, self._failing = health, set[str]()
         self._addresses, self._groups, self._counts, self._clock = addresses, groups, counts, clock
         self._listeners = BrokerListeners(
@@ -187,7 +187,7 @@ class Gateway:
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         task.add_done_callback(lambda _: self._left(host))
-        task.add_done_callback(lambda _: sock.close())  # here, since the task may be cancelled before it begins
+        task.add_done_callback(lambda _: sock.close())  # not in the task, which may be cancelled before it begins
 
     def _left(self, host: str) -> None:
         self._of_hosts[host] -= 1
@@ -207,7 +207,7 @@ class Gateway:
         except ConnectionError as error:
             _log.debug("connection of %s broke: %s", peer, error)
         except Exception:  # noqa: BLE001 - logged with its traceback
-            # A bug of ours that this client triggers must not end the other connections.
+            # A bug in the gateway that this client triggers must not end the other connections.
             self._counts.refused(CloseReason.FAILED)
             _log.exception("connection of %s failed", peer)
         finally:
@@ -251,7 +251,7 @@ class Gateway:
     async def _broker(self, listener: BrokerListener | None, host: str) -> tuple[PeerConnection, BrokerPlace]:
         if listener:
             return await self._connector.connect(listener.address, host)
-        servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
+        servers = tuple(self._bootstrap)  # a copy, since other connections rotate the list
         for number, address in enumerate(servers):
             try:
                 connected = await self._connector.connect(address, host)

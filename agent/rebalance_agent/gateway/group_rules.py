@@ -1,6 +1,6 @@
-"""The rules by which the gateway assigns groups: a pattern of group names and a strategy each; the first match counts.
+"""The rules by which the gateway assigns partitions: a group pattern and a strategy each; the first match counts.
 
-This module checks settings also in roles without kafka-python, so it imports none of the modules that read frames.
+Roles without kafka-python also check these settings, so this module imports none of the modules that read frames.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from rebalance_agent.gateway.rule_texts import RuleList, parse_rule_texts
 __all__ = ["ASSIGN_SECONDS", "Rule", "Rules", "parse_rules"]
 
 ASSIGN_SECONDS = 5.0
-"""Default for the seconds that a group may wait for topics and assignor together."""
+"""Default of the seconds that a group may wait for topics and assignor together."""
 
 FIELD = "gateway_groups"
-"""The setting that errors name."""
+"""The setting's name, for error messages."""
 
 
 _SETTINGS = re.compile(r",\s*(?=assignment\.)")
@@ -41,7 +41,7 @@ class Rule:
 
 
 class Rules(RuleList[Rule]):
-    """The rules of strategies; without a rule, a group is not rewritten."""
+    """The rules for strategies; the frames of a group without a rule are not rewritten."""
 
 
 def parse_rules(text: str) -> Rules:
@@ -78,7 +78,7 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
-    """Check the settings, and that the strategy needs nothing that only the library in a consumer has."""
+    """Check the settings, and that the strategy does not need anything that only the library in a consumer has."""
     available = {setting.name: setting for setting in chosen.config}
     for name in config:
         if name not in available:

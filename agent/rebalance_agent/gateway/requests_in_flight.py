@@ -1,4 +1,4 @@
-"""The requests of one connection that the broker has not answered, in order, among them the gateway's own."""
+"""The requests of one connection that the broker has not answered, in order, including the gateway's own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from rebalance_agent.gateway.transport.request_head import GATEWAY_CLIENT_ID, Re
 __all__ = ["CORRELATION", "IN_FLIGHT_MAX", "InFlight", "RequestsInFlight"]
 
 IN_FLIGHT_MAX = 1_000
-"""Requests in flight on one connection; with more, further requests wait. Clients send about five."""
+"""Maximum requests in flight on one connection; further requests wait. Clients send about five."""
 
 CORRELATION = struct.Struct(">i")
-"""A correlation id, with which an answer begins."""
+"""The format of a correlation id, with which a response begins."""
 
 _CORRELATION_AT = 4
 """Where a request's correlation id begins: after API key and version."""
@@ -39,7 +39,7 @@ class RequestsInFlight:
     """The requests of a client and of the gateway that ``up`` has sent and that are not answered."""
 
     def __init__(self, up: FrameForwarder) -> None:
-        """None is in flight."""
+        """Start with no requests in flight."""
         self._up = up
         self._requests: deque[InFlight] = deque()
         self._fewer = asyncio.Event()
@@ -51,7 +51,7 @@ class RequestsInFlight:
         return lambda: self._requests.append(sent)
 
     def oldest(self, correlation_id: int) -> InFlight | None:
-        """The request that is answered next; None if it does not have this correlation id."""
+        """Return the request that is answered next; None if it does not have this correlation id."""
         if not self._requests or self._requests[0].head.correlation_id != correlation_id:
             return None
         return self._requests[0]
@@ -92,7 +92,7 @@ class RequestsInFlight:
         for sent in self._requests:
             if sent.own_answer and not sent.own_answer.done():
                 sent.own_answer.set_exception(ConnectionAbortedError("the connection is closed"))
-                sent.own_answer.exception()  # marks it as retrieved: the caller may be gone, too
+                sent.own_answer.exception()  # marks it as retrieved: the caller may also be gone
         self._fewer.set()
 
     async def _fewer_than(self, number: int) -> None:
@@ -109,7 +109,7 @@ class RequestsInFlight:
             raise ConnectionAbortedError("the broker closed the connection")
         sending = asyncio.create_task(self._up.put(frame, self.registered(InFlight(head, own_answer=answer))))
         sending.add_done_callback(_retrieve_error)
-        # The caller may be cancelled, but not within a frame: the next frame would be read as its rest.
+        # The caller may be cancelled, but not within a frame: the next frame would be read as the rest of this one.
         await asyncio.wait((sending,))
         sending.result()
         return await answer

@@ -1,4 +1,4 @@
-"""Parses lists of rules (``PATTERN=...``) in settings, for the rules of strategies and of seats."""
+"""Parses lists of rules (``PATTERN=...``) in settings, for the rules for strategies and for seats."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["RULES_MAX", "RULE_TEXT_MAX", "RuleList", "parse_rule_texts"]
 
 RULES_MAX = 100
-"""Rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all rules."""
+"""Maximum rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all
+rules."""
 
 RULE_TEXT_MAX = 65_536
-"""Characters of all rules together: a hundred rules with long settings."""
+"""Maximum characters of all rules together: a hundred rules with long settings."""
 
 _RULES = re.compile(r";\s+|;?\s*\n\s*")
 
@@ -31,7 +32,7 @@ class RuleList(Generic[_RuleT]):
     """An ordered list of rules; the first one that matches a group counts."""
 
     def __init__(self, rules: Iterable[_RuleT] = ()) -> None:
-        """Without rules, nothing is done in any group."""
+        """Create the list; without rules, nothing is done in any group."""
         self._rules = tuple(rules)
 
     def __iter__(self) -> Iterator[_RuleT]:
@@ -39,12 +40,12 @@ class RuleList(Generic[_RuleT]):
         return iter(self._rules)
 
     def of(self, group: str) -> _RuleT | None:
-        """The first rule whose pattern matches the whole name ``group``; None if no rule does."""
+        """Return the first rule whose pattern matches the whole name ``group``; None if no rule does."""
         return next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
 
 
 def parse_rule_texts(field: str, text: str, parse: Callable[[str], _RuleT]) -> list[_RuleT]:
-    """The rules of the setting ``field``, each by ``parse``; they are separated by ``; `` or by newlines.
+    """Return the rules of the setting ``field``, each by ``parse``; they are separated by ``; `` or by newlines.
 
     Raises:
         InvalidInputError: there are too many, the text is too long, or a rule never applies, since an earlier one has

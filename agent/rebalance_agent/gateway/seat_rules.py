@@ -1,6 +1,6 @@
-"""The rules by which the gateway gives seats: a pattern of group names and a mode each; the first match counts.
+"""The rules by which the gateway gives seats: each has a pattern of group names and a mode; the first match counts.
 
-This module checks settings also in roles without kafka-python, so it imports none of the modules that read frames.
+Roles without kafka-python also check these settings, so this module imports none of the modules that read frames.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TYPES_WITH_SEATS = (GroupType.CLASSIC, GroupType.CONSUMER)
 """The types of groups whose members may have seats."""
 
 FIELD = "gateway_seats"
-"""The setting that errors name."""
+"""The setting's name, for error messages."""
 
 HOLD = "seats.hold.seconds"
 """Setting: how long a newcomer's JoinGroup waits for a predecessor that leaves."""
 
 KEEP = "seats.keep.seconds"
-"""Setting: how long the seat of a member that leaves is kept though no newcomer waits for it; 0: not at all."""
+"""Setting: how long the seat of a member that leaves is kept although no newcomer waits for it; 0: not at all."""
 
 KEEP_STOPPED = "seats.keep.stopped"
 """Setting: whether vacant seats are kept, for the rest of their time, even when the gateway itself stops, true or
@@ -56,15 +56,15 @@ KEEP_SECONDS_MAX = 300.0
 """Longest time for which partitions may be stalled for a restart: `max.poll.interval.ms` by default."""
 
 ADMISSION_SECONDS_MAX = 60.0
-"""Longest time until newcomers join together, beyond the hold: consumers that are scaled up are needed by then."""
+"""Longest time (seconds) until newcomers join together, after the hold: newly scaled consumers are needed by then."""
 
 ANSWER_SECONDS = 3.0
-"""Longest wait for a description of the group, without which a newcomer joins as it is: a broker that has just started
-takes more than a second."""
+"""Longest wait (seconds) for a description of the group, without which a newcomer's JoinGroup is forwarded unchanged: a
+broker that has just started takes more than a second."""
 
 ROSTER_SECONDS = 0.5
-"""Seconds between two descriptions of a group with a newcomer that waits, where other gateways may offer it a seat: the
-longest part of such a handover."""
+"""Seconds between two descriptions of a group in which a newcomer waits and other gateways may offer it a seat. This is
+the longest part of such a handover."""
 
 _SETTINGS = re.compile(r",\s*(?=seats\.)")
 _SWITCH = {"true": True, "false": False}
@@ -73,7 +73,7 @@ _SETTINGS_OF_SEATS = (*_LIMITS, KEEP_STOPPED, BETWEEN)
 
 
 class Between(StrEnum):
-    """By what the gateways of a group know each other."""
+    """How the gateways of a group coordinate seats with each other."""
 
     NO = "false"
     GROUP = "true"
@@ -84,7 +84,7 @@ class Between(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeatRule:
-    """Groups whose whole name matches ``pattern`` have seats by ``mode``.
+    """Groups whose whole name matches ``pattern`` have seats with ``mode``.
 
     Seconds as in `HOLD` and `KEEP`; ``between`` as in `BETWEEN`, ``keep_stopped`` as in `KEEP_STOPPED`.
     """
@@ -119,15 +119,15 @@ class SeatRule:
 
     @property
     def forecast(self) -> LeaveForecast:
-        """The expected cost of a restart; with `KEEP`, a kept seat costs less by the rule."""
+        """The expected cost of a restart; with `KEEP`, the rule declares a kept seat to cost less."""
         return LeaveForecast(kept=0.0, rebalance=1.0) if self.keep_seconds else LeaveForecast()
 
 
 class SeatRules(RuleList[SeatRule]):
-    """The rules of seats; without a rule, a group has none."""
+    """The rules for seats; a group without a rule has no seats."""
 
     def of(self, group: str) -> SeatRule | None:
-        """See `RuleList`; None even where the rule's mode is off."""
+        """See `RuleList`; also None if the rule's mode is off."""
         rule = super().of(group)
         return None if rule is None or rule.mode is SeatMode.OFF else rule
 

@@ -66,10 +66,10 @@ def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None
 
 
 member_subscription = _remembered(decode_subscription)
-"""Decode a member's ``subscription``; None where the bytes do not decode or belong to another protocol type."""
+"""Decode a member's ``subscription``; None if the bytes do not decode or belong to another protocol type."""
 
 member_assignment = _remembered(decode_assignment)
-"""Decode a member's ``assignment``; None where the bytes do not decode or belong to another protocol type."""
+"""Decode a member's ``assignment``; None if the bytes do not decode or belong to another protocol type."""
 
 
 @lru_cache(TIMEOUTS_MAX)

@@ -77,7 +77,7 @@ GroupFact = ClassicGroupFact | EpochGroupFact
 
 
 def group_fact(record: Record) -> GroupFact | None:
-    """The fact that ``record`` states; None for kinds outside `GROUP_FACT_KINDS` and unknown value versions."""
+    """Return the fact that ``record`` states; None for kinds outside `GROUP_FACT_KINDS` and unknown value versions."""
     kind, value = record.kind, record.value
     if value is None and record.unknown:
         return None

@@ -24,7 +24,7 @@ _SIZES_MAX = 1_024
 
 
 def decode_fast(data: bytes) -> MemberUserData | None:
-    """Decode version 1 or 0 of the schema of Kafka's ``StickyAssignor``; None where the data is not well-formed."""
+    """Decode version 1 or 0 of the schema of Kafka's ``StickyAssignor``; None if the data is not well-formed."""
     owned: dict[str, tuple[int, ...]] = {}
     size, at, last = len(data), _INT32_BYTES, ""
     number, short = _INT32.unpack_from, _INT16.unpack_from

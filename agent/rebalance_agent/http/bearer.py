@@ -15,7 +15,7 @@ TOKEN_MIN = 16
 
 
 def checked_token(field: str, token: str) -> str:
-    """The token, checked: it can be sent in a header, and cannot be guessed.
+    """Return the token, checked: it can be sent in a header, and cannot be guessed.
 
     Raises:
         InvalidInputError: naming ``field``, where it is neither.

@@ -143,7 +143,7 @@ def refusal(status: str, text: str) -> bytes:
 
 
 def _read_head(sent: bytes) -> tuple[h11.Request, bytes]:
-    """The request line and the headers, and the bytes behind them.
+    """Return the request line and the headers, and the bytes behind them.
 
     Refuses what h11 would accept: folded header lines (obsolete since RFC 7230, and a way around filters), lines that
     end without CR, requests to a proxy, and other versions of HTTP.
@@ -204,7 +204,7 @@ def _pieces(response: Response, method: str, connection_headers: _Headers) -> li
 
 
 def _connection_headers(http_version: bytes, option: str, idle_seconds: float) -> _Headers:
-    """The connection headers of a response: that it closes, or, for HTTP/1.0, that it is kept as requested."""
+    """Return the connection headers of a response: that it closes, or, for HTTP/1.0, that it is kept as requested."""
     if http_version == b"1.0":
         if idle_seconds and "keep-alive" in option:
             return [("Connection", "Keep-Alive"), ("Keep-Alive", f"timeout={round(idle_seconds)}")]

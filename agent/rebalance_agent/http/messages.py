@@ -54,7 +54,7 @@ Application = Callable[[Request], Response]
 
 
 def chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces in chunks of `CHUNK_BYTES`; the last one may be smaller."""
+    """Yield the pieces in chunks of `CHUNK_BYTES`; the last one may be smaller."""
     waiting, size = [], 0
     for piece in pieces:
         waiting.append(piece)

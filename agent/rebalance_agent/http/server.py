@@ -91,7 +91,7 @@ class HttpServer:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A listening socket; ``::`` takes IPv4 as well.
+    """Return a listening socket; ``::`` takes IPv4 as well.
 
     Raises:
         OSError: the address is not this machine's, or is in use.

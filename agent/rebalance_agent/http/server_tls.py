@@ -54,7 +54,7 @@ class TlsFiles:
                 raise InvalidInputError(f"{self.prefix}{name}", "is missing: TLS needs a certificate and its key")
 
     def context(self) -> ssl.SSLContext:
-        """A server's context, for TLS 1.2 and newer.
+        """Return a server's context, for TLS 1.2 and newer.
 
         Raises:
             InvalidInputError: naming the setting whose file cannot be read or used.
@@ -118,11 +118,11 @@ class ServerTls:
         return bool(self._files.client_ca_file)
 
     def context(self) -> ssl.SSLContext:
-        """The context for the next handshake."""
+        """Return the context for the next handshake."""
         return self._context.get()
 
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
-        """The connection as a server's TLS socket, before its handshake."""
+        """Return the connection as a server's TLS socket, before its handshake."""
         return self._context.get().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
 
     def _load(self) -> ssl.SSLContext:
@@ -144,7 +144,7 @@ def _opened(field: str, path: str) -> Iterator[BinaryIO]:
 
 
 def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
-    """The problem of a certificate's dates, for a client that trusts it; empty if there is none."""
+    """Return the problem of a certificate's dates, for a client that trusts it; empty if there is none."""
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
     client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted

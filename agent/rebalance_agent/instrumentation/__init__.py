@@ -1,20 +1,20 @@
 """Instrumentation of a consumer's own process: times callbacks and ``assign()``, and posts events to the sidecar.
 
-It imports no Kafka client (the adapters in ``clients`` do), and no failure of it reaches the consumer. Exceptions of
+It imports no Kafka client (the adapters in ``clients`` do), and its failures never reach the consumer. Exceptions of
 the user's own code pass through unchanged.
 
-- ``hooks``: `Instrumentation`, the entry point. A client's adapter makes one per consumer.
+- ``hooks``: `Instrumentation`, the entry point. A client's adapter creates one per consumer.
 - ``membership``: generation and ids of the member, as its client reports them.
 - ``rebalance_listener``, ``timed``: wrap the user's rebalance listener.
 - ``instrumented_assignor``: wraps an assignor. ``assignor_shapes`` reads the assignor's arguments and results,
   ``assign_decision`` is one call with its assessment.
 - ``consumer_progress``: counts records that are consumed again when partitions change owners.
-- ``event_builder``: makes the events.
+- ``event_builder``: builds the events.
 - ``leading``, ``led_members``: the generations that the consumer leads.
 - ``delivery``: queues events; daemon threads post them to the sidecar and call the application's ``on_event``. It also
   reports processes without events.
 - ``client_tls``: TLS of these posts, and of the other clients in this package.
-- ``warmup``: does one-time work of Python when a consumer is made, not during a rebalance.
+- ``warmup``: does Python's one-time work when a consumer is created, not during a rebalance.
 - ``suppress``: logs our own failures instead of raising them.
 """
 

@@ -1,4 +1,4 @@
-"""One ``assign()`` call as values of the model: the subscriptions that went in, the assignment that came out."""
+"""One ``assign()`` call as values of the model: its input subscriptions and the resulting assignment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["QUALITY_SIZE_MAX", "AssignDecision"]
 QUALITY_SIZE_MAX = 20_000
 """Largest assignment whose quality is computed, in partitions plus subscribed topics summed over members.
 
-The whole group waits for the leader meanwhile. At this size that takes up to 60 ms, with mixed subscriptions 180 ms;
-for larger groups it would take seconds.
+The whole group waits for the leader during this time. At this size it takes up to 60 ms, with mixed subscriptions 180
+ms; for larger groups it would take seconds.
 """
 
 
@@ -38,7 +38,7 @@ class AssignDecision:
         return sum(map(count_partitions, self.assignment.members.values()))
 
     def quality(self) -> AssignmentQuality | None:
-        """The assignment's quality; None if it is not ``whole``, or larger than `QUALITY_SIZE_MAX`."""
+        """Return the assignment's quality; None if it is not ``whole``, or larger than `QUALITY_SIZE_MAX`."""
         partitions = sum(topic.partitions for topic in self.group.topics.values())
         size = partitions + sum(len(member.topics) for member in self.group.members)
         judged = self.whole and size <= QUALITY_SIZE_MAX

@@ -1,6 +1,6 @@
-"""TLS contexts of this package's clients: the authorities that a client trusts, and its own certificate.
+"""TLS contexts of this package's clients: the certificate authorities that a client trusts, and its own certificate.
 
-`client_context` takes PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
+`client_context` uses PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
 name, and speak TLS 1.2 or newer.
 """
 
@@ -37,7 +37,7 @@ _UNSET: NamedFile = ("", None)
 def client_context(
     authority: NamedFile = _UNSET, certificate: NamedFile = _UNSET, key: NamedFile = _UNSET
 ) -> ssl.SSLContext:
-    """A context from PEM files.
+    """Return a context from PEM files.
 
     ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
     ``certificate`` is shown, with its unencrypted ``key`` (not set: in the same file).
@@ -95,7 +95,7 @@ def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _opened(path: str | None) -> Iterator[str | None]:
-    """A path to the regular file ``path``; None where none is set."""
+    """A path to the regular file ``path``; None if none is set."""
     if not path:
         yield None
         return
@@ -113,7 +113,8 @@ def _trust(context: ssl.SSLContext, location: str) -> None:
 
 def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile, password: str = "") -> None:
     if certificate[1]:
-        # Given as a function, an empty password refuses a locked key; OpenSSL would ask for one on the terminal.
+        # An empty password, given as a function, makes OpenSSL refuse an encrypted key instead of asking on the
+        # terminal.
         with _opened(certificate[1]) as chain, _opened(key[1]) as own:
             context.load_cert_chain(chain or "", own, password=lambda: password)
     elif key[1]:
@@ -123,7 +124,7 @@ def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: Name
 def _use(name: str, load: Callable[[], None]) -> None:
     try:
         load()
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; no text of theirs has a secret in it
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; their texts contain no secrets
         raise InvalidInputError(name, f"cannot be used: {_reason(error)}") from None
 
 

@@ -20,10 +20,11 @@ Positions = Callable[[Collection[Partition]], Offsets]
 """Returns the client's positions (offset after the last delivered record) without asking a broker."""
 
 PARTITIONS_MAX = 100_000
-"""Partitions that are tracked, more than any consumer can own. Further ones are not counted."""
+"""Maximum partitions tracked, more than any consumer can own. Further ones are not counted."""
 
 LEFT_MAX = 10_000
-"""Partitions remembered after they were given up, in case they are assigned again. The oldest are dropped first."""
+"""Maximum partitions remembered after they were given up, in case they are assigned again. The oldest are dropped
+first."""
 
 
 class ConsumerProgress:
@@ -37,7 +38,7 @@ class ConsumerProgress:
     def __init__(self, positions: Positions) -> None:
         """``positions`` is called when partitions are given up."""
         self._positions = positions
-        self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer in here
+        self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer while it is held
         self._owned: set[Partition] = set()
         self._resume: dict[Partition, int | None] = {}
         self._last: dict[Partition, int] = {}
@@ -86,7 +87,7 @@ class ConsumerProgress:
             self._last |= {partition: offset for partition, offset in positions.items() if partition in self._owned}
 
     def given_up(self, partitions: Collection[Partition]) -> int:
-        """Stop tracking ``partitions``; returns how many records will be consumed again, with those of `take`."""
+        """Stop tracking ``partitions``; return how many records will be consumed again, including those of `take`."""
         self.save_positions(partitions)
         with self._lock:
             for partition in partitions:

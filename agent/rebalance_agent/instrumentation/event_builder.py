@@ -40,7 +40,7 @@ class HasTopicPartition(Protocol):
 
 
 class EventBuilder:
-    """Builds events of the member ``client_id`` of ``group`` for a reporter. Its methods raise nothing."""
+    """Builds events of the member ``client_id`` of ``group`` for a reporter. Its methods never raise."""
 
     def __init__(
         self,
@@ -61,13 +61,13 @@ class EventBuilder:
         self._unexplained: MemberEvent | None = None
 
     def current(self) -> Membership:
-        """The member's generation and ids now, as its client reports them."""
+        """Return the member's generation and ids now, as its client reports them."""
         with quietly("ask the client for its generation"):
             return self._source()
         return Membership()
 
     def membership(self) -> Membership:
-        """The member's generation and ids now, or the last ones if it is in no generation."""
+        """Return the member's generation and ids now, or the last ones if it is in no generation."""
         current = self.current()
         if current.joined:
             self._last = current
@@ -197,7 +197,7 @@ def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
 
 
 def error_text(error: BaseException | None) -> str | None:
-    """Type and text of an exception, of bounded length, even if its ``str()`` raises; None for None."""
+    """Return type and text of an exception, of bounded length, even if its ``str()`` raises; None for None."""
     if error is None:
         return None
     text = type(error).__name__

@@ -25,9 +25,9 @@ __all__ = ["Instrumentation"]
 
 
 class Instrumentation:
-    """Hooks of one consumer. Thread-safe; they do not block and raise nothing of their own.
+    """Hooks of one consumer. They are thread-safe, do not block, and raise no exceptions of their own.
 
-    ``leading`` takes the generations that the consumer leads; None if they are not reported.
+    ``leading`` handles the generations that the consumer leads; None if they are not reported.
     """
 
     def __init__(
@@ -73,16 +73,16 @@ class Instrumentation:
         *,
         cooperative: bool = False,
     ) -> RebalanceListener:
-        """A rebalance listener that times the user's own, if any; asynchronous if the user's is."""
+        """Return a rebalance listener that times the user's own, if any; asynchronous if the user's is."""
         kind = AsyncRebalanceListener if is_async(listener) else RebalanceListener
         return kind(listener, self._builder, self._clock, cooperative=cooperative)
 
     def assignor(self, assignor: Any) -> InstrumentedAssignor:  # noqa: ANN401 - known by its methods only
-        """``assignor``, an instance, wrapped so that its ``assign()`` is timed and its result assessed."""
+        """Wrap ``assignor``, an instance, so that its ``assign()`` is timed and its result assessed."""
         return InstrumentedAssignor(assignor, self._builder, self._clock)
 
     def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> TimedCallback:
-        """A context manager around a call that leaves the group: close or unsubscribe.
+        """Return a context manager around a call that leaves the group: close or unsubscribe.
 
         ``partitions`` are given up without a callback. A member that is in no generation reports nothing.
         """

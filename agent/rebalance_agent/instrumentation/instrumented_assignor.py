@@ -25,13 +25,13 @@ class InstrumentedAssignor:
         self._clock = clock
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Any other attribute is the wrapped assignor's."""
+        """Return any other attribute from the wrapped assignor."""
         if name == "_inner":  # copy and pickle ask before __init__ has run
             raise AttributeError(name)
         return getattr(self._inner, name)
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Assign by the wrapped assignor; its result or exception is passed on unchanged."""
+        """Assign with the wrapped assignor; its result or exception is passed on unchanged."""
         members = list(members)
         start = self._clock.monotonic()
         try:

@@ -17,11 +17,11 @@ GENERATIONS_VARIABLE = "REBALANCE_AGENT_GENERATIONS"
 """Environment variable: whether a leader reports whole generations. Off by default: records contain the same."""
 
 POSTED_BYTES_MAX = 250_000
-"""Bytes of JSON for the members of a generation that is reported: one event of a post has 256 KiB at most."""
+"""Largest JSON (bytes) of the members of a reported generation: one event of a post may have 256 KiB."""
 
 
 def reports_generations(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether `GENERATIONS_VARIABLE` is ``true``, in any case, or ``1``; another value is logged."""
+    """Whether `GENERATIONS_VARIABLE` is ``true`` (upper or lower case) or ``1``; invalid values are logged."""
     value = (os.environ if environ is None else environ).get(GENERATIONS_VARIABLE, "").strip().lower()
     if value not in ("", "0", "1", "false", "true"):
         logger.error("%s must be true or false, not %r; generations are not reported", GENERATIONS_VARIABLE, value)
@@ -29,7 +29,7 @@ def reports_generations(environ: Mapping[str, str] | None = None) -> bool:
 
 
 class Leading:
-    """Follows one consumer from the answer to its JoinGroup to that of its SyncGroup. Its methods raise nothing."""
+    """Tracks one consumer from the answer to its JoinGroup to that to its SyncGroup. Its methods never raise."""
 
     def __init__(self, builder: EventBuilder, clock: Clock) -> None:
         """Report to ``builder``, with times of ``clock``."""
@@ -38,13 +38,13 @@ class Leading:
         self._too_large = False
 
     def joined(self, members: Callable[[int], LedMembers | None]) -> None:
-        """Take the answer to a JoinGroup: ``members`` makes the generation, None of a follower, from the time now."""
+        """Process the answer to a JoinGroup: from now, ``members`` returns its generation, or None for a follower."""
         self._led = None
         with quietly("read the generation that it leads"):
             self._led = members(self._clock.now_ms())
 
     def assigns(self, given: Mapping[str, Any]) -> None:
-        """Take the leader's assignments by member id: bytes, or a client's object with ``encode()``."""
+        """Process the leader's assignments by member id: bytes, or a client's objects with ``encode()``."""
         led, self._led = self._led, None
         with quietly("read the assignment of the generation that it leads"):
             if led is not None:

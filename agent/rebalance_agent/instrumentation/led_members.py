@@ -1,7 +1,8 @@
 """A generation of a classic group as its leader sees it.
 
-The coordinator's answer to the leader's JoinGroup has every member's subscription, and the leader's SyncGroup every
-member's assignment: together what a ``GroupMetadata`` record has, but for other members' hosts and timeouts.
+The coordinator's answer to the leader's JoinGroup contains every member's subscription, and the leader's SyncGroup
+every member's assignment. Together they contain the same as a ``GroupMetadata`` record, except other members' hosts and
+timeouts.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from rebalance_agent.model.reported.led_generation import LedGenerationEvent, Le
 __all__ = ["LED_BYTES_MAX", "LedMembers", "led_members"]
 
 LED_BYTES_MAX = 950_000
-"""Bytes of JSON for the members of a generation that is published: one record has 1 MiB at most."""
+"""Largest JSON (bytes) of the members of a published generation: one record may have 1 MiB."""
 
 _NAMES_BYTES = 100
-"""Bytes for the names of a member's fields in JSON."""
+"""Approximate bytes of the field names of a member in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class LedMembers:
         sequence: int,
         cluster_id: str = "",
     ) -> LedGenerationEvent:
-        """The event of this generation of ``group``, whose assignment the coordinator accepted at ``at_ms``."""
+        """Return the event of this generation of ``group``, whose assignment the coordinator accepted at ``at_ms``."""
         return LedGenerationEvent(
             event_id=process_event_id(LedGenerationEvent.KIND, process, sequence),
             group=group,
@@ -70,9 +71,9 @@ class LedMembers:
 
 
 def led_members(response: Any, now_ms: int) -> LedMembers | None:  # noqa: ANN401 - kafka-python is untyped
-    """The members in a JoinGroup response as the coordinator sent it; None for a follower.
+    """Return the members in a JoinGroup response as the coordinator sent it; None for a follower.
 
-    None also for a static leader that returns without a rebalance: its generation stays as it was (KIP-814).
+    Return None also for a static leader that returns without a rebalance: its generation does not change (KIP-814).
     """
     if response.leader != response.member_id or response.skip_assignment:
         return None

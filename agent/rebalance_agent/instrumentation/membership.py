@@ -12,10 +12,10 @@ __all__ = ["Membership", "MembershipSource"]
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Generation and ids of one member; ``generation`` is -1 while it is in none.
+    """Generation and ids of one member; ``generation`` is -1 while the member is in none.
 
-    ``tells_generation`` is False if the client does not expose its generation. A member with an id counts as joined
-    then.
+    ``tells_generation`` is False if the client does not expose its generation. Then a member with an id counts as
+    joined.
     """
 
     generation: int = UNKNOWN_GENERATION
@@ -31,4 +31,4 @@ class Membership:
 
 
 MembershipSource = Callable[[], Membership]
-"""Returns the member's generation and ids now."""
+"""Function that returns the member's current generation and ids."""

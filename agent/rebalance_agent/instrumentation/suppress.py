@@ -26,11 +26,11 @@ class Suppressor:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        with contextlib.suppress(Exception):  # a log handler of the user may raise, too
+        with contextlib.suppress(Exception):  # the user's log handler may also raise
             logger.warning("could not %s; the consumer is not affected", self._task, exc_info=error)
         return True
 
 
 def quietly(task: str) -> Suppressor:
-    """A `Suppressor` for a block that does ``task``."""
+    """Return a `Suppressor` for a block that does ``task``."""
     return Suppressor(task)

@@ -1,4 +1,4 @@
-"""Measures a callback, or a consumer's leaving, and reports it as one event."""
+"""Measures a callback, or a consumer's leave, and reports it as one event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TimedCallback"]
 class TimedCallback:
     """A context manager around a callback, or around leaving. Exceptions of the block are recorded and passed on.
 
-    The event has the generation at entry, since a commit inside the block may lose it.
+    The event contains the generation at entry, since a commit inside the block may make the consumer lose it.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TimedCallback:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._builder:
-            # The duration is taken from the monotonic clock, since the wall clock may be adjusted meanwhile.
+            # Take the duration from the monotonic clock, since the wall clock may be adjusted in the meantime.
             ended_ms = self._started_ms + round((self._clock.monotonic() - self._start) * 1000)
             self._builder.callback_ended(
                 self._callback, self._partitions, self._membership, self._started_ms, ended_ms, error

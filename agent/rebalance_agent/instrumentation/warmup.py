@@ -1,4 +1,4 @@
-"""Does one-time work of Python when a consumer is made, so that no group waits for it during a rebalance."""
+"""Does Python's one-time work when a consumer is created, so that no group waits for it during a rebalance."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class _EncodingReporter(Reporter):
 def warm_up() -> None:
     """Build and encode one callback event and one assignment event, once per process. Raises nothing.
 
-    The event codecs are derived from type hints on first use, and Python loads the encoding that members are sorted by
-    on first use. Both take 3 ms, as much as ten callbacks.
+    On first use, the event codecs are derived from type hints, and Python loads the encoding by which members are
+    sorted. Both take 3 ms, as much as ten callbacks.
     """
     with quietly("warm up the instrumentation"):
         builder = EventBuilder("", "", Membership, _EncodingReporter())

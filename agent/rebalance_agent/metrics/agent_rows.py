@@ -65,7 +65,7 @@ def agent_row(
     values: Mapping[str, tuple[str, ...]] | None = None,
     buckets: tuple[float, ...] = (),
 ) -> Metric:
-    """A catalogue row named ``rebalance_agent_`` + ``name``; ``values``: label -> its closed set of values."""
+    """Return a catalogue row named ``rebalance_agent_`` + ``name``; ``values``: label -> its closed set of values."""
     closed = values or {}
     return Metric(f"rebalance_agent_{name}", kind, role, text, tuple(closed), unit, closed, buckets)
 

@@ -140,7 +140,7 @@ class ExportedGroup:
 class GroupMetric(Metric):
     """A row whose values are read from a group's view.
 
-    One of three reads them. ``value``: one series, which changes only with the view; None where it is absent.
+    One of three reads them. ``value``: one series, which changes only with the view; None if it is absent.
     ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
     now, epoch milliseconds; ``at_rest``: time changes it even while the group is at rest. ``series`` is the most series
     that a group of this type has of it, as far as they count for `group_rows.GROUP_SERIES_MAX`.
@@ -171,7 +171,7 @@ def gauge(
     value: Callable[[GroupView], float | None],
     series: Callable[[GroupType], int] = lambda _type: 1,
 ) -> GroupMetric:
-    """A gauge with one series per group, absent where ``value`` gives None."""
+    """Return a gauge with one series per group, absent where ``value`` gives None."""
     name = f"kafka_rebalance_{name}"
     return GroupMetric(
         name, MetricType.GAUGE, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=value, series=series
@@ -208,7 +208,7 @@ def labelled(
     series: Callable[[GroupType], int],
     buckets: tuple[float, ...] = (),
 ) -> GroupMetric:
-    """A metric with labels besides ``consumergroup``: with the closed set of values of each, or names alone."""
+    """Return a metric with labels besides ``consumergroup``: with the closed set of values of each, or names alone."""
     values = labels if isinstance(labels, dict) else {}
     return GroupMetric(
         name,
@@ -236,7 +236,7 @@ def running(
     at_rest: bool = False,
     series: int = 1,
 ) -> GroupMetric:
-    """A metric whose value the passing of time changes; ``closed``: the closed sets of values of its labels."""
+    """Return a metric whose value the passing of time changes; ``closed``: the closed sets of values of its labels."""
     return GroupMetric(
         name,
         kind,

@@ -68,7 +68,7 @@ def stalls(group: ExportedGroup) -> Values:
 
 
 def in_progress(view: GroupView, now_ms: int) -> Values:
-    """Seconds since the running rebalance began, 0 when none runs."""
+    """Return seconds since the running rebalance began, 0 when none runs."""
     if polled(view) and view.state not in SETTLED:
         return ()  # a poll shows a rebalance, but not its start
     return (((), max(0, now_ms - view.running.started_ms) / 1000 if view.running else 0),)
@@ -112,7 +112,7 @@ def skews(group: ExportedGroup) -> Values:
 
 
 def worst_topics(group: ExportedGroup) -> Values:
-    """The topics with the lowest spread, at most ``top_topics``."""
+    """Return the topics with the lowest spread, at most ``top_topics``."""
     limits = group.limits
     spread = ((ratio, topic) for topic, ratio in group.view.topic_spread if ratio < 1 and limits.topic_shown(topic))
     return [((topic,), ratio) for ratio, topic in sorted(spread)[: limits.top_topics]]
@@ -137,13 +137,13 @@ def members_until_ms(view: GroupView, now_ms: int) -> int | None:
 
 
 def slowest(view: GroupView, now_ms: int) -> Values:
-    """Seconds of the slowest member of each recent rebalance, for `MEMBERS_SHOWN_SECONDS`."""
+    """Return seconds of the slowest member of each recent rebalance, for `MEMBERS_SHOWN_SECONDS`."""
     since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
     return [((member.client_id, member.host), member.seconds) for member in view.awaited if member.at_ms > since_ms]
 
 
 def departures(view: GroupView, now_ms: int) -> Values:
-    """How often each member departed that failed or keeps leaving, for `MEMBERS_SHOWN_SECONDS`."""
+    """Return how often each member departed that failed or keeps leaving, for `MEMBERS_SHOWN_SECONDS`."""
     since_ms = now_ms - MEMBERS_SHOWN_SECONDS * 1000
     return [
         ((member.client_id, member.host, _SHOWN_AS.get(member.how, member.how)), member.times)

@@ -57,7 +57,7 @@ class BaselineScope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HourBaseline:
-    """Stalls of a group at one hour of the week, in seconds. A percentile is None where there are too few samples."""
+    """Stalls of a group at one hour of the week, in seconds. A percentile is None if there are too few samples."""
 
     hour_of_week: int
     scope: BaselineScope

@@ -67,7 +67,7 @@ class FailureReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Timestamps of one generation in epoch milliseconds, each with its evidence; None where not known.
+    """Timestamps of one generation in epoch milliseconds, each with its evidence; None if not known.
 
     ``started``: the coordinator asked the members to rejoin, between ``started_ms`` and ``started_latest_ms``.
     ``joined``: the join phase ended (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment

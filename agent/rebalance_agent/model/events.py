@@ -63,9 +63,9 @@ MEMBER_PARTITIONS_MAX = 100_000
 class MemberSnapshot:
     """One member in one generation. Those of all members are enough to replay the assignor's decision.
 
-    ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None where not
+    ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None if not
     known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
-    longer than `USER_DATA_BYTES_MAX` and is left out for that; None where ``user_data`` is complete. ``occupant``: the
+    longer than `USER_DATA_BYTES_MAX` and is left out for that; None if ``user_data`` is complete. ``occupant``: the
     consumer that it is served for, if a gateway handed over its seat: ``client_id`` and ``host`` are its predecessor's.
     """
 
@@ -94,14 +94,14 @@ class GenerationEvent(GroupEvent):
     ``episode_generation`` is the first generation of its episode. The event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode; ``followups`` counts the generations after the first.
     ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``lost``: partitions of
-    members that failed; None where it is unknown how a member with partitions departed. ``lost_min``: those of members
+    members that failed; None if it is unknown how a member with partitions departed. ``lost_min``: those of members
     that certainly failed; None in events of earlier releases. ``revoked``: the others taken from their owners.
-    These five are None where the generation before is unknown.
+    These five are None if the generation before is unknown.
     ``parts`` > 1: the members are split over that many events with equal other fields. ``migrated_from``: the group's
     type in the previous generation, if it was another. ``slowest_seconds`` and
     ``slowest_lower_seconds``: how long the slowest member kept the others waiting, at most and at least. ``flapping``:
     members that joined or left in this episode and have done so often before, by instance or client id.
-    ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns, without members,
+    ``leader_member_id``: the member that computed the assignment; None if the coordinator assigns, without members,
     and in events of earlier releases. ``assignor_wait_seconds``: for how long the coordinator's assignment was older
     than the group's epoch, before all members reached it; None for classic groups, if the start is unknown, and in
     events of earlier releases.
@@ -148,7 +148,7 @@ class GenerationEvent(GroupEvent):
 
     @property
     def excess(self) -> int | None:
-        """The moves that the balance did not need; None where that is unknown."""
+        """The moves that the balance did not need; None if that is unknown."""
         return None if self.moved is None or self.needed is None else max(0, self.moved - self.needed)
 
     @property

@@ -109,7 +109,7 @@ class HasIds(HasIdentity, Protocol):
 class Member:
     """One member of a `GroupSnapshot`, for groups of every type. Timeouts are in milliseconds.
 
-    ``subscription`` and ``assignment`` are None where the bytes did not decode or belong to another protocol type.
+    ``subscription`` and ``assignment`` are None if the bytes did not decode or belong to another protocol type.
     ``session_assumed``: no record contains the session timeout, so the brokers' default stands for it.
     """
 
@@ -125,7 +125,7 @@ class Member:
 
     @property
     def assigned(self) -> TopicPartitions:
-        """The partitions assigned to this member; empty where the assignment did not decode."""
+        """The partitions assigned to this member; empty if the assignment did not decode."""
         return self.assignment.partitions if self.assignment else {}
 
     @property

@@ -37,7 +37,7 @@ def identity(member: HasIdentity) -> str:
 
 
 def member_name(client_id: str, instance_id: str | None, *, pod: str | None = None) -> str:
-    """The member's name for people: its ``pod``, else its instance id, else its client id.
+    """Return the member's name for people: its ``pod``, else its instance id, else its client id.
 
     The pod is the name under which people find logs and restart a member; many static members have it as instance id.
     An instance id that a gateway gave is a name for the coordinator alone.

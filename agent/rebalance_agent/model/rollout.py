@@ -18,7 +18,7 @@ class RolloutEvent(GroupEvent):
     revision when it has ended; numbers are those so far. It spans ``started_ms`` to ``timestamp_ms`` and
     ``first_generation`` to ``last_generation``: from the first to the last rebalance in which a member was replaced.
     ``members``: members of the group before; ``members_replaced``: how many of them have left and have a successor.
-    ``stall_seconds``: the longest stall of one rebalance, None where none was measured. ``workload`` and images are
+    ``stall_seconds``: the longest stall of one rebalance, None if none was measured. ``workload`` and images are
     those that sidecars reported: ``from_images`` of members that left, ``to_images`` of their successors.
     """
 

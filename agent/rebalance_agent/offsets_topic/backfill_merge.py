@@ -1,7 +1,7 @@
-"""Merges the records that a topic held before the tail began with those that the tail reads meanwhile. Pure.
+"""Merges the records from before the tail began with those that the tail reads in the meantime. Pure.
 
-All records of a key lie in one partition, so the one with the highest offset is valid. The backfill keeps the last
-record of each key, and drops it where the tail has read a newer one: old state never overwrites new state, and old
+All records of a key are in one partition, so the record with the highest offset is valid. The backfill keeps the last
+record of each key, and drops it if the tail has read a newer one: old state never overwrites new state, and old
 rebalances never become events again.
 """
 
@@ -59,15 +59,15 @@ class BackfillMerge(Generic[R]):
             self._last[partition].pop(key, None)
 
     def add(self, partition: int, offset: int, key: bytes, record: R) -> None:
-        """Take a record that the backfill read; records at or after the end belong to the tail."""
+        """Process a record that the backfill read; records at or after the end belong to the tail."""
         end = self._ends.get(partition)
         if end is not None and offset < end and key not in self._newer[partition]:
             self._last[partition][key] = record
 
     def reached(self, partition: int, position: int) -> list[R]:
-        """The last record of each key, once the backfill's next offset (``position``) is at the end; else empty.
+        """Return the last record of each key, once the backfill's next offset (``position``) is at the end; else empty.
 
-        The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
+        The end is detected by position, since the last offset may have been compacted or be a transaction's marker.
         """
         end = self._ends.get(partition)
         if end is None or position < end:

@@ -21,7 +21,7 @@ BATCH_MAX = 2_000
 """Records per read: about a millisecond of work, so that tail and backfill alternate quickly."""
 
 BACKFILL_WAIT_S = 0.01
-"""Seconds that one read waits for a record: short, since the tail waits meanwhile."""
+"""Seconds that one read waits for a record: short, since the tail waits during this time."""
 
 
 class BackfillReader:
@@ -47,7 +47,7 @@ class BackfillReader:
         if partitions := self._backfill.pending & ends.keys():
             if self._reader is None:
                 self._reader = TopicReader(self._context.properties, self._topic, BACKFILL_TUNING)
-                # Asks for the topic's metadata: librdkafka itself would do so half a second after the assignment.
+                # Request the topic's metadata now; librdkafka itself would do so half a second after the assignment.
                 self._reader.partitions()
             self._reader.end(partitions)  # a complete partition stays assigned while others are incomplete
             self._reader.begin(dict.fromkeys(partitions, BEGINNING))
@@ -61,7 +61,7 @@ class BackfillReader:
         self._close_if_done()
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """Take a record of ``key`` that the tail read: the old one is dropped."""
+        """Process a record of ``key`` that the tail read: the old one is dropped."""
         self._backfill.seen_live(partition, key)
 
     def read(self) -> dict[int, list[TopicRecord]]:
@@ -88,7 +88,7 @@ class BackfillReader:
             reader.reopen(stuck)
 
     def close(self) -> None:
-        """Close the client, whatever is still to be read."""
+        """Close the client, even if there is more to read."""
         if self._reader:
             self._reader.close()
             self._reader = None

@@ -1,4 +1,4 @@
-"""Forwards records of the offsets topic: all of them to ``on_records``, groups and commits to the tracker."""
+"""Forwards records of the offsets topic: all to ``on_records``, groups and commits to the tracker."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from rebalance_agent.tracking.observations import CommitsSeen, EpochRecord, Grou
 __all__ = ["COMMITS_EVERY_S", "COMMITS_MAX", "ObservationEmitter"]
 
 COMMITS_EVERY_S = 0.2
-"""Seconds between two `CommitsSeen` while no group writes a record. Each wakes the tracker's thread, and a busy topic
-is read some fifty times a second; a commit matters only with the record that follows it."""
+"""Seconds between two `CommitsSeen` while no group writes a record. Each of them wakes the tracker's thread, and a busy
+topic is read some fifty times a second; commits matter only together with a following record."""
 
 COMMITS_MAX = 5_000
-"""Partitions of groups whose commits are collected for the next `CommitsSeen`, as many as one read may bring."""
+"""Maximum partitions whose commits are collected for the next `CommitsSeen`: as many as one read may return."""
 
 
 class ObservationEmitter:
     """Puts `GroupRecord` and `EpochRecord` observations into the inbox. Used by one thread.
 
     ``replay``: which of the tail's records are read again after snapshots. ``gaps``: where offsets were missing.
-    ``share``: which groups have to wait since they cause too much work.
+    ``share``: which groups must wait because they cause too much work.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class ObservationEmitter:
         self.begin()
 
     def begin(self) -> None:
-        """Record that the tail starts, or starts over, with nothing to replay."""
+        """Record that the tail starts or restarts, with nothing to replay."""
         self.replay, self.gaps = Replay(), OffsetGaps()
         self.share = FairShare(self._context, self._decode)
         self._commits: dict[bytes, Commit | None] = {}
@@ -71,8 +71,9 @@ class ObservationEmitter:
     ) -> None:
         """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
 
-        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets. Commits
-        are emitted before the next record of a group, or every `COMMITS_EVERY_S`, even if there are no ``records``.
+        This order makes the tracker's conclusions independent of the batch size. ``positions``: the tail's next
+        offsets. Commits are emitted before the next record of a group, or every `COMMITS_EVERY_S`, even if there are no
+        ``records``.
         """
         self.gaps.see(records)
         emitted = 0
@@ -88,7 +89,7 @@ class ObservationEmitter:
             self._emit_commits()
 
     def _pass_on(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Pass on records up to one of a group to ``on_records``, and collect the commits among them."""
+        """Pass records up to the next one of a group to ``on_records``, and collect the commits among them."""
         commits = self._commits
         for record in records:
             key = record.key() or b""

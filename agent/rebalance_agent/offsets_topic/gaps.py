@@ -17,12 +17,12 @@ class OffsetGaps:
     """The gaps in the partitions that the tail reads."""
 
     def __init__(self) -> None:
-        """Follow no partition yet."""
+        """Start without partitions."""
         self._next: dict[int, int] = {}
         self._after: dict[int, list[int]] = {}
 
     def begin(self, offsets: Mapping[int, int]) -> None:
-        """Follow partitions, each from its offset (or `BEGINNING`) on: a higher first one comes after a gap."""
+        """Follow partitions, each from its offset (or `BEGINNING`): a higher first offset follows a gap."""
         self.drop(offsets)
         self._next |= {partition: max(offset, 0) for partition, offset in offsets.items()}
 
@@ -33,7 +33,7 @@ class OffsetGaps:
             self._after.pop(partition, None)
 
     def see(self, records: Sequence[TopicRecord]) -> None:
-        """Take all records that the tail read, also offset commits, in their order."""
+        """Process all records that the tail read, also offset commits, in their order."""
         ends = {record.partition(): record.offset() + 1 for record in records}
         if sum(end - self._next.get(partition, 0) for partition, end in ends.items()) != len(records):
             self._find(records)
@@ -49,9 +49,9 @@ class OffsetGaps:
             following[partition] = offset + 1
 
     def before(self, record: TopicRecord) -> int:
-        """The offset of the last record, up to this one, before which offsets were missing; -1 if none was.
+        """Return the offset of the last record, up to this one, before which offsets were missing; -1 if none was.
 
-        ``record`` is one of those that `see` took last.
+        ``record`` must be among the records of the last `see`.
         """
         offsets = self._after.get(record.partition(), [])
         index = bisect_right(offsets, record.offset())

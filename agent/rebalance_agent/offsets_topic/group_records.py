@@ -1,6 +1,6 @@
 """Selects the records of shown groups in ``__consumer_offsets``, and decodes them into observations.
 
-Nearly all records are offset commits: they are recognized by the first two bytes of their key and never decoded.
+Nearly all records are offset commits: they are recognised by the first two bytes of their key and never decoded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rebalance_agent.tracking.observed_record import observed_record
 __all__ = ["GroupRecords"]
 
 KEYS_MAX = 20_000
-"""Keys with a cached answer whether their group is shown: the same keys come again and again. About 4 MB."""
+"""Maximum keys for which it is cached whether their group is shown, about 4 MB: the same keys occur repeatedly."""
 
 
 class GroupRecords:
@@ -37,7 +37,7 @@ class GroupRecords:
     """
 
     def __init__(self, context: CollectorContext) -> None:
-        """Count by the meters of ``context``."""
+        """Count with the meters of ``context``."""
         self._shows = context.shows
         self._meters = context.meters
         self._clock = context.clock
@@ -45,13 +45,13 @@ class GroupRecords:
         self.topic_sizes: Mapping[str, int] = {}
 
     def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
-        """The records of shown groups among ``messages`` in their order, each with its key."""
+        """Return the records of shown groups among ``messages`` in their order, each with its key."""
         keys = [message.key() or b"" for message in messages]
         if messages:
             self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
         records = []
         unknown = 0
-        # Nearly all are commits, a million at a start: nothing is done for each but this comparison.
+        # Nearly all are commits, a million at a start, so only this comparison is done for each.
         others = [index for index, key in enumerate(keys) if not COMMIT_KEYS_START <= key < COMMIT_KEYS_END]
         for message, key in [(messages[index], keys[index]) for index in others]:
             kind = record_kind(key)
@@ -77,8 +77,8 @@ class GroupRecords:
     ) -> GroupRecord | EpochRecord | None:
         """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
 
-        ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; it is seen now by default. What a
-        classic group claims is bounded (`bounded_claims`).
+        ``live``, ``replayed``, ``gap_offset``, ``seen_ms``: as in `GroupRecord`; it is seen now by default. The claims
+        of a classic group are bounded (`bounded_claims`).
         """
         record = decode_counted(self._meters, message.key() or b"", message.value())
         fact = None if record is None else group_fact(record)
@@ -99,7 +99,7 @@ class GroupRecords:
         )
 
     def _is_shown(self, key: bytes) -> bool | None:
-        """Whether the group of this key is shown; None where the key is malformed."""
+        """Whether the group of this key is shown; None if the key is malformed."""
         try:
             return self._shows(decode_record(key, None).group)
         except DecodeError:

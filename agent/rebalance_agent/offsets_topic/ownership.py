@@ -1,9 +1,9 @@
-"""Decides which partitions of the offsets topic, and so which groups, this observer reports on.
+"""Decides on which partitions of the offsets topic, and so on which groups, this observer reports.
 
 Observers with the same group id share the partitions as members of that group, like the instances of any consumer. They
-use the group for the assignment only: assigned partitions stay paused and nothing is committed; `OffsetsTail` reads the
-owned partitions by manual assignment. So a slow tail does not lose the membership, and a rebalance of the observers
-does not interrupt reading of the partitions that they keep.
+use the group only for the assignment: assigned partitions stay paused and nothing is committed; `OffsetsTail` reads the
+owned partitions by manual assignment. So a slow tail does not lose its membership, and a rebalance of the observers
+does not interrupt the reading of kept partitions.
 """
 
 from __future__ import annotations
@@ -30,24 +30,25 @@ OWNERSHIP_PART = "ownership"
 CLASSIC_TUNING = {
     # Only partitions that change their owner move; the others are read without a pause.
     "partition.assignment.strategy": "cooperative-sticky",
-    # Longest time, in ms, in which no replica reads the partitions of one that failed; their records are read later.
+    # Longest time (ms) in which no replica reads the partitions of a failed one; their records are read later.
     "session.timeout.ms": "10000",
     "heartbeat.interval.ms": "2000",
 }
 """librdkafka settings of the classic protocol; under ``group.protocol=consumer`` (KIP-848) brokers decide these."""
 
 POLL_S = 0.5
-"""Seconds that one poll of the group's consumer takes: how late a stop is noticed."""
+"""Seconds that one poll of the group's consumer takes, and the delay after which a stop is noticed."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two looks for a topic that does not exist yet."""
+"""Seconds between two checks for a topic that does not exist yet."""
 
 
 HANDOVER_S = 3.0
-"""Seconds for which a revocation waits for the partitions' first snapshot; far below any session timeout."""
+"""Longest time (seconds) for which a revocation waits for the partitions' first snapshot; far below any session
+timeout."""
 
 HANDOVER_LOOK_S = 0.05
-"""Seconds between two looks for these snapshots."""
+"""Seconds between two checks for these snapshots."""
 
 
 class Ownership:
@@ -57,7 +58,7 @@ class Ownership:
     """
 
     def __init__(self) -> None:
-        """The number of partitions is not known yet."""
+        """Start with an unknown number of partitions."""
         self._count: int | None = None
 
     def on_partition_count(self, partitions: int) -> None:
@@ -68,7 +69,7 @@ class Ownership:
         """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
 
     def partitions(self) -> frozenset[int] | None:
-        """The partitions that this observer owns now; None while that is not known."""
+        """Return the partitions that this observer owns now; None while that is not known."""
         return None if self._count is None else frozenset(range(self._count))
 
     def owns(self, _group: str) -> bool:
@@ -90,7 +91,7 @@ class SharedOwnership(Ownership):
     stored: Callable[[Collection[int]], bool] = lambda _partitions: True
 
     def __post_init__(self) -> None:
-        """Nothing is assigned yet."""
+        """Start without an assignment."""
         super().__init__()
         self._owned: frozenset[int] | None = None
         self._topic_denied = False
@@ -101,7 +102,7 @@ class SharedOwnership(Ownership):
         self._topic_denied = yes
 
     def partitions(self) -> frozenset[int] | None:
-        """The assigned partitions; None before the first assignment."""
+        """Return the assigned partitions; None before the first assignment."""
         return self._owned
 
     def owns(self, group: str) -> bool:
@@ -110,7 +111,7 @@ class SharedOwnership(Ownership):
         return self._topic_denied or bool(owned and count and offsets_partition(group, count) in owned)
 
     def _follow(self, stop: threading.Event) -> None:
-        # librdkafka looks for a missing subscribed topic again only after minutes.
+        # librdkafka checks for a missing subscribed topic again only after minutes.
         while not self._count:
             self.health.ready(OWNERSHIP_PART)
             if stop.wait(ABSENT_WAIT_S):
@@ -127,7 +128,7 @@ class SharedOwnership(Ownership):
         }
         try:
             consumer = Consumer(settings)
-        except KafkaException as error:  # properties that do not go together
+        except KafkaException as error:  # incompatible properties
             raise_cluster_error(error, f"sharing {OFFSETS_TOPIC} in group {self.group_id}")
         try:
             consumer.subscribe([OFFSETS_TOPIC], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
@@ -141,7 +142,7 @@ class SharedOwnership(Ownership):
             consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # From the end, and paused: no record is fetched.
+        # Assign them at their end and paused, so that no records are fetched.
         consumer.incremental_assign([TopicPartition(pair.topic, pair.partition, OFFSET_END) for pair in partitions])
         consumer.pause(partitions)
         self._owned = (self._owned or frozenset()) | {pair.partition for pair in partitions}
@@ -150,7 +151,8 @@ class SharedOwnership(Ownership):
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         numbers, pause = [pair.partition for pair in partitions], threading.Event()
-        # The next owner reports what comes after the snapshots. Without one, it reports nothing of what was before.
+        # The next owner reports what follows the snapshots. Without a snapshot, it reports nothing from before its
+        # start.
         for _ in range(round(HANDOVER_S / HANDOVER_LOOK_S)):
             if not self._owned or self.stored(numbers):
                 break

@@ -12,7 +12,7 @@ from typing import NamedTuple
 __all__ = ["STUCK_S", "ReadingProgress"]
 
 STUCK_S = 30.0
-"""Seconds without a read while records follow, and brokers answer: a slow fetch takes a few."""
+"""Seconds without progress, while there are records to read and brokers answer, after which reading is stuck."""
 
 
 class _Waiting(NamedTuple):
@@ -30,7 +30,8 @@ class ReadingProgress:
     def stuck(self, positions: Mapping[int, int], ends: Mapping[int, int], now: float) -> list[int]:
         """Return the partitions that were not read for `STUCK_S` though records followed, in order.
 
-        ``positions``, ``ends``: partition -> the next offset to read, and that of the log. ``now``: monotonic seconds.
+        ``positions``, ``ends``: partition -> the next offset to read, and the log's end offset. ``now``: monotonic
+        seconds.
         """
         behind = {number: positions[number] for number, end in ends.items() if positions.get(number, end) < end}
         before = self._waiting

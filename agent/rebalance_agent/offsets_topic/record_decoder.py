@@ -10,7 +10,7 @@ __all__ = ["decode_counted"]
 
 
 def decode_counted(meters: Meters, key: bytes, value: bytes | None) -> Record | None:
-    """The decoded record; None where it is malformed.
+    """Return the decoded record; None if it is malformed.
 
     ``meters`` count malformed records by their key's version, unknown versions, and unknown tagged fields.
     """

@@ -10,10 +10,10 @@ __all__ = ["Replay"]
 
 
 class Replay:
-    """Follows partitions from a snapshot's position to the end offset at the time when it was loaded."""
+    """Tracks partitions from a snapshot's position to the end offset at the time when it was loaded."""
 
     def __init__(self) -> None:
-        """Replay no partition yet."""
+        """Start without partitions."""
         self._ends: dict[int, int] = {}
 
     def __bool__(self) -> bool:

@@ -1,11 +1,11 @@
-"""Tails ``__consumer_offsets``, the coordinator's own log: reads it from its end on, and backfills the rest beside.
+"""Tails ``__consumer_offsets``, the coordinator's own log: reads it from its end, and backfills the rest in parallel.
 
-One thread reads by two clients: the *tail* from the end offsets on, and the *backfill* from the beginning up to these
-same offsets. The tail decodes each record of a group at once, the backfill only the last record of each key. Partitions
-that are created later, also with the topic itself, are read by the tail from the beginning. A partition with a snapshot
-is read by the tail from the snapshot's position on, and needs no backfill.
+One thread reads with two clients: the *tail* reads from the end offsets on, and the *backfill* from the beginning up to
+these offsets. The tail decodes each record of a group at once, the backfill only the last record of each key.
+Partitions that are created later, or together with the topic, are read by the tail from the beginning. A partition with
+a snapshot is read by the tail from the snapshot's position on, and needs no backfill.
 
-Ownership adds and removes partitions at any time, each by itself.
+Ownership may add and remove single partitions at any time.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ OFFSETS_PART = "offsets_topic"
 
 TAIL_TUNING = {
     **QUEUE_TUNING,
-    # Brokers answer with 100 kB or after 50 ms: this delays a record by 50 ms at most, and saves requests, which are as
-    # expensive as many records.
+    # Brokers answer with 100 kB or after 50 ms: this delays a record by at most 50 ms, and saves requests, each of
+    # which costs as much as many records.
     "fetch.min.bytes": "100000",
     "fetch.wait.max.ms": "50",
 }
@@ -47,17 +47,17 @@ BATCH_MAX = 5_000
 """Records per read: a few milliseconds of work, so that tail and backfill alternate quickly."""
 
 TAIL_WAIT_S = 0.25
-"""Seconds to wait for a record of a quiet topic; changes of ownership and the stop are noticed this late at most."""
+"""Seconds to wait for a record of a quiet topic, and the longest delay in noticing a stop or a change of ownership."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two looks for a topic that does not exist yet."""
+"""Seconds between two checks for a topic that does not exist yet."""
 
 HEAD_START_S = 2.0
-"""Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead: that is the time
-of a million records. Describing each group costs as much again and shows less."""
+"""Seconds that reading all records may take before `OffsetsTail.late` requests DescribeGroups instead: the time for a
+million records. Describing each group costs as much again and shows less."""
 
 REACHED_EVERY_S = 1.0
-"""Seconds between two `TailReached` observations: a snapshot lags behind the tail at least that long."""
+"""Seconds between two `TailReached` observations: a snapshot lags behind the tail by at least this time."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class OffsetsTail:
     on_late: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
-        """Nothing is read before ``worker`` starts."""
+        """Prepare the readers; ``worker`` starts reading."""
         self._records = GroupRecords(self.context)
         self._rebase: SnapshotRebase | None = None
         if self.snapshots:
@@ -109,12 +109,15 @@ class OffsetsTail:
         return not self.caught_up.is_set() and self.context.clock.monotonic() - self._unknown_since >= HEAD_START_S
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Take the partition counts of all topics: this one may have grown. Called from any thread."""
+        """Store the partition counts of all topics, since this one may have grown. Called from any thread."""
         self._partitions = max(self._partitions, partitions.get(OFFSETS_TOPIC, 0))
         self._records.topic_sizes = partitions
 
     def check(self) -> None:
-        """Compare positions with the topic's end, for a stuck tail looks like a quiet topic. To be called regularly."""
+        """Compare positions with the topic's end, since a stuck tail looks like a quiet topic.
+
+        To be called regularly.
+        """
         tail = self._tail
         if tail is None:
             return
@@ -204,7 +207,7 @@ class OffsetsTail:
             self._begin(tail, gained)
 
     def _begin(self, tail: TopicReader, gained: frozenset[int]) -> None:
-        # Partitions created since the start are read from the beginning, whichever observer had them meanwhile.
+        # Partitions created since the start are read from the beginning, even if another observer owned them before.
         created = {number for number in gained if number >= (self._initial_count or 0)} - self._ever_owned
         ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, gained - created)
         snapshots = self._load(ends)

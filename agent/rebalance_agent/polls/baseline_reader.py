@@ -29,13 +29,13 @@ BASELINES_PART = "baselines"
 """The part's name in readiness."""
 
 BASELINES_MAX = 20_000
-"""Groups whose baselines are kept, 4 kB each: more groups than one observer is made for."""
+"""Maximum groups whose baselines are kept, 4 kB each: more groups than one observer is designed for."""
 
 BASELINE_AGE_MAX_MS = 35 * 86_400_000
-"""Milliseconds after which a baseline that was not computed again is ignored: five weeks."""
+"""Age (ms) from which a baseline is ignored: five weeks."""
 
 TOPIC_AGAIN_S = 60.0
-"""Seconds between two looks at the topic's existence and partitions, which hardly ever change."""
+"""Seconds between two checks of the topic's existence and partitions, which rarely change."""
 
 BASELINES_EVERY_S = 10.0
 """Seconds between two reads: baselines are computed once a day or so."""
@@ -44,7 +44,7 @@ READ_MAX = 500
 """Records per read."""
 
 WAIT_S = 0.5
-"""Seconds without a record after which all are read."""
+"""Seconds without a record after which all records count as read."""
 
 TUNING = {"fetch.wait.max.ms": "5000", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "4096"}
 
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class Baseline(NamedTuple):
-    """Percentiles of one group's stalls at one hour of the week, in seconds; None where unknown."""
+    """Percentiles of one group's stalls at one hour of the week, in seconds; None if unknown."""
 
     p50: float | None
     p95: float | None
@@ -71,17 +71,17 @@ class _Packed(NamedTuple):
 class Baselines:
     """The newest baseline of each group. Safe to use from several threads.
 
-    ``version`` rises with every change, so that a renderer knows when its text is stale.
+    ``version`` increases with every change, so that a renderer can detect that its text is outdated.
     """
 
     def __init__(self) -> None:
-        """Begin with no baseline."""
+        """Start with no baseline."""
         self.version = 0
         self._lock = threading.Lock()
         self._groups: dict[str, _Packed] = {}
 
     def put(self, baseline: GroupBaseline) -> bool:
-        """Keep a baseline in place of the group's earlier one; False where `BASELINES_MAX` groups are kept already."""
+        """Replace the group's baseline; return False if `BASELINES_MAX` other groups are kept already."""
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
@@ -108,7 +108,7 @@ class Baselines:
                 self.version += 1
 
     def at(self, group: str, now_ms: int) -> Baseline | None:
-        """The baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None where it is unknown or too old."""
+        """The baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None if it is unknown or too old."""
         with self._lock:
             packed = self._groups.get(group)
         if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
@@ -121,11 +121,11 @@ class Baselines:
 class BaselinesReader:
     """Keeps ``baselines`` equal to the topic's records of this cluster; empty without the topic.
 
-    One caller at a time. Its Kafka client exists only where the topic does.
+    Only one caller at a time is allowed. Its Kafka client exists only if the topic does.
     """
 
     def __init__(self, context: CollectorContext, topic: str, cluster_id: str, baselines: Baselines) -> None:
-        """Baselines of other clusters are skipped."""
+        """``cluster_id``: baselines of other clusters are skipped."""
         self._context = context
         self._topic = topic
         self._cluster_id = cluster_id
@@ -142,7 +142,7 @@ class BaselinesReader:
             return
         try:
             self._read(now)
-        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the reading
+        except Exception as error:  # noqa: BLE001 - a bug in this package must not end the reading
             self.close()
             reason = failure_reason(error, BASELINES_PART, _log)
             if isinstance(error, AccessDeniedError):
@@ -154,7 +154,7 @@ class BaselinesReader:
                 self._not_before = self._context.clock.monotonic() + self._backoff.next()
 
     def close(self) -> None:
-        """Close the client; the next call begins at the beginning of the topic."""
+        """Close the client; the next call reads the topic from its beginning."""
         reader, self._reader, self._look_at = self._reader, None, float("-inf")
         if reader:
             reader.close()

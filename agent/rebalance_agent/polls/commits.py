@@ -1,10 +1,10 @@
-"""Committed offsets of groups, from the tail of the offsets topic; OffsetFetch is used only where these are in doubt.
+"""Committed offsets of groups, from the tail of the offsets topic; OffsetFetch is used only for those in doubt.
 
 Commits are in doubt because of transactions. The tail also reads offsets that were committed in a transaction that is
 still open or was aborted, and clients cannot distinguish such records. But most commits can be shown to be outside
 transactions: every transaction before the last stable offset has ended, and its end is a marker, which clients see as a
-gap between offsets. So a commit before the last stable offset with no gap after it, up to an end offset that was asked
-for later, was made without a transaction. For all others the committed offset is asked for by OffsetFetch.
+gap between offsets. So a commit before the last stable offset was made without a transaction if no gap follows it, up
+to an end offset that was requested later. For all others the committed offset is requested with OffsetFetch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rebalance_agent.offsets_topic.record_decoder import decode_counted
 __all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
-"""Keys that are cached decoded: those of a busy cluster repeat every few seconds. About 15 MB."""
+"""Maximum decoded keys in the cache (about 15 MB): those of a busy cluster repeat every few seconds."""
 
 
 class _Commit(NamedTuple):
@@ -41,8 +41,8 @@ class _Commit(NamedTuple):
 class _Group:
     """A group's commits of its ``followed`` partitions.
 
-    ``committed``: offsets that are certain. ``unjudged``: the newest commits since `CommittedOffsets.to_judge`;
-    ``judging``: those that it took.
+    ``committed``: offsets that are certain. ``unjudged``: the newest commits since the last
+    `CommittedOffsets.to_judge`; ``judging``: the commits that this call selected.
     """
 
     followed: AbstractSet[Partition] = frozenset()
@@ -52,7 +52,10 @@ class _Group:
 
 
 class CommittedOffsets:
-    """Committed offsets of followed groups. Thread-safe: one thread adds records, another asks brokers and judges."""
+    """Committed offsets of followed groups.
+
+    Thread-safe: one thread adds records, another queries brokers and judges.
+    """
 
     def __init__(self, follows: Callable[[str], bool], meters: Meters) -> None:
         """``follows``: whether a group may be followed; ``meters`` count records that cannot be decoded."""
@@ -74,7 +77,7 @@ class CommittedOffsets:
         self._subject = remembered(subject, KEYS_MAX)
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Take ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
+        """Process ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
         subject_of, groups, following, gaps = self._subject, self._groups, self._next, self._gaps
         with self._changed:
             for record in records:
@@ -106,12 +109,12 @@ class CommittedOffsets:
                 self._doubtful.pop(name, None)
 
     def doubt(self) -> None:
-        """Doubt all groups: the tail does not run, or did not for a while."""
+        """Mark all groups as in doubt: the tail is not running, or was interrupted."""
         with self._changed:
             self._doubtful |= dict.fromkeys(self._groups)
 
     def to_judge(self) -> frozenset[int]:
-        """Take the commits so far for the next `judge`; return the partitions of the offsets topic that they lie in."""
+        """Select the commits so far for the next `judge`; return their partitions of the offsets topic."""
         with self._changed:
             for group in self._groups.values():
                 group.judging |= group.unjudged
@@ -119,16 +122,16 @@ class CommittedOffsets:
             return frozenset(commit.partition for group in self._groups.values() for commit in group.judging.values())
 
     def wait_read(self, ends: Mapping[int, int], timeout: float) -> bool:
-        """Wait until the tail has read up to ``ends``, ``timeout`` seconds at most; return whether it has."""
+        """Wait at most ``timeout`` seconds until the tail has read up to ``ends``; return whether it has."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: all(self._next.get(partition, 0) >= end for partition, end in ends.items()), timeout
             )
 
     def judge(self, stable: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """Accept the commits taken by `to_judge` that were certainly made outside transactions; doubt the others.
+        """Accept the commits selected by `to_judge` that were certainly made outside transactions; doubt the others.
 
-        ``stable``: last stable offsets, asked for after `to_judge`; ``ends``: end offsets, asked for after those.
+        ``stable``: last stable offsets, requested after `to_judge`; ``ends``: end offsets, requested after those.
         """
         with self._changed:
             groups = list(self._groups.items())
@@ -137,7 +140,7 @@ class CommittedOffsets:
                 self._judge(name, group, stable, ends)
 
     def doubtful(self, groups_max: int) -> list[str]:
-        """Up to ``groups_max`` groups to ask OffsetFetch for; those that were not asked for longest come first."""
+        """Return up to ``groups_max`` groups that need an OffsetFetch, the longest waiting first."""
         with self._changed:
             names = list(self._doubtful)[:groups_max]
             for name in names:
@@ -153,7 +156,7 @@ class CommittedOffsets:
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:
-        """Partition -> committed offset, as far as known."""
+        """Return partition -> committed offset, as far as known."""
         with self._changed:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}
@@ -180,7 +183,7 @@ class CommittedOffsets:
         return read and self._gaps.get(partition, 0) <= commit.offset
 
     def _apply(self, group: _Group, partition: Partition, commit: _Commit) -> bool:
-        """Set the group's committed offset by the commit; False where the record cannot be decoded."""
+        """Set the group's committed offset from the commit; return False if the record cannot be decoded."""
         record = decode_counted(self._meters, commit.record.key() or b"", commit.record.value())
         if record is None:
             return False

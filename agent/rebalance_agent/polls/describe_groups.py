@@ -1,4 +1,4 @@
-"""DescribeGroups: the groups' first state if the backfill takes long, and the only one if reading is denied."""
+"""DescribeGroups: shows groups early if the backfill takes long, and is the only source if reading is denied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import GroupDescribed
 __all__ = ["AGAIN_MAX", "BATCH_MAX", "DescribePoll"]
 
 BATCH_MAX = 100
-"""Groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
+"""Maximum groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
 
 
 AGAIN_MAX = 20
@@ -22,13 +22,13 @@ AGAIN_MAX = 20
 
 
 class DescribePoll:
-    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` for each.
+    """Describes the listed groups while ``needed()`` is true; puts one `GroupDescribed` for each.
 
     Groups that rebalance or reconcile are described more often, by `again`, until they have settled.
     """
 
     def __init__(self, context: CollectorContext, needed: Callable[[], bool]) -> None:
-        """``needed`` is called before every batch; no batch begins after the inbox was closed."""
+        """``needed`` is called before every batch; no batch starts after the inbox was closed."""
         self._context = context
         self._needed = needed
         self._groups: tuple[str, ...] = ()
@@ -38,19 +38,19 @@ class DescribePoll:
         self._poll_again = Poll("describe", self._ask_again, context)
 
     def on_groups(self, groups: Iterable[str]) -> bool:
-        """Take the names of all listed groups; return whether some are new and should be described now."""
+        """Store the names of all listed groups; return whether some are new and should be described now."""
         with self._lock:
             before, self._groups = self._groups, tuple(sorted(groups))
             return not set(before) >= set(self._groups)
 
     def on_rebalancing(self, groups: Iterable[str]) -> None:
-        """Take the names of groups that rebalance now."""
+        """Store the names of groups that are rebalancing."""
         if self._needed():
             with self._lock:
                 self._unsettled.update(dict.fromkeys(groups))
 
     def again(self) -> None:
-        """Describe the groups that had not settled, `AGAIN_MAX` of them, in turn; nothing if there is none."""
+        """Describe again up to `AGAIN_MAX` of the groups that had not settled, in turn."""
         with self._lock:
             any_unsettled = bool(self._unsettled)
         if any_unsettled:
@@ -69,7 +69,7 @@ class DescribePoll:
         self._describe(groups)
 
     def _describe(self, groups: Sequence[str]) -> bool:
-        """Describe ``groups``; return False if that is not needed any more."""
+        """Describe ``groups``; return False if that is no longer needed."""
         if self._context.inbox.closed or not self._needed():
             with self._lock:
                 self._unsettled.clear()
@@ -77,7 +77,7 @@ class DescribePoll:
         asked = self._context.clock.now_ms()
         described = self._context.cluster.describe_groups(groups)
         with self._lock:
-            for name in groups:  # a group that is gone has no description
+            for name in groups:  # a deleted group has no description
                 self._unsettled.pop(name, None)
             self._unsettled.update({group.group: None for group in described if group.state not in SETTLED})
         for group in described:

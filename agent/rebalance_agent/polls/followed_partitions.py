@@ -1,4 +1,4 @@
-"""Selects the partitions whose committed offsets are followed: owned ones, and those committed before."""
+"""Selects the partitions whose committed offsets are followed: owned partitions, and those committed before."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["FollowedPartitions"]
 
 ASKED_MAX = 200
-"""Groups without members that are asked for their committed offsets in one period: 0.2 s of the coordinators' time."""
+"""Maximum groups without members whose committed offsets are queried per period: 0.2 s of the coordinators' time."""
 
 ASK_AGAIN_S = 300.0
-"""Seconds until a group without members and without commits is asked again: a tool may have set its offsets."""
+"""Seconds until a group without members and commits is queried again: a tool may have set its offsets."""
 
 
 class _Members(NamedTuple):
@@ -39,10 +39,10 @@ _Chosen = dict[str, frozenset[Partition]]
 
 @dataclass(eq=False)
 class FollowedPartitions:
-    """Chooses the partitions of each group that ``follows`` names; without share groups, which commit elsewhere.
+    """Chooses the partitions of each group that ``follows`` selects, except share groups, which commit elsewhere.
 
-    A group without members keeps the partitions that it committed before; an observer that did not see them asks for
-    its offsets once.
+    A group without members keeps the partitions that it committed before; an observer that did not see these commits
+    queries the group's offsets once.
     """
 
     context: CollectorContext
@@ -57,10 +57,10 @@ class FollowedPartitions:
     ) -> tuple[_Chosen, _Chosen]:
         """The partitions that have an owner, and all to follow, by group. ``topics``: partition counts of all topics.
 
-        ``all_read``: whether all existing records were read, so that views from records are of the present.
+        ``all_read``: whether all existing records were read, so that views from records are current.
 
-        Members may report any name, and one invalid topic name makes librdkafka's whole request fail; so only
-        partitions that exist are chosen.
+        Only existing partitions are chosen, since members may report any name, and one invalid topic name makes
+        librdkafka's whole request fail.
         """
         followed = [view for view in views if view.group_type is not GroupType.SHARE and self.follows(view.group)]
         self._look_for([view.group for view in followed if not view.members and not commits.offsets(view.group)])
@@ -73,7 +73,7 @@ class FollowedPartitions:
         for view in followed:
             _, holders, subscribed = self._read[view.group]
             before = set(commits.offsets(view.group)) - holders.keys()
-            if view.members:  # commits of other topics are left over from an earlier subscription
+            if view.members:  # commits of other topics remain from an earlier subscription
                 before = {pair for pair in before if pair[0] in subscribed}
             else:
                 before |= self._found.get(view.group, frozenset())
@@ -83,14 +83,14 @@ class FollowedPartitions:
         return owned, chosen
 
     def holders(self, group: str) -> Holders | None:
-        """The owners of the group's partitions at the last `choose`; None if they are unknown.
+        """Return the owners of the group's partitions at the last `choose`; None if they are unknown.
 
         It is the same object while the members are unchanged.
         """
         return self._read[group].holders if group in self._known else None
 
     def _members(self, view: GroupView) -> _Members:
-        """The members' partitions and topics, computed again only if the view has changed."""
+        """Return the members' partitions and topics, computed again only if the view has changed."""
         read = self._read.get(view.group)
         if read and read.members is view.members:
             return read
@@ -103,7 +103,7 @@ class FollowedPartitions:
         return _Members(view.members, holders, subscribed)
 
     def _look_for(self, groups: Collection[str]) -> None:
-        """Ask for the offsets of groups without members that have no known one; each is asked again now and then."""
+        """Query the offsets of groups without members and known offsets; each is queried again from time to time."""
         now = self.context.clock.monotonic()
         self._asked_at = {group: at for group, at in self._asked_at.items() if group in groups}
         self._found = {group: partitions for group, partitions in self._found.items() if group in groups}
@@ -114,7 +114,7 @@ class FollowedPartitions:
         try:
             answers = self.context.cluster.committed(asked)
         except ClusterError:
-            return  # its lag stays unknown; what else fails, the poll itself reports
+            return  # its lag stays unknown; the poll itself reports other failures
         self._found |= {group: frozenset(offsets) for group, offsets in answers.items()}
 
 

@@ -1,6 +1,6 @@
-"""Lag and produce rate of followed groups' partitions, from end offsets (one request a period) and the tail's commits.
+"""Lag and produce rate of followed groups' partitions, from end offsets (one request per period) and tailed commits.
 
-There is no request per group, except where transactions leave committed offsets in doubt (see `CommittedOffsets`).
+There is no request per group, unless transactions leave committed offsets in doubt (see `CommittedOffsets`).
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ENDS_MAX", "FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
 
 FOLLOWED_MAX = 50_000
-"""Pairs of a group and a partition that are followed: 2,000 groups of 25 partitions, and about 40 MB; 10 MB more
-while all of them catch up."""
+"""Maximum followed pairs of a group and a partition: 2,000 groups of 25 partitions, in about 40 MB (10 MB more while
+all of them catch up)."""
 
 ENDS_MAX = 20_000
-"""Partitions whose end offsets are asked for in one period: about 0.8 CPU-seconds, nearly all in the client."""
+"""Maximum partitions whose end offsets are requested per period: about 0.8 CPU-seconds, nearly all in the client."""
 
 FETCHES_MAX = 500
-"""Groups whose committed offsets are asked for in one period; each takes a coordinator about a millisecond."""
+"""Maximum groups whose committed offsets are requested per period; each takes a coordinator about a millisecond."""
 
 READ_WAIT_S = 1.0
 """Longest wait, in seconds, for the tail to read the commits made before the period; it usually lags by 50 ms."""
 
 DOUBT_AGAIN_S = 300.0
-"""Seconds between two requests for all committed offsets, which correct whatever was missed unforeseen."""
+"""Seconds between two requests for all committed offsets, which correct unforeseen errors."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class LoadsPoll:
     tailing: Callable[[], bool]
 
     def __post_init__(self) -> None:
-        """Nothing is measured yet."""
+        """Start without measurements."""
         self.lags: Mapping[str, GroupLag] = NO_LAGS
         self._topics: Mapping[str, int] = {}
         self._production = ProduceRates()
@@ -75,22 +75,22 @@ class LoadsPoll:
         self.poll = Poll("loads", self._ask, self.context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Take the partition counts of all topics: only existing partitions are asked for. Called from any thread."""
+        """Store the partition counts of all topics: only existing partitions are queried. Called from any thread."""
         self._topics = partitions
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """Take ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
+        """Process ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
         self.commits.on_records(records, positions)
 
     def _ask(self) -> None:
         owned, followed = self._choose()
         self.commits.follow(followed)
         now = self.context.clock.monotonic()
-        # End offsets first: what is committed in between makes a lag smaller, and at least 0.
+        # End offsets first: commits in between then make the lag smaller, but not negative.
         try:
             ends = self.context.cluster.ends(set().union(*followed.values()))
         except ClusterError:
-            self.lags = NO_LAGS  # an old lag would look like one that stays as it is
+            self.lags = NO_LAGS  # an old lag would look like one that does not change
             raise
         self._production.take(now, ends)
         self._ends.take(now, ends)
@@ -99,7 +99,7 @@ class LoadsPoll:
             self._update_commits(now)
             measured = followed.__contains__
         finally:
-            # A coordinator that does not answer does not affect the groups of others.
+            # A coordinator that does not answer must not affect the groups of others.
             loads = {group: self._loads(group, owned[group]) for group in followed if owned[group]}
             self.context.inbox.offer(LoadsSeen(self.context.clock.now_ms(), loads))
             self._progress = {group: self._progress.get(group) or GroupProgress() for group in followed}
@@ -113,7 +113,7 @@ class LoadsPoll:
 
     def _choose(self) -> tuple[dict[str, frozenset[Partition]], dict[str, frozenset[Partition]]]:
         """The partitions with an owner and all followed ones, by group: whole groups, in order of their names."""
-        all_read = self.tailing()  # before the views are taken
+        all_read = self.tailing()  # read before the views
         owned, chosen = self._followed.choose(self.views(), self._topics, self.commits, all_read=all_read)
         followed: dict[str, frozenset[Partition]] = {}
         distinct, pairs_left, left_out = set[Partition](), FOLLOWED_MAX, 0

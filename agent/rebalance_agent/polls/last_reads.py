@@ -1,7 +1,7 @@
-"""Asks brokers when the last records were appended that departed members read, by ListOffsets with timestamps.
+"""Queries when the last records that departed members read were appended, by ListOffsets with timestamps.
 
-No record is read: the first offset at a time or later shows whether a member, which read up to its committed offset,
-read a record of that time. A few such questions bound the time.
+No records are read: the first offset at or after a time shows whether a member, which read up to its committed offset,
+had read a record of that time. A few such queries bound the time.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ from rebalance_agent.tracking.observations import ReadsAppended
 __all__ = ["PRECISION_MS", "READS_EVERY_S", "OffsetsAt", "ReadTimesPoll", "last_reads"]
 
 PRECISION_MS = 100
-"""How exact (ms) an answer is, where records come at least as often."""
+"""Precision (ms) of an answer, if records come at least as often."""
 
 READS_EVERY_S = 5.0
-"""Seconds between two looks at the questions that came without a call of `Schedule.soon`."""
+"""Seconds between two checks for queries that arrived without a call of `Schedule.soon`."""
 
 _NONE_LATER = -1
-"""The offset that brokers return where no record is of a time or later."""
+"""The offset that brokers return if there is no record at or after a time."""
 
 _log = logging.getLogger(__name__)
 
 OffsetsAt = Callable[[Mapping[Partition, int]], Mapping[Partition, int]]
-"""Returns the first offset of each partition at its time (epoch ms) or later: see `Cluster.offsets_at`."""
+"""Function that returns the first offset of each partition at or after its time (epoch ms): see
+`Cluster.offsets_at`."""
 
 
 class ReadTimesPoll:
-    """Answers the tracker's ``questions``, which it empties, whenever it is called; puts `ReadsAppended`."""
+    """Answers and removes the tracker's ``questions`` whenever it is called; puts `ReadsAppended`."""
 
     def __init__(self, context: CollectorContext, questions: deque[ReadQuestion]) -> None:
-        """Nothing is asked yet."""
+        """Set the source of queries; none is sent yet."""
         self.questions = questions
         self._context = context
 
     def __call__(self) -> None:
-        """Answer all questions. Never raises: without an answer bounds are wider."""
+        """Answer all queries. It never raises: without answers, bounds are only wider."""
         while questions := self._next():
             now_ms = self._context.clock.now_ms()
             try:
@@ -55,7 +56,7 @@ class ReadTimesPoll:
             self._context.inbox.offer(ReadsAppended(self._context.clock.now_ms(), answers))
 
     def _next(self) -> list[ReadQuestion]:
-        """Take questions, each of another partition: one request has one time for each."""
+        """Remove and return queries for different partitions, since a request has one time for each partition."""
         taken: dict[Partition, ReadQuestion] = {}
         for _ in range(len(self.questions)):
             question = self.questions.popleft()
@@ -67,11 +68,11 @@ class ReadTimesPoll:
 
 
 def last_reads(questions: Iterable[ReadQuestion], offsets_at: OffsetsAt, now_ms: int) -> dict[ReadQuestion, int | None]:
-    """Return when the last record before each question's offset was appended (epoch ms), at the earliest.
+    """Return the earliest time (epoch ms) when the last record before each query's offset was appended.
 
-    None where no record after ``after_ms`` shows it, where the partition cannot be asked, or where its newest records
-    are from after ``now_ms`` by more than `CLOCKS_MS`: then its producers' clocks are ahead. ``questions`` are of
-    different partitions.
+    The time is None if no record after ``after_ms`` shows it, if the partition cannot be queried, or if its newest
+    records are later than ``now_ms`` by more than `CLOCKS_MS` (then its producers' clocks are ahead). All ``questions``
+    must be about different partitions.
 
     Raises:
         ClusterError: the cluster does not answer.
@@ -86,7 +87,7 @@ def last_reads(questions: Iterable[ReadQuestion], offsets_at: OffsetsAt, now_ms:
     }
     first = True
     while bounds:
-        # Where records come all the time, the first question of each partition is the only one.
+        # If records come all the time, the first query of each partition is enough.
         times = {
             partition: until_ms - PRECISION_MS if first else (after_ms + until_ms) // 2
             for partition, (after_ms, until_ms) in bounds.items()

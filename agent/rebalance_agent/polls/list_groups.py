@@ -1,4 +1,4 @@
-"""ListGroups: often for rebalancing groups, sometimes for all; it shows the beginning of classic rebalances."""
+"""ListGroups: often for rebalancing groups, sometimes for all; it shows the start of classic rebalances."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads the events of sidecars and gateways (`Reported`), from the end of the topic on.
+"""Reads the events of sidecars and gateways (`Reported`), starting at the end of the topic.
 
-Some older events are read, too, for the workload and host of members that have nothing to report now.
+Some older events are also read, for the workload and host of members that have nothing to report now.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from rebalance_agent.tracking.observed_record import observed_report
 __all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
 
 KIND_HEADER = "kind"
-"""Record header with the event's kind, so that readers need not parse what they do not want."""
+"""Record header with the event's kind, so that readers need not parse events of other kinds."""
 
 EVENT_BYTES_MAX = 1 << 20
-"""Bytes of an event: it names at most the member's own partitions, and brokers refuse larger records by default."""
+"""Largest event (bytes): it names at most the member's own partitions, and brokers refuse larger records by default."""
 
 MEMBERS_PART = "member_events"
 """The part's name in readiness."""
 
 REWIND_MORE_MS = 60_000
-"""Milliseconds that are read before the asked time: reports of a rebalance that had begun then, or that were late."""
+"""How long (ms) before the requested time reading starts: for reports of a running rebalance, and late reports."""
 
 REWIND_MAX_MS = 600_000
-"""Milliseconds that are read back at most: older reports are of rebalances that are not revised any more."""
+"""Longest time (ms) to read back: older reports are about rebalances that are no longer revised."""
 
 PAST_RECORDS = 500
-"""Older records of each partition that are read only for members' workloads: some tenths of a second in all."""
+"""Older records per partition that are read only for members' workloads: some tenths of a second in total."""
 
 READ_MAX = 1_000
 """Records per read."""
 
 WAIT_S = 0.5
-"""Seconds that one read waits for a record: how late a stop or a rewind is noticed."""
+"""Seconds that one read waits for a record, and the delay after which a stop or a rewind is noticed."""
 
 ABSENT_WAIT_S = 0.5
-"""Seconds between two looks for a topic that does not exist yet."""
+"""Seconds between two checks for a topic that does not exist yet."""
 
 TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
@@ -53,7 +53,7 @@ _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
 class MemberEvents:
-    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that leaders, or their gateways, saw.
+    """Puts `MemberReported` for shown groups, and `GroupRecord` for generations that leaders or gateways reported.
 
     Events of other clusters are skipped.
     """
@@ -63,7 +63,7 @@ class MemberEvents:
     ) -> None:
         """Read ``topic``; events without a cluster id count as ``cluster_id``'s.
 
-        ``hidden``: whether the offsets topic cannot be read. Otherwise its records show all that frames do.
+        ``hidden``: whether the offsets topic cannot be read. Otherwise its records show everything that frames do.
         """
         self._hidden = hidden
         self._context = context
@@ -76,7 +76,7 @@ class MemberEvents:
         self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Take the partition counts of all topics: this one may have grown. Called from any thread."""
+        """Store the partition counts of all topics, since this one may have grown. Called from any thread."""
         self._partitions = partitions.get(self._topic, 0)
 
     def _denied(self, _reason: str) -> None:
@@ -91,7 +91,7 @@ class MemberEvents:
         earliest_ms = self._context.clock.now_ms() - REWIND_MAX_MS
         start_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
         with self._rewinding:
-            # A rewind that is still pending is for other groups.
+            # A rewind that is still pending concerns other groups.
             self._rewind_ms = start_ms if self._rewind_ms is None else min(start_ms, self._rewind_ms)
 
     def _follow(self, stop: threading.Event) -> None:
@@ -108,12 +108,12 @@ class MemberEvents:
                     self._go_back(reader, since_ms)
                     with self._rewinding:
                         if self._rewind_ms == since_ms:
-                            self._rewind_ms = None  # only now: brokers that did not answer are asked again
+                            self._rewind_ms = None  # only now, so that the request is repeated if brokers do not answer
                 for message in reader.read(READ_MAX, WAIT_S):
                     self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
 
     def _await_topic(self, reader: TopicReader, stop: threading.Event) -> None:
-        """Wait for the topic; one that is created now is read from its beginning, before its rebalances settle."""
+        """Wait for the topic. A topic that is created now is read from its beginning, before rebalances settle."""
         while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
             self._partitions = reader.partitions()
 
@@ -152,7 +152,7 @@ def parse_report(value: bytes | None) -> Reported | None:
     """Read a published event; None for a kind that neither members nor gateways report.
 
     Raises:
-        InvalidInputError: the bytes are no event, or exceed a bound.
+        InvalidInputError: the bytes are not an event, or exceed a size limit.
     """
     if not value or len(value) > EVENT_BYTES_MAX:
         raise InvalidInputError("", f"an event must have 1 to {EVENT_BYTES_MAX} bytes")

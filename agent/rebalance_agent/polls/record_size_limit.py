@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 __all__ = ["LIMIT_EVERY_S", "RecordSizeLimit"]
 
 LIMIT_EVERY_S = 600.0
-"""Seconds between two reads: the setting hardly ever changes."""
+"""Seconds between two reads: the setting rarely changes."""
 
 SETTING = "max.message.bytes"
 """The topic's setting with the largest record, in bytes."""
@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class RecordSizeLimit:
-    """Sets the meters' limit whenever it is called; without DescribeConfigs on the topic it does nothing."""
+    """Sets the meters' limit whenever it is called; does nothing without DescribeConfigs on the topic."""
 
     def __init__(self, context: CollectorContext) -> None:
         """Ask the cluster of ``context``."""

@@ -13,7 +13,7 @@ __all__ = ["NAMELESS_S", "TopicsPoll"]
 
 
 NAMELESS_S = 60.0
-"""Seconds for which an id counts as one of no topic: records continue naming deleted topics."""
+"""Seconds for which an id counts as unknown to the cluster: records keep naming deleted topics."""
 
 
 class TopicsPoll:
@@ -49,7 +49,7 @@ class TopicsPoll:
         self._known = counts
         unknown_ids = self._unknown_ids
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
-        # A topic that was created again under its name has another id: for an unknown id, all are asked for.
+        # A topic that was recreated under its name has another id, so for an unknown id all topics are requested.
         names = set(counts) if unknown_ids else counts.keys() - ids.keys()
         new_ids = self._context.cluster.topic_ids(names)
         self._ids = ids | new_ids
@@ -60,7 +60,7 @@ class TopicsPoll:
             listener(counts)
 
     def _answered(self, unknown_ids: frozenset[str], *, all_of_them: bool) -> None:
-        """Note which of ``unknown_ids`` no topic has; unless some topics' ids are missing (not ``all_of_them``)."""
+        """Record which of ``unknown_ids`` no topic has, unless some topics' ids are missing (not ``all_of_them``)."""
         if all_of_them:
             now = self._context.clock.monotonic()
             still = {topic_id: until for topic_id, until in self._nameless_until.items() if until > now}

@@ -1,10 +1,10 @@
-"""Finds groups that are gone without a tombstone: their records are in the log, and their coordinator has no group.
+"""Finds groups that vanished without a tombstone: the log has their records, but their coordinator has no such group.
 
-This happens where the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will
-show it. ListGroups cannot show it, since it hides groups that may not be described, so it only selects the groups to
-ask for. DescribeGroups decides: it returns that a group does not exist only to a principal that may describe it. Its
-answer is used only after all records written before it were read, so a deletion that is being read is reported by its
-tombstone.
+This happens if the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will show
+it. ListGroups cannot show it either, since it hides groups that may not be described, so it only selects the groups to
+query. DescribeGroups decides: it reports that a group does not exist only to a principal that may describe it. Its
+answer is used only after all records written before it have been read, so a deletion that is still being read is
+reported by its tombstone.
 
 librdkafka has no requests for share and streams groups, so these are not checked.
 """
@@ -29,13 +29,13 @@ VANISHED_EVERY_S = 240.0
 """Seconds between two checks: such groups are rare, and have no members."""
 
 TIMES = 3
-"""Answers in a row until a group counts as gone: a broker that was cut off answers for fewer rounds."""
+"""Consecutive answers after which a group counts as gone: an isolated broker gives fewer such answers."""
 
 ASKED_MAX = 100
-"""Groups per check, about 0.1 s of the coordinators' time; the others follow in the next checks."""
+"""Maximum groups per check, about 0.1 s of the coordinators' time; the others follow in later checks."""
 
 DENIED_ROUNDS = 15
-"""Checks left out where describing is denied: asking more than once an hour only fills the brokers' audit log."""
+"""Checks skipped if describing is denied: more than one request per hour would only fill the brokers' audit log."""
 
 _ASKED_OF = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
 
@@ -60,7 +60,7 @@ class _Doubt:
 class VanishedGroups:
     """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups cost nothing.
 
-    ``views``: all groups now. ``reached``: partition -> the offset before which all was observed.
+    ``views``: all current groups. ``reached``: partition -> the offset before which all records were observed.
     """
 
     context: CollectorContext
@@ -68,7 +68,7 @@ class VanishedGroups:
     reached: Callable[[], Mapping[int, int]]
 
     def __post_init__(self) -> None:
-        """No group is in doubt yet."""
+        """Start without groups in doubt."""
         self._partitions = 0
         self._listed: frozenset[str] | None = None
         self._doubts: dict[str, _Doubt] = {}
@@ -76,11 +76,11 @@ class VanishedGroups:
         self._rounds_skipped = 0
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Take the partition counts of all topics. Called from any thread."""
+        """Store the partition counts of all topics. Called from any thread."""
         self._partitions = partitions.get(OFFSETS_TOPIC, 0)
 
     def on_groups(self, names: Iterable[str]) -> None:
-        """Take the names of all listed groups. Called from any thread."""
+        """Store the names of all listed groups. Called from any thread."""
         self._listed = frozenset(names)
 
     def __call__(self) -> None:
@@ -100,7 +100,7 @@ class VanishedGroups:
             _log.debug("groups that may be gone were not described: %s", error)
 
     def _unlisted(self) -> dict[str, GroupView]:
-        """Group -> view of each shown group that is known from records and was not listed."""
+        """Return group -> view, for shown groups that are known from records and were not listed."""
         listed, count = self._listed, self._partitions
         if listed is None or not count:
             return {}
@@ -127,7 +127,7 @@ class VanishedGroups:
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
-        """The groups to ask for now: those after the previous batch, then from the first on."""
+        """Return the groups to ask for now: those after the previous batch, then from the first on."""
         later = [name for name in names if name > self._last]
         batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
         self._last = batch[-1] if len(names) > ASKED_MAX else ""
@@ -138,7 +138,7 @@ class VanishedGroups:
         for name in set(names) - absent:
             self._doubts.pop(name, None)
         partition_of = {name: offsets_partition(name, self._partitions) for name in absent}
-        # Asked for after the answers: the records that led to these were written before.
+        # Request the end offsets after the answers: records that led to the answers were written before.
         ends = self.context.cluster.end_offsets(OFFSETS_TOPIC, set(partition_of.values()))
         for name, partition in partition_of.items():
             doubt = self._doubts.get(name)

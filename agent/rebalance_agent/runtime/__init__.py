@@ -1,9 +1,9 @@
-"""Everything that runs as a process: composes the other packages into observer, sidecar and gateway.
+"""The agent's processes: composes the other packages into observer, sidecar and gateway.
 
-- ``processes``: observer, sidecar and gateway, and what every process needs (logs, signals, memory).
+- ``processes``: observer, sidecar and gateway, and their common parts (logs, signals, memory).
 - ``watch``: the data path of one cluster; the observer, `whatif`, `verify` and `explain` use it.
 - ``settings``: every setting, from flags, environment, file and defaults.
-- ``sinks``: where events are published: Kafka, a file, a webhook, and as spans a collector.
+- ``sinks``: where events are published: Kafka, a file, a webhook, or as spans to a collector.
 - ``otlp``: metrics and spans for an OpenTelemetry collector.
 - ``listeners``: the HTTP listeners and the gateway's addresses.
 - ``preflight``: the checks of `rebalance-agent check`.

@@ -1,8 +1,9 @@
 """``python -m rebalance_agent.runtime.startup``: the startup probe of a sidecar in a pod. Always exits with 0.
 
 Kubernetes starts a pod's next containers when the probe succeeds, so that a consumer finds its sidecar listening. A
-failing probe would delay them and restart the sidecar; a pod must not wait for a sidecar that cannot listen, and so
-this probe gives up with success. It is an exec probe and imports little: it runs in the pod's first second, on its CPU.
+failing probe would delay them and restart the sidecar. Since a pod must not wait for a sidecar that cannot listen, this
+probe exits with success when it gives up. It is an exec probe and imports little, since it runs in the pod's first
+second, on its CPU.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rebalance_agent.http.events_post import EVENTS_PORT
 __all__ = ["ADDRESS", "PATIENCE_S", "listens"]
 
 ADDRESS = ("127.0.0.1", EVENTS_PORT)
-"""The default address for a sidecar's events; a gateway listens for its clients before it listens there."""
+"""The default address for a sidecar's events. A gateway already listens for its clients when it listens here."""
 
 PATIENCE_S = 10.0
 """Longest wait in seconds. A start takes one or two; consumers also work without a sidecar, and keep their events."""
@@ -26,7 +27,7 @@ PAUSE_S = 0.1
 
 
 def listens(address: tuple[str, int] = ADDRESS, patience_s: float = PATIENCE_S, clock: Clock | None = None) -> bool:
-    """Wait, ``patience_s`` seconds at most, until ``address`` accepts connections; whether it does."""
+    """Wait at most ``patience_s`` seconds until ``address`` accepts connections; return whether it does."""
     clock = clock or SystemClock()
     end, never = clock.monotonic() + patience_s, threading.Event()
     while True:

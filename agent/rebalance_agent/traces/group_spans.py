@@ -128,7 +128,7 @@ def _facts(event: GenerationEvent) -> Attributes:
 
 
 def _followed(event: GenerationEvent) -> tuple[Link, ...]:
-    """The link of a follow-up to the first generation of its episode."""
+    """Return the link of a follow-up to the first generation of its episode."""
     if event.generation == event.episode_generation:
         return ()
     first = trace_id(event.cluster_id, event.group, event.episode_generation)

@@ -126,7 +126,7 @@ def _member_spans(event: MemberEvent, generation: int, steps: tuple[_Step, ...])
 
 
 def _steps(event: MemberEvent) -> Iterator[_Step]:
-    """The parts that one event shows, in the order of time: what the member waited for, and the callback."""
+    """Yield the parts that one event shows, in the order of time: what the member waited for, and the callback."""
     at_ms = event.started_ms
     sync_ms = at_ms - _ms(event.sync_seconds)
     if event.join_seconds is not None:

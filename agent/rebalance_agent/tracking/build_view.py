@@ -24,7 +24,7 @@ def build_view(
 ) -> GroupView:
     """Build the part of the view that depends on the generation alone.
 
-    ``members``: the same as those of the generation. ``quality``: that of this generation, or of one shortly before it.
+    ``members``: the generation's members. ``quality``: the quality of this generation, or of a slightly earlier one.
     """
     value = generation.value
     sizes = {topic: count for topic, count in generation.topics.items() if topic in members.topics}
@@ -63,7 +63,7 @@ def build_view(
 
 
 def keeps_base_view(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
-    """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: its member's assignment.
+    """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: its member's assignments.
 
     In a large group each member writes a record when it reaches a new epoch, and most keep their partitions.
     """

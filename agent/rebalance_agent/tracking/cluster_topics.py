@@ -9,14 +9,17 @@ from rebalance_agent.model.group import GroupSnapshot
 __all__ = ["CLAIMABLE_MIN", "GONE_MAX", "ClusterTopics", "PartitionCount"]
 
 GONE_MAX = 10_000
-"""Ids of deleted topics that are kept: a group's records refer to them until its next assignment."""
+"""The number of deleted topics whose ids are kept: a group's records refer to them until its next assignment."""
 
 CLAIMABLE_MIN = 1_000
-"""Partitions that a member may claim of any topic: more than most topics have, and few to expand."""
+"""Partitions of any topic that a member may claim: more than most topics have, and few enough to list."""
 
 
 class ClusterTopics:
-    """The topics of the last `TopicsSeen`. Times are by the observer's clock; ``version`` rises with every change."""
+    """The topics of the last `TopicsSeen`.
+
+    Times are by the observer's clock; ``version`` increases with every change.
+    """
 
     def __init__(self) -> None:
         """Start without any list of topics."""
@@ -38,7 +41,7 @@ class ClusterTopics:
         return not self.known or counts != self._counts or not named.items() <= self._names.items()
 
     def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
-        """Take a list of all topics; return those that are new, gone, or have another partition count or id.
+        """Store a list of all topics; return those that are new, deleted, or have a different partition count or id.
 
         A list older than the last one is ignored. ``ids``: topic ids by name; those of the topics deleted last are
         kept, since records still refer to them.
@@ -83,7 +86,7 @@ class ClusterTopics:
         return max(self.count(topic), CLAIMABLE_MIN)
 
     def created_after(self, topic: str, at_ms: int) -> bool:
-        """Whether the topic is known to have been created after ``at_ms``; one of the first list may be older."""
+        """Whether the topic is known to have been created after ``at_ms``; topics of the first list may be older."""
         if self._since_ms is None:
             return False
         created_ms = self._created_ms.get(topic)
@@ -98,7 +101,7 @@ class ClusterTopics:
         return {topic: count for topic in sorted(topics) if (count := self.count(topic))}
 
     def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
-        """Return the same, but at least the partitions that the group assigns: its record may be newer than a list."""
+        """Return the same, but at least the partitions that the group assigns: a record may be newer than the list."""
         assigned_counts: dict[str, int] = {}
         for member in value.members:
             for topic, numbers in member.assigned.items():
@@ -106,13 +109,13 @@ class ClusterTopics:
         return self.sizes_with(topics, assigned_counts)
 
     def sizes_with(self, topics: Iterable[str], assigned_counts: Mapping[str, int]) -> dict[str, int]:
-        """Return the same, where the least partition count by ``assigned_counts`` is known for each assigned topic."""
+        """Return the same; ``assigned_counts`` is the lowest possible partition count of each assigned topic."""
         sizes = {topic: max(self.count(topic), assigned_counts.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
 
 
 class PartitionCount:
-    """The partition count of a group's topics, computed again only when they or the cluster's topics changed."""
+    """The partition count of a group's topics, recomputed only after these topics or the cluster's topics change."""
 
     def __init__(self) -> None:
         """Start without a cached count."""

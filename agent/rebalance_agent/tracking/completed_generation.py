@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 16
-"""Generations per episode at most. Follow-ups are one or two; a group that never settles is reported in slices."""
+"""Maximum generations per episode. One or two follow-ups are usual; a group that never settles is reported in parts."""
 
 
 class TopicMetadataSeen(NamedTuple):
@@ -43,15 +43,16 @@ class TopicMetadataSeen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionHandover:
-    """The handover of one partition between members, by the coordinator's records (epoch milliseconds).
+    """The handover of one partition between members, as the coordinator recorded it (epoch milliseconds).
 
-    Its owner was asked to revoke it at ``asked_ms`` and had done so at ``released_ms``; the new owner was assigned it
-    at ``given_ms``. None: it did not happen, or before the observer started. ``left_unowned``: no other member owned it
-    when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
-    same rebalance, where a newer epoch replaced the one that assigned it; ``consumed_ms``, of these only: the first
-    commit by the owner that it was given to, None if that one gave it up without a commit. ``departed``: its owner
-    left, also for a while, or was removed, even if it joined again under its id; ``expelled``: it was removed since it
-    did not revoke in time, and notices that later; ``active_ms``: until when it certainly worked, None if unknown.
+    The owner was asked to revoke the partition at ``asked_ms`` and had done so at ``released_ms``; the new owner was
+    assigned it at ``given_ms``. Each is None if it did not happen, or happened before the observer started.
+    ``left_unowned``: no other member owned the partition when it was revoked, so it was stalled even if the old owner
+    gets it back. ``earlier``: previous handovers in the same rebalance, where a newer epoch replaced the one that
+    assigned the partition. ``consumed_ms`` (only in ``earlier``): the first commit by the owner that got the partition;
+    None if this owner gave it up without a commit. ``departed``: the old owner left (perhaps temporarily) or was
+    removed, even if it rejoined under its id. ``expelled``: the old owner was removed because it did not revoke in
+    time, which it notices later. ``active_ms``: until when the old owner certainly worked; None if unknown.
     """
 
     asked_ms: int | None = None
@@ -69,24 +70,25 @@ class PartitionHandover:
 class Generation:
     """A ``GroupMetadata`` record with its context, or an epoch that all members of a non-classic group have reached.
 
-    ``topics``: partition count of each subscribed topic, as far as known. ``start``: when the coordinator asked members
-    to rejoin. ``joined_ms``: end of the join phase; in epoch groups the latest target assignment, and ``targeted_ms``
-    the first one since the start; ``assignor_wait_seconds``: how long such a group waited for its assignor since then.
-    ``returned``: no rebalance, but the return of a static member within the generation. ``handovers`` and
-    ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator records each step.
-    ``replayed``, ``source``: as in `GroupRecord`.
+    ``topics``: the partition count of each subscribed topic, as far as it is known. ``start``: when the coordinator
+    asked members to rejoin. ``joined_ms``: end of the join phase; in epoch groups the latest target assignment, and
+    ``targeted_ms`` the first one since the start; ``assignor_wait_seconds``: how long such a group has waited for its
+    assignor since then. ``returned``: a static member returned within the generation, without a rebalance.
+    ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known where the coordinator
+    records each step. ``replayed``, ``source``: as in `GroupRecord`.
 
-    ``last_seen``: when the members before were last active; in epoch groups those that departed or gave up partitions.
-    ``departures``: how members left, where records show it. Both are by the member's old id. ``first_commits``: the
-    first commit of each partition after the generation assigned it. ``restarting``: members that revoke everything for
-    each epoch, since they still use the classic protocol with an eager assignor. ``unnamed``: topic ids whose names
-    are unknown. ``incomplete``: records of its handovers may have been removed unread, by compaction;
-    ``surely_kept``: then the partitions of which the records that remain show that no other member had them meanwhile.
-    ``coordinator_changes``: the recent changes of the group's coordinator, up to its record. ``outages``: the recent
-    outages of brokers. ``patterns``: member id -> all that it subscribes to, for members that subscribe to a pattern.
-    ``metadata``: in epoch groups, what the coordinator based the assignment on. ``subtopologies`` of a Kafka
-    Streams group: id -> the topics that its tasks read. ``standby_hosts``: its members with standby or warm-up tasks,
-    which are not idle; in classic groups only those without active tasks need be in it. None: unknown.
+    ``last_seen``: when the members of the generation before were last active; in epoch groups, only those that departed
+    or gave up partitions. ``departures``: how members left, where records show it. Both are keyed by the member's old
+    id. ``first_commits``: the first commit of each partition after the generation assigned it. ``restarting``: members
+    that revoke everything for each epoch because they still use the classic protocol with an eager assignor.
+    ``unnamed``: topic ids whose names are unknown. ``incomplete``: compaction may have removed records of its handovers
+    before they were read. ``surely_kept``: in that case, the partitions that, as the remaining records show, no other
+    member had in the meantime. ``coordinator_changes``: the recent changes of the group's coordinator, up to its
+    record. ``outages``: the recent outages of brokers. ``patterns``: member id -> topics and pattern, for members that
+    subscribe to a pattern. ``metadata``: in epoch groups, what the coordinator based the assignment on.
+    ``subtopologies`` of a Kafka Streams group: id -> the topics that its tasks read. ``standby_hosts``: the members
+    with standby or warm-up tasks, which are not idle; None if unknown. In classic groups, it may omit members that also
+    have active tasks.
     """
 
     value: GroupSnapshot
@@ -138,12 +140,12 @@ class Generation:
         return self.timestamp_ms if handover.given_ms is None else handover.given_ms
 
     def assigned(self, owner: Member) -> bool:
-        """Whether ``owner`` got its assignment in this generation; if another static member returned, it did not."""
+        """Whether ``owner`` got its assignment in this generation, and not another static member that returned."""
         return not self.returned or not self.first_commits.awaited.isdisjoint(pairs(owner.assigned))
 
     @property
     def unanswered(self) -> tuple[Outage | CoordinatorChange, ...]:
-        """The recent times in which the coordinator may not have answered its members, in the order of their start."""
+        """The recent periods in which the coordinator may not have answered its members, ordered by their start."""
         return tuple(sorted((*self.outages, *self.coordinator_changes), key=lambda span: span.after_ms))
 
     @property
@@ -159,9 +161,9 @@ class Generation:
 class Episode:
     """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
-    ``before`` is the generation that it started from. It is None if the group is new (``known``), or if the observer
-    did not see the generation before (not ``known``). It may also be the last one that the observer saw, of which it is
-    not ``known`` whether others followed: compaction may have removed their records.
+    ``before`` is the generation before the episode. It is None if the group is new (``known`` is True), or if the
+    observer did not see that generation (``known`` is False). If ``known`` is False, it may also be the last generation
+    that the observer saw: others may have followed whose records compaction has removed.
     """
 
     before: Generation | None
@@ -228,7 +230,7 @@ class Episode:
         return member_id in self._member_ids[1]
 
     def add_outages(self, outages: Collection[Outage]) -> None:
-        """Add outages of which it became known after a generation's record that they had begun before it."""
+        """Add outages that began before a generation's record and were noticed after it."""
         for index, generation in enumerate(self.generations):
             known, written_ms = generation.outages, generation.timestamp_ms
             if more := tuple(away for away in outages if away.after_ms < written_ms and away not in known):
@@ -240,7 +242,7 @@ class Episode:
 
 
 def subscribed_topics(value: GroupSnapshot) -> set[str]:
-    """Return every topic that some member subscribes to or is assigned."""
+    """Return every topic that at least one member subscribes to or is assigned."""
     topics = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
     return topics | {topic for member in value.members for topic in member.assigned}
 
@@ -249,7 +251,8 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
     """Infer a classic group's rebalance protocol, eager or cooperative, from its records (KIP-429).
 
     Cooperative members send their owned partitions when they rejoin, under an assignor with a cooperative name; eager
-    members have revoked everything by then. Some eager assignors send ownership as a hint, so it alone proves nothing.
+    members have revoked everything by then. Some eager assignors send owned partitions as a hint, so these alone prove
+    nothing.
     """
     if value.protocol_type != "consumer" or not value.protocol:
         return before.protocol if before and not value.members else RebalanceProtocol.UNKNOWN
@@ -266,8 +269,8 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
 def announces_followup(generation: Generation) -> bool:
     """Whether another generation must follow: a member has partitions to revoke and will rejoin (KIP-429).
 
-    In a non-classic group: no member is assigned anything yet. The coordinator starts share and streams groups with
-    empty assignments while it prepares their topics and state.
+    In a non-classic group this means that no member is assigned anything yet. The coordinator starts share and streams
+    groups with empty assignments while it prepares their topics and state.
     """
     if generation.group_type is not GroupType.CLASSIC and generation.members and generation.topics:
         return not owners(generation.value)

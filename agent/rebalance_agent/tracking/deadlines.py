@@ -16,7 +16,7 @@ class Deadlines:
         self._at_ms: dict[str, int] = {}
 
     def set(self, name: str, due_ms: int) -> None:
-        """Set the deadline of ``name`` to ``due_ms``, unless it has an earlier one."""
+        """Set the deadline of ``name`` to ``due_ms``, unless ``name`` has an earlier one."""
         known_ms = self._at_ms.get(name)
         if known_ms is None or due_ms < known_ms:
             self._at_ms[name] = due_ms

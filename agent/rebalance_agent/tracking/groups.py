@@ -18,16 +18,16 @@ from rebalance_agent.tracking.tracker_context import TrackerContext
 __all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "State"]
 
 LATE_MAX_MS = 60_000
-"""Due work is done as of its deadline, but never as of more than this long ago: the clock may jump by years."""
+"""Due work is done as of its deadline, but at most this long (ms) in the past: the clock may jump by years."""
 
 UNKNOWN_GROUPS_MAX = 10_000
-"""Groups kept that have no record yet, known only from polls or reports; further ones wait for their first record."""
+"""Maximum groups without a record, known only from polls or reports; further groups wait for their first record."""
 
 State = ClassicState | EpochState
 
 
 class GroupStates:
-    """The state of each group, by name. After a change of a state its caller must call `refresh`.
+    """The state of each group, by name. After changing a state, the caller must call `refresh`.
 
     ``backfilled``: partitions of the offsets topic that were read completely. ``rebalancing``: groups in a rebalance
     that no record has ended yet. ``changed``: groups whose view changed, appeared or disappeared; the caller clears it.
@@ -74,7 +74,7 @@ class GroupStates:
         return state
 
     def refresh(self, state: State) -> None:
-        """Update what follows from a changed state: the set of changed views and the next deadline."""
+        """Update the set of changed views and the next deadline after a change of a state."""
         name = state.group
         if state.known:
             self._unknown.discard(name)
@@ -100,13 +100,16 @@ class GroupStates:
             self.changed.add(name)
 
     def vanish(self, name: str, version: int) -> None:
-        """Remove a group that its coordinator does not know, unless its view is newer than ``version``."""
+        """Remove a group that its coordinator no longer knows, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.deletion and state.history.version == version:
             self.forget(name)
 
     def forget_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether only descriptions show the group; one whose leaders' frames were not all seen is forgotten."""
+        """Whether only descriptions show the group.
+
+        If leaders' frames were missed, its state from frames is dropped first.
+        """
         state = self._states.get(described.group)
         if isinstance(state, ClassicState) and state.is_outdated(described, asked_ms):
             self.forget(described.group)
@@ -114,7 +117,7 @@ class GroupStates:
         return not (state and state.known)
 
     def forget_unlisted(self, listed: Collection[str]) -> None:
-        """Forget groups that are known from leaders' frames and are not ``listed``: no frame shows a deletion."""
+        """Forget groups that are known from leaders' frames and not ``listed``, since no frame shows a deletion."""
         for state in list(self):
             if state.group not in listed and state.last is not None and state.last.source is Source.FRAMES:
                 self.forget(state.group)

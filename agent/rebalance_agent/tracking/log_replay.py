@@ -1,7 +1,7 @@
 """Replays the retained records of one ``__consumer_offsets`` partition through a tracker. Pure.
 
-Compaction has removed records: a missing generation may have been completed or aborted, so no aborted event is
-returned. The topic holds neither the start of classic rebalances nor members' reports.
+Compaction has removed records, so a missing generation may have been completed or aborted: no aborted events are
+returned. The topic contains neither the start of classic rebalances nor members' reports.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AFTERWARDS_MS = 3_600_000
 """Time (ms) that passes after the last record: longer than any wait for a follow-up, a name or a report."""
 
 TICK_MS = 10_000
-"""Record time (ms) between two ticks: due work does not pile up. The events do not depend on it."""
+"""Record time (ms) between two ticks, so that due work does not pile up. It does not affect the events."""
 
 
 class PastRecord(NamedTuple):
@@ -86,7 +86,7 @@ def replay_log(
 
 
 def _observed(record: PastRecord, seen_ms: int) -> GroupRecord | EpochRecord | None:
-    """Decode a record; None if it is of something else than a group, or of an unknown version."""
+    """Decode a record; return None if it does not describe a group or has an unknown version."""
     if record_kind(record.key) not in GROUP_FACT_KINDS:
         return None
     fact = group_fact(decode_record(record.key, record.value))

@@ -45,18 +45,19 @@ __all__ = [
 class GroupRecord:
     """A ``GroupMetadata`` record of the offsets topic; a ``value`` of None is a tombstone.
 
-    ``timestamp_ms`` is the record's (coordinator's clock), ``seen_ms`` when it was read (observer's clock). ``live`` is
-    False for records of a backfill: compaction has left gaps there, so missing generations mean nothing.
+    ``timestamp_ms`` is the record's timestamp (coordinator's clock), ``seen_ms`` the time when it was read (observer's
+    clock). ``live`` is False for records of a backfill: compaction has left gaps there, so missing generations mean
+    nothing.
 
     ``replayed``: the record was written before this observer owned the group. If it is not live, it comes from a
     snapshot, and the records after it follow without a gap. If it is live, it is read again after a snapshot: it leads
-    to events, as it did at another observer, but is not counted. ``gap_offset``: that of the last record in its
-    partition, up to this one, before which offsets are missing (compaction or transaction markers); -1 if none is.
-    ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: that of the leader that wrote it,
-    the group's coordinator; -1 if unknown. ``skipped``: how many records of the group were not observed right before
-    it, since the group caused too much work.
+    to events, as it did at another observer, but is not counted. ``gap_offset``: the offset of the last record in its
+    partition, up to this one, that follows a gap in the offsets (from compaction or transaction markers); -1 if there
+    is no gap. ``partition`` and ``offset``: its position in the offsets topic. ``leader_epoch``: the epoch of the
+    partition leader that wrote it, which is the group's coordinator; -1 if unknown. ``skipped``: the number of the
+    group's records right before it that were not observed, because the group caused too much work.
 
-    ``source``: with FRAMES, a gateway saw the generation in its leader's frames. Then earlier generations may be
+    ``source``: FRAMES if a gateway saw the generation in its leader's frames. Then earlier generations may be
     unknown without having been aborted, and times are by the gateway's clock.
     """
 
@@ -80,9 +81,10 @@ class GroupRecord:
 class EpochRecord:
     """A record of a consumer, share or streams group; a ``value`` of None is a tombstone.
 
-    ``subject``: the id of its member, or its regular expression; empty for records of the whole group. A group consists
-    of many records, so it has no view before its ``partition`` was read completely (`Backfilled`). Times, ``live``,
-    ``offset``, ``replayed``, ``gap_offset``, ``leader_epoch`` and ``skipped`` are as in `GroupRecord`.
+    ``subject``: the id of the member or the regular expression that the record is about; empty for records of the whole
+    group. A group consists of many records, so it has no view until its ``partition`` was read completely
+    (`Backfilled`). Times, ``live``, ``offset``, ``replayed``, ``gap_offset``, ``leader_epoch`` and ``skipped`` are as
+    in `GroupRecord`.
     """
 
     group: str
@@ -105,8 +107,8 @@ class EpochRecord:
 class Backfilled:
     """Partitions of the offsets topic were read from their beginning up to now.
 
-    ``anew``: they were read completely since they were last owned, without a snapshot. A group without a record in them
-    does not exist any more.
+    ``anew``: they were read completely, without a snapshot, since this observer last became their owner. A group
+    without a record in them does no longer exist.
     """
 
     at_ms: int
@@ -182,7 +184,7 @@ class GroupDescribed:
 class GroupVanished:
     """The group's coordinator does not know the group, although no record deleted it.
 
-    ``version``: that of the view that was checked. A group whose view has changed since then is kept.
+    ``version``: the version of the view that was checked. A group whose view has changed since then is kept.
     """
 
     at_ms: int
@@ -220,7 +222,7 @@ class CommitsSeen:
 
 @dataclass(frozen=True, slots=True)
 class ReadsAppended:
-    """When records were appended that members read (epoch ms), at the earliest; None where that is not known."""
+    """The earliest times (epoch ms) when records that members read were appended; None if unknown."""
 
     at_ms: int
     appended_ms: Mapping[ReadQuestion, int | None]
@@ -230,8 +232,7 @@ class ReadsAppended:
 class MemberReported:
     """A report of a member's sidecar or gateway; it may arrive late, twice, or out of order.
 
-    ``past``: reported before this observer started; only the member's workload and its seat's occupant are taken from
-    it.
+    ``past``: reported before this observer started; then only the member's workload and its seat's occupant are used.
     """
 
     at_ms: int

@@ -13,7 +13,7 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Memb
 __all__ = ["observed_generation", "observed_record", "observed_report"]
 
 _UUID_CHARACTERS = 37
-"""A hyphen and a UUID, with which the id of a member ends."""
+"""Length of a hyphen and a UUID, with which a member id ends."""
 
 
 def observed_record(
@@ -28,7 +28,7 @@ def observed_record(
     gap_offset: int = -1,
     leader_epoch: int = -1,
 ) -> GroupRecord | EpochRecord:
-    """The observation of ``fact``; the other parameters as in `GroupRecord`."""
+    """Return the observation of ``fact``; the other parameters are as in `GroupRecord`."""
     if isinstance(fact, ClassicGroupFact):
         return GroupRecord(
             fact.group,
@@ -60,10 +60,11 @@ def observed_record(
 
 
 def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
-    """The observation of a generation that its leader, or a gateway in its leader's frames, saw.
+    """Return the observation of a generation that its leader reported, or that a gateway saw in its leader's frames.
 
-    The frames have no hosts of members, and no timeouts but the leader's, which stand for all. A member's id begins
-    with its client id, and that of a static member with its instance id: its client id is unknown.
+    The frames do not contain members' hosts; of the timeouts they contain only the leader's, which is used for all
+    members. A member's id begins with its client id, and that of a static member with its instance id: its client id is
+    unknown.
     """
     members = tuple(
         Member(
@@ -94,7 +95,9 @@ def observed_generation(event: LedGenerationEvent, seen_ms: int) -> GroupRecord:
 def observed_report(
     event: Reported, seen_ms: int, *, hidden: bool, past: bool = False
 ) -> MemberReported | GroupRecord | None:
-    """The observation of a reported event; None if it has nothing for the tracker. ``past``: as in `MemberReported`.
+    """Return the observation of a reported event; None if the tracker does not use it.
+
+    ``past``: as in `MemberReported`.
 
     ``hidden``: whether the offsets topic cannot be read; otherwise its records show all that a leader sees. A ``past``
     generation may not be the present one.

@@ -37,7 +37,7 @@ class PolledGroup:
     ) -> None:
         """Start with the first description, observed at ``at_ms``; ``changed`` is called when the view changes.
 
-        ``may_be_empty``: whether a group has no members on purpose at times.
+        ``may_be_empty``: whether a group (by name) may have no members on purpose.
         """
         self._changed = changed
         self._version = 0
@@ -54,7 +54,7 @@ class PolledGroup:
         self._change()
 
     def describe(self, value: DescribedGroup, at_ms: int) -> None:
-        """Take a description; one that is older than the last is ignored."""
+        """Store a description; one that is older than the last is ignored."""
         value = _sorted(value)
         if at_ms >= self._at_ms and value != self._value:
             self._share(value)
@@ -63,7 +63,7 @@ class PolledGroup:
             self._change()
 
     def list_state(self, state: GroupState, at_ms: int) -> None:
-        """Take the group's state from ListGroups; one that is older than the last description is ignored."""
+        """Store the group's state from ListGroups; a state that is older than the last description is ignored."""
         if at_ms >= self._at_ms and state is not self._value.state:
             self._value, self._at_ms = replace(self._value, state=state), at_ms
             self._change()
@@ -73,7 +73,7 @@ class PolledGroup:
         self._at_ms = min(self._at_ms, now_ms)
 
     def load(self, loads: GroupLoads) -> None:
-        """Take new loads of the group's partitions."""
+        """Store new loads of the group's partitions."""
         if self._loads.take(loads):
             self._change()
 
@@ -105,24 +105,27 @@ class PolledGroup:
         self._changed(self._value.group)
 
     def _see_empty(self, value: DescribedGroup, at_ms: int) -> None:
-        """Record when the members of the last description left: between that poll and this one, at the latest now."""
+        """Record when the members of the last description left: after that poll, and now at the latest."""
         if value.members or not self._reports_empty:
             self._empty = None
         elif self._value.members:
             self._empty = EmptyGroup(at_ms, len(self._value.members))
 
     def _share(self, value: DescribedGroup) -> None:
-        """Take the members' assignments. While a classic group rebalances brokers return none: the last are kept."""
+        """Store the members' assignments.
+
+        While a classic group rebalances, brokers return none; then the last are kept.
+        """
         if value.group_type is GroupType.CLASSIC and value.state not in SETTLED:
             return
         self._shares = {member.member_id: member.assigned for member in value.members}
-        if value.state in SETTLED:  # in others only some may have their partitions yet
+        if value.state in SETTLED:  # in other states, some members may not have their partitions yet
             if self._settled not in (None, self._shares):
                 self._totals.change_polled()
             self._settled = self._shares
 
     def _idle(self, members: Collection[MemberLoad]) -> int | None:
-        """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
+        """Count members without partitions; None in a rebalance, or if the assignor leaves members idle on purpose."""
         if self._value.state not in SETTLED or _has_passive_members(self._value.assignor):
             return None
         all_known = all(member.assigned is not None for member in members)

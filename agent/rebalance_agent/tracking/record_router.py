@@ -1,4 +1,4 @@
-"""Passes records of the offsets topic to the states of their groups, of any type and in any order of reading."""
+"""Passes records of the offsets topic to their groups' states, whatever the group's type and the reading order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RecordRouter:
         self._groups, self._polled, self._context = groups, polled, context
 
     def record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:
-        """Take one record; yield the resulting events."""
+        """Process one record; yield the resulting events."""
         self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
             self._learn_offset(record)
@@ -48,7 +48,7 @@ class RecordRouter:
                 return
             state = self._begin(record, state)
         if self._grows(state, record):
-            self._groups.forget(record.group)  # its view would be of an older generation
+            self._groups.forget(record.group)  # its view would show an older generation
         else:
             yield from self._take(state, record)
 
@@ -74,16 +74,16 @@ class RecordRouter:
         return self._context.state_budget.admits(record.group, record.seen_ms, live=record.live, whole=whole)
 
     def _grows(self, state: State, record: GroupRecord | EpochRecord) -> bool:
-        """Whether a live generation of a classic group is refused since it takes more than the last (`StateBudget`)."""
+        """Whether a live generation of a classic group is refused since it is larger than the last (`StateBudget`)."""
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return False
         last = state.last.value if state.last else None
         return self._context.state_budget.grows(record.group, last, record.value, record.seen_ms)
 
     def _within_budget(self, state: State, record: GroupRecord | EpochRecord) -> GroupRecord | EpochRecord:
-        """Return the record of a classic group as an older one if its rebalance is not to be reported.
+        """Return a classic group's record, marked as one from before the start if its rebalance is not to be reported.
 
-        After such records the next one may follow on others than the last.
+        The next record after it may not follow it directly.
         """
         if not (isinstance(record, GroupRecord) and record.live and record.value is not None):
             return record

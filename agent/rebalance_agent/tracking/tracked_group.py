@@ -41,8 +41,8 @@ class PendingDeletion:
 class TrackedGroup:
     """The state of one group. Times passed in are by the observer's clock.
 
-    ``history``: what outlives a change of its type. ``last``: the last completed generation. ``number``: its generation
-    id or epoch. ``gone``: the group was deleted.
+    ``history``: the part of the state that is kept when the group's type changes. ``last``: the last completed
+    generation. ``number``: its generation id or group epoch. ``gone``: the group was deleted.
     """
 
     group_type = GroupType.CLASSIC
@@ -50,7 +50,7 @@ class TrackedGroup:
     def __init__(
         self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
     ) -> None:
-        """Start without records, with the history of the ``predecessor``: the state as a group of another type."""
+        """Start without records, with the history of ``predecessor``: the state of the group as another type."""
         self.group = group
         self.history: GroupHistory = predecessor.history if predecessor else GroupHistory(group, context, now_ms)
         self.number = 0
@@ -83,20 +83,20 @@ class TrackedGroup:
 
     @property
     def size_bytes(self) -> int:
-        """About how many bytes of memory the state takes."""
+        """The approximate memory that the state uses, in bytes."""
         own = GROUP_BYTES + len(self.group) + AWAITED_BYTES * self._context.commits.awaited(self.group)
         if self.last is None:
             return own
         if self._sized[0] is not self.last.value:
             size = state_bytes(self.last.value) + len(self.group)
             self._sized = self.last.value, (size, *self._sized[1])[: 1 + self._generations_before]
-        # Generations of before the observer's start have no size here.
+        # Generations from before the observer's start have no size here.
         sizes = self._sized[1][: 1 + self._generations_before]
         return own + sum(sizes)
 
     @property
     def _generations_before(self) -> int:
-        """How many generations are kept beside the last one: of all episodes, and that before a rebalance at least."""
+        """The number of generations kept besides the last: all episodes' and at least that before a rebalance."""
         shown = self._episodes.shown
         kept = sum(len(episode.generations) for episode in self._episodes.all())
         return max(kept, shown is not None and shown.closing.previous_generation is not None)
@@ -104,10 +104,10 @@ class TrackedGroup:
     def _may_miss_records(self, record: GroupRecord | EpochRecord) -> bool:
         """Whether records of the group between its last one and this ``record`` may have been removed unread.
 
-        A tail that reads in time reads each record before compaction can remove it: what it misses are transaction
+        A tail that keeps up reads each record before compaction can remove it; offsets missing there are transaction
         markers. Records can be removed unread if they were written before the tail began, or while a broker was away:
-        then they become readable only when the other replicas have them, and compaction may take them at once.
-        Records are skipped if the group caused too much work. Frames show only generations of some leaders.
+        they become readable only when the other replicas have them, and compaction may remove them at once. Records are
+        also skipped if the group caused too much work. Frames show only the generations of some leaders.
         """
         if record.skipped or (isinstance(record, GroupRecord) and record.source is Source.FRAMES):
             return True
@@ -117,7 +117,7 @@ class TrackedGroup:
         return record.replayed or any(outage.until_ms > self.history.read_ms for outage in outages)
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
-        """Take a member's report."""
+        """Process a member's report."""
         if self.keep_report(event, now_ms):
             self._episodes.report(now_ms, event.member_id)
             begins = self.history.totals.expect_reports()
@@ -125,20 +125,20 @@ class TrackedGroup:
             self._take_report(event, now_ms, begins=begins)
 
     def keep_report(self, event: MemberEvent, now_ms: int) -> bool:
-        """Keep a member's report, for its workload alone if it is an older one; return whether it is new and valid."""
+        """Keep a member's report (if it is an old one, only its workload); return whether it is new and valid."""
         members = self.last.members if self.last else ()
         stranger = all(member.member_id != event.member_id for member in members)
         return self.history.add_report(event, now_ms, stranger=stranger)
 
     def report_seat(self, event: SeatEvent, now_ms: int) -> bool:
-        """Take a gateway's report about a seat; return whether it shows another occupant."""
+        """Process a gateway's report about a seat; return whether the occupant changed."""
         changed = self.history.add_seat_report(event, now_ms)
         if changed:
             self._episodes.report(now_ms, event.member_id)
         return changed
 
     def _take_report(self, event: MemberEvent, now_ms: int, *, begins: bool) -> None:
-        """Take a new report; ``begins``: it is the first one of the group's members."""
+        """Process a new report; ``begins``: it is the first report of any of the group's members."""
         raise NotImplementedError
 
     def delete(self, now_ms: int) -> Iterator[Event]:
@@ -154,7 +154,7 @@ class TrackedGroup:
         """Handle an observer's clock that was set back from ``latest_ms`` to ``now_ms``: episodes settle now."""
         yield from self.history.restart(latest_ms, now_ms)
         if self.last:
-            # Otherwise polls would seem older than its record until the clock has reached that time again.
+            # Otherwise polls would seem older than the last record until the clock has reached that time again.
             self.last = replace(self.last, seen_ms=min(self.last.seen_ms, now_ms))
         self._cleaned_ms = now_ms
 
@@ -188,7 +188,7 @@ class TrackedGroup:
         return with_topic_names(generation, self._context.topics)
 
     def _tombstone(self, timestamp_ms: int, seen_ms: int, *, live: bool) -> None:
-        """Take the tombstone of the group's main record; one from before the observer started leads to no event."""
+        """Process the tombstone of the group's main record; one from before the observer started leads to no event."""
         if live:
             self.deletion = PendingDeletion(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
         else:
@@ -208,7 +208,7 @@ class TrackedGroup:
         """
         empty = self.history.empty_time.now
         if empty and not view.members and not self._context.may_be_empty(self.group):
-            # Without members the group subscribes to nothing: partitions and unassigned are what its last members left.
+            # Without members the group subscribes to nothing: use the partitions that its last members left.
             size_known = view.partitions is not None and empty.partitions is not None
             partitions = empty.partitions if size_known else view.partitions
             empty = empty.explained(view.last_episode)
@@ -222,7 +222,7 @@ class TrackedGroup:
         return replace(view, unowned=unowned)
 
     def _change_base_view(self) -> None:
-        """The members or their assignment changed, or the topics that they subscribe to."""
+        """Handle a change of the members, of their assignment, or of the topics that they subscribe to."""
         self._base_view, self._measured = None, False
 
     def _build_base_view(
@@ -233,11 +233,11 @@ class TrackedGroup:
         *,
         judged: bool,
     ) -> GroupView:
-        """Return the part of the view that depends on the generation and the hosts alone; cached until they change.
+        """Return the part of the view that depends only on the generation and the hosts; cached until they change.
 
         With ``judged`` False its quality may be that of an earlier generation.
         """
-        # Other rules read the generation alone, but for seats that gateways handed over.
+        # Other rules need only the generation, except for seats that gateways handed over.
         reported = self._host_rule.attribute is not None or len(self._reports.seats) > 0
         if self._base_view and self._measured and judged and reported:
             self._measured = self._hosts_of(self._base_view.members) == self._hosts
@@ -251,7 +251,7 @@ class TrackedGroup:
         return self._base_view
 
     def _hosts_of(self, members: Iterable[MemberLoad]) -> dict[str, str]:
-        """Return the host of each member, by its id: of the consumer that it is served for."""
+        """Return the host of each member by its id; for a seat, the host of the consumer that occupies it."""
         return {member.member_id: self._host_of(member) for member in members}
 
     def _host_of(self, member: MemberLoad) -> str:

@@ -1,8 +1,8 @@
-"""The pure tracker of one cluster's groups: `Tracker.observe` takes observations and returns events.
+"""The pure tracker of one cluster's groups: `Tracker.observe` processes observations and returns events.
 
-Equal observations in equal order give equal events, byte for byte. Due work is done as of the moment when it was due,
-and before the tracker takes a later observation that could change its result. So neither the number of ticks nor the
-amount of work per tick changes the events of a group.
+The same observations in the same order give the same events, byte for byte. Due work is done as of the moment when it
+was due, and before the tracker takes a later observation that could change its result. So neither the number of ticks
+nor the amount of work per tick changes the events of a group.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_R
 """The states of a classic group that is rebalancing."""
 
 DUE_MAX = 25
-"""Groups whose due work one `Tick` does: some 20 ms. If 10,000 are due at once, records are read between ticks."""
+"""Groups whose due work one `Tick` does, in some 20 ms: if 10,000 are due at once, records are read in between."""
 
 
 class Tracker:
     """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads.
 
-    ``read_questions`` are answered by `ReadsAppended`; another thread may take them (`popleft`). ``state_budget``: the
-    bytes of all groups' states, and the records that it did not let pass. ``generations_before``: those from which
-    the first settled rebalances of groups began, which no event reports; another object takes them.
+    ``read_questions`` are answered by `ReadsAppended`; another thread may remove them (`popleft`). ``state_budget``:
+    the memory of all groups' states, and the records that were refused to limit it. ``generations_before``: for each
+    group, the generation before its first settled rebalance, which no event reports; its reader removes them.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Tracker:
         self._loaded: set[str] = set()
 
     def observe(self, observation: Observation) -> tuple[Event, ...]:
-        """Take one observation and return the resulting events, each group's in the order in which they became certain.
+        """Process one observation; return the resulting events, each group's in the order in which they became certain.
 
         A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
         """
@@ -118,8 +118,8 @@ class Tracker:
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
         """Return the current view of a group; None if the group is unknown or gone.
 
-        With ``judged`` False, the view may lack the quality of its assignment (skew, idle members, targets), which is
-        more than half of the work.
+        With ``judged`` False, the view may lack the quality of its assignment (skew, idle members, targets), which
+        takes more than half of the time to build a view.
         """
         if (state := self._groups.get(group)) and state.known:
             return state.view(judged=judged)
@@ -172,7 +172,7 @@ class Tracker:
                 self._observe_eventless(observation)
 
     def _observe_eventless(self, observation: Observation) -> None:
-        """Take an observation that never leads to events."""
+        """Process an observation that never leads to events."""
         match observation:
             case GroupDescribed(value=value):
                 if self._groups.forget_outdated(value, observation.at_ms):
@@ -236,7 +236,7 @@ class Tracker:
     def _doubt_clock(self, poll: GroupsListed) -> None:
         """Doubt the clock's offset if it jumped before the poll.
 
-        After the groups were handled: their start is dated by the previous poll, before the clock jumped.
+        To be called after the groups were handled: the previous poll, before the jump, bounds their rebalances' start.
         """
         if self._context.polls.clock_jumped(poll.asked_ms):
             self._context.offset.doubt()

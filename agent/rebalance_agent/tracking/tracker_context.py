@@ -21,7 +21,7 @@ from rebalance_agent.tracking.patterns.group_stalls import GroupStallLimits
 __all__ = ["TrackerContext", "no_group"]
 
 BEFORE_MAX = 256
-"""Generations from before the start that wait to be taken: more than one observation adds."""
+"""Maximum generations kept in ``generations_before``: more than one observation adds."""
 
 
 def no_group(_group: str) -> bool:
@@ -31,11 +31,11 @@ def no_group(_group: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TrackerContext:
-    """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
+    """The values that all groups share: the cluster's id and topics, the ListGroups polls, and the clock offset.
 
     ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
     of its groups. ``may_be_empty``: the groups that may have no members on purpose. ``stall_limits``: when
-    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: those of brokers.
+    a group as a whole is stalled. ``host_names``: what counts as a member's host. ``outages``: the brokers' outages.
     ``coordinators``: when the groups' coordinators changed. ``commits``: when partitions were committed.
     ``report_budget``: how many bytes of reports all groups together may still keep. ``state_budget``: the bytes of
     their states, about ``state_bytes_max``. ``generations_before``: see `Tracker`.
@@ -59,11 +59,11 @@ class TrackerContext:
     generations_before: deque[GenerationEvent] = field(default_factory=lambda: deque(maxlen=BEFORE_MAX))
 
     def __post_init__(self) -> None:
-        """The groups' states have the budget ``state_bytes_max``."""
+        """Create the groups' state budget of ``state_bytes_max``."""
         object.__setattr__(self, "state_budget", StateBudget(self.commits.has, self.state_bytes_max))
 
     def unanswered_since(self, partition: int, at_ms: int) -> bool:
-        """Return whether the coordinator of a partition of the offsets topic may not have answered after ``at_ms``.
+        """Return whether the coordinator of this offsets topic partition may have failed to answer after ``at_ms``.
 
         ``at_ms`` is by the coordinators' clock (epoch ms).
         """

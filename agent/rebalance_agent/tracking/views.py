@@ -34,17 +34,17 @@ __all__ = [
 ]
 
 COUNTED_LATE_MS = 1_000
-"""How far (ms) before a scrape the running counters end. The record that ends a stall may still be on its way to the
-tracker, and a counter must not fall afterwards."""
+"""How long (ms) before a scrape the running counters end. The record that ends a stall may still be on its way to the
+tracker, and a counter must not decrease later."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberLoad:
     """One member with its assignment; ``assigned`` is None if it was only polled during rebalances.
 
-    ``target``: the number of partitions that its assignor aims at. ``topics``: its subscription. ``where``: its
-    workload, if its sidecar reported it. ``occupant``: the consumer that it is served for, if a gateway reported
-    another one than the coordinator names.
+    ``target``: the number of partitions that the assignor aims to give it. ``topics``: its subscription. ``where``: its
+    workload, if its sidecar reported it. ``occupant``: the consumer that has its seat, if a gateway reported a
+    different consumer from the one that the coordinator names.
     """
 
     member_id: str
@@ -63,7 +63,7 @@ class RunningRebalance:
     """A rebalance that has started and is not closed.
 
     ``stalled_partitions``: the number of partitions that are certainly stalled. ``unsure_partitions``: the number of
-    those that may be stalled as well: in an eager group, members stop when they learn of the rebalance and poll; in a
+    others that may be stalled: in an eager group, members stop when they learn of the rebalance and poll; in a
     cooperative one, they revoke partitions of the follow-up when they poll.
     """
 
@@ -98,12 +98,12 @@ class StallHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Totals since this process first saw the group; they never fall.
+    """Totals since this process first saw the group; they never decrease.
 
-    ``assign_errors`` is None until members report, since only they know. ``stalls`` is by basis: the number of episodes
-    in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their sum in
-    seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper`` fields those upper bounds
-    that are known. ``doubly_owned_partition_seconds`` is None until members report, too (see `DoublyOwned`).
+    ``assign_errors`` is None until members report, since only they know the errors. ``stalls`` is by basis: the number
+    of episodes in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their
+    sum in seconds. ``stalls`` and ``stalled_partition_seconds`` add up lower bounds, the ``upper`` fields those upper
+    bounds that are known. ``doubly_owned_partition_seconds`` is also None until members report (see `DoublyOwned`).
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
@@ -130,27 +130,25 @@ class Counters:
 class GroupView:
     """The current state of a group. A field is None if its source cannot know it; its metric is then absent, never 0.
 
-    ``version`` rises with every change, so that a cached text of it can be reused until then. Values that change with
-    time alone (age of a rebalance, partition-seconds since ``counted_until_ms``) do not raise it.
-    ``unsettled_ms``: when the last episode completed that has not settled yet, by its record.
+    ``version`` increases with every change, so that a cached text of the view can be reused until then. Values that
+    change only with time (age of a rebalance, partition-seconds since ``counted_until_ms``) do not increase it.
+    ``unsettled_ms``: when the last episode that has not settled yet completed, by its record's timestamp.
     ``last_join_seconds``, ``last_sync_seconds`` (classic), ``last_assignor_wait_seconds`` and
     ``last_reconcile_seconds`` (other types): the longest phase among the last episode's generations.
-    ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
-    ``rollout``: the current rollout, else the last one; ``rollout_in_progress``: it continues, and nothing fails.
-    ``flapping``: members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances.
-    ``departed``: members that failed, or that keep leaving.
-    ``recent_ms``: when the last rebalances completed (see `recent_rebalances.with_rebalance`).
-    ``leader_member_id``: the member that computed the assignment; None where the coordinator assigns.
-    ``host_spread``: known where some topic could be on several hosts; polls do not show the subscriptions for it.
-    ``former_owner``: the last removed member that still held partitions which others owned.
-    ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
+    ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`). ``rollout``: the
+    current rollout or, without one, the last; ``rollout_in_progress``: it continues, and nothing fails. ``flapping``:
+    members that leave and return repeatedly. ``awaited``: the slowest members of recent rebalances, for which the
+    others waited. ``departed``: members that failed, or that keep leaving. ``recent_ms``: when the last rebalances
+    completed (see `recent_rebalances.with_rebalance`). ``leader_member_id``: the member that computed the assignment;
+    None if the coordinator assigns. ``host_spread``: known where some topic could be on several hosts; polls do not
+    show the subscriptions for it. ``former_owner``: the last removed member that still held partitions that others
+    already owned. ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
     ``empty``: known where the group has no members and had some before, unless it may be Empty on purpose. Then
-    ``partitions`` and ``unassigned`` are those that its members had subscribed to. ``unowned``: partition-seconds
-    without an owner.
-    ``stalled_time``: the stalls of the group as a whole, as of ``counted_until_ms``.
-    ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
-    ``judged_version``: the version of the view whose quality it has; some seconds older in groups so large that it
-    takes long.
+    ``partitions`` and ``unassigned`` count the partitions that its members had subscribed to. ``unowned``:
+    partition-seconds without an owner. ``stalled_time``: the stalls of the group as a whole, as of
+    ``counted_until_ms``. ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is
+    not computed yet. ``judged_version``: the version of the view whose quality this view shows; in very large groups,
+    that view is some seconds older.
     """
 
     group: str
@@ -206,7 +204,7 @@ class GroupView:
 
     @property
     def at_rest(self) -> bool:
-        """Whether only the possible service time changes while this view stays."""
+        """Whether only the partition-seconds of the group change as long as this view is current."""
         return (
             self.running is None
             and self.empty is None

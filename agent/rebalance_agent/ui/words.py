@@ -1,8 +1,9 @@
 """Durations, moments, counts and names as text, for pages, reports and terminals alike. Pure.
 
-Text from outside must pass `escaped` before it stands in HTML or SVG, and `printable` before it stands on a terminal.
-There are two texts for a duration and two for an unknown value on purpose: columns and axes of a report compare values
-at a glance (``3.1 min``, an en dash), sentences and terminals state one value precisely (``3 min 5 s``, a hyphen).
+Text from outside must pass `escaped` before it is put into HTML or SVG, and `printable` before it is written to a
+terminal. There are two formats for durations and for unknown values on purpose: in a report's columns and axes, values
+are compared at a glance (``3.1 min``, an en dash); sentences and terminals show one value precisely (``3 min 5 s``, a
+hyphen).
 """
 
 from __future__ import annotations
@@ -63,29 +64,29 @@ WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 """Short names, Monday first, as `datetime.weekday` counts."""
 
 NAME_CHARACTERS_MAX = 120
-"""Characters of a name that are shown; a name in Kafka may have 32,767."""
+"""Maximum characters shown of a name; a name in Kafka may have 32,767."""
 
 LISTED_MAX = 8
-"""Names that a list in a sentence has at most."""
+"""Maximum names in a list within a sentence."""
 
 LINE_CHARACTERS = 100
-"""Width of wrapped text: fits beside a prompt on any usual terminal."""
+"""Width of wrapped text, in characters: fits on any usual terminal."""
 
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _UNITS = (("ms", 0.001, 1.0), ("s", 1.0, 120.0), ("min", 60.0, 7_200.0), ("h", 3_600.0, 172_800.0))
-"""Unit, its length in seconds, and the duration in seconds from which on the next unit is used."""
+"""Unit, its length in seconds, and the duration (seconds) from which the next unit is used."""
 _NO_BREAK = "\u00a0"  # keeps a number and its unit on one line
 _SHORT, _PERCENT = 10, 100
 
 
 def escaped(text: object) -> str:
-    """``text`` as it may stand between tags and in quoted attributes; control characters are replaced."""
+    """Escape ``text`` for use between tags and in quoted attributes; control characters are replaced."""
     return html.escape(_UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", visible(str(text))), quote=True)
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, with every character that a terminal could act upon written as an escape."""
+    """Return ``text`` on one line, with characters that could control a terminal written as escapes."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode("ascii")
         for character in visible(text)
@@ -93,7 +94,7 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, characters_max: int = NAME_CHARACTERS_MAX) -> str:
-    """``text`` cut to ``characters_max`` with an ellipsis. Not escaped."""
+    """Return ``text`` cut to ``characters_max``, with an ellipsis. Not escaped."""
     return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
 
 
@@ -101,11 +102,11 @@ _IN_AMOUNT = re.compile(r"(?<=\d) (?:/ )?(?=(?:ms|s|min|h|d)\b)|(?:(?<=\d min)|(
 """The spaces between a number and its unit, and between two units: ``6.2 s``, ``3 min 5 s``, ``3.8 / s``."""
 
 _KEPT = "\0"
-"""Stands for a space at which no line ends; in no text, since `printable` replaces it."""
+"""Placeholder for a space without a line break; no text contains it, since `printable` replaces it."""
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """``text`` in lines of `LINE_CHARACTERS`; words stay whole, since people copy names, and numbers with units."""
+    """Wrap ``text`` into lines of `LINE_CHARACTERS`; words, which people copy, and numbers with units stay whole."""
     lines = textwrap.fill(
         _IN_AMOUNT.sub(lambda spaces: spaces[0].replace(" ", _KEPT), text),
         LINE_CHARACTERS,
@@ -130,7 +131,7 @@ def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:
 
 
 def count(value: float | None) -> str:
-    """A whole number with thousands separators, or `DASH`."""
+    """Return a whole number with thousands separators, or `DASH`."""
     return DASH if value is None else f"{value:,.0f}"
 
 
@@ -140,7 +141,7 @@ def share(part: float, whole: float) -> float:
 
 
 def percent(part: float | None, digits: int = 1) -> str:
-    """A share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
+    """Return a share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
     if part is None:
         return DASH
     value = part * 100
@@ -150,7 +151,7 @@ def percent(part: float | None, digits: int = 1) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration in up to two units, for sentences: ``210 ms``, ``6.2 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    """Return a duration in up to two units, for sentences: ``210 ms``, ``6.2 s``, ``3 min 5 s``, ``2 h 10 min``."""
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < _MINUTE:
@@ -237,9 +238,9 @@ def span(lower_seconds: float | None, upper_seconds: float) -> str:
 
 
 def bounds_text(lower: float, upper: float | None, text: Callable[[float], str] = duration) -> str:
-    """Both bounds of a value by ``text``: one if they read alike; `UNKNOWN` if there is no upper one and 0 is possible.
+    """Format both bounds with ``text``: only one if both look the same; `UNKNOWN` if without an upper bound, from 0 on.
 
-    No text is a single number that is only a bound.
+    A single number is never shown for a mere bound.
     """
     lower_text, zero = text(lower), text(0)
     if upper is None:
@@ -266,7 +267,7 @@ def stalled_partitions_text(running: RunningRebalance) -> str:
 
 
 def one_host_text(spread: HostSpreadSummary) -> str:
-    """The number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
+    """Return the number of such topics: ``60 of 80 topics have all their partitions on one of 4 hosts``."""
     topics = f"{spread.on_one_host:,} of {plural(spread.topics, 'topic')}"
     return f"{topics} have all their partitions on one of {spread.hosts} hosts"
 

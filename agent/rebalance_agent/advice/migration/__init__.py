@@ -1,4 +1,4 @@
-"""Whether a group can change to the consumer protocol (KIP-848), what that changes, and how far it is. Pure.
+"""Decides whether a group can change to the consumer protocol (KIP-848), with what effects, and tracks progress. Pure.
 
 - ``migrating_group``: the group, from its records; ``broker_limits``: the brokers' settings.
 - ``readiness``: the answer, from ``broker_checks``, ``member_checks`` and ``re2_patterns`` as ``migration_findings``.

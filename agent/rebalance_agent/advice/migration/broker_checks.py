@@ -1,4 +1,4 @@
-"""Findings about the brokers' settings: what they refuse, and what they decide instead of the members."""
+"""Findings about the brokers' settings: what brokers refuse, and what they decide instead of the members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESTART_ALL = "or stop all members and start the new ones, which brokers always 
 
 
 def broker_findings(group: MigratingGroup, limits: BrokerLimits, assignor: str | None) -> Iterator[MigrationFinding]:
-    """Yield the findings for ``group``; ``assignor``: that of the new members, None for the brokers' default."""
+    """Yield the findings for ``group``; ``assignor``: the new members' assignor, None for the brokers' default."""
     yield from _protocol(limits)
     if group.members:
         yield from _policy(group, limits)

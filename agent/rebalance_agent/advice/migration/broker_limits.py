@@ -14,7 +14,7 @@ _MAX_SIZE = "group.consumer.max.size"
 _ASSIGNORS = "group.consumer.assignors"
 _PROTOCOLS = "group.coordinator.rebalance.protocols"
 _SINCE_4_4 = "group.streams.assignors"
-"""A setting that brokers have since 4.4; no answer to an admin client has their version."""
+"""A setting that brokers have since 4.4, by which they are recognised: no admin API returns their version."""
 _SESSION = "consumer.session.timeout.ms"
 _HEARTBEAT = "consumer.heartbeat.interval.ms"
 
@@ -35,7 +35,7 @@ class BrokerLimits:
 
     @property
     def policy(self) -> str | None:
-        """The policy in lower case; None where it is not known."""
+        """The policy in lower case; None if it is not known."""
         value = self.broker.get(POLICY)
         return None if value is None else value.lower()
 
@@ -51,12 +51,12 @@ class BrokerLimits:
 
     @property
     def max_size(self) -> int | None:
-        """The most members of a group."""
+        """The maximum number of members of a group."""
         return _whole(self.broker.get(_MAX_SIZE))
 
     @property
     def counts_successors(self) -> bool:
-        """Whether the successor of a static member counts beside it, so that a full group has no room (before 4.4)."""
+        """Whether a static member's successor counts additionally, so that a full group has no room (before 4.4)."""
         return _SINCE_4_4 not in self.broker
 
     @property
@@ -66,7 +66,7 @@ class BrokerLimits:
 
     @property
     def supported(self) -> bool | None:
-        """Whether the brokers run the protocol at all; None where that is not known."""
+        """Whether the brokers run the protocol at all; None if that is not known."""
         if self.consumer_groups:
             return True
         listed = self.broker.get(_PROTOCOLS)

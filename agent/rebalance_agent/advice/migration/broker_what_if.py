@@ -1,8 +1,8 @@
-"""What a group's recorded rebalances would have been if the brokers had assigned: loads, moves and expected stalls.
+"""Computes a group's recorded rebalances as if the brokers had assigned: loads, moves and expected stalls.
 
-Stalls are of the consumer protocol: only partitions that change their owner stop. The new owner learns of one with its
-next heartbeat after the old one has let it go, on average half an interval later. What the old owner needs to let it go
-is not known beforehand, and is not counted.
+Stalls are those of the consumer protocol: only partitions that change their owner stop. The new owner learns of a
+partition with its next heartbeat after the old owner has revoked it, on average half an interval later. The time that
+the old owner needs to revoke it is not known in advance, and is not counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings about the members: what a broker cannot take over from them, and what they lose."""
+"""Findings about the members: what a broker cannot take over from them, and what changes for them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ KIP_848_SINCE = {
     ClientKind.LIBRDKAFKA: "2.12, with group.protocol=consumer",
     ClientKind.FRANZ_GO: "1.22, with the option ServerSideBalancer",
 }
-"""Library -> its first release with the finished consumer protocol; the others that we know do not have it."""
+"""Library -> its first release with the final consumer protocol; other known libraries do not have it."""
 
 NAMES_MAX = 3
-"""Members that a sentence names."""
+"""Maximum members named in a sentence."""
 
 
 def member_findings(group: MigratingGroup, limits: BrokerLimits, patterns: Sequence[str]) -> Iterator[MigrationFinding]:

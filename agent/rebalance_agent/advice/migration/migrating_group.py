@@ -1,4 +1,4 @@
-"""What decides whether a group can change to the consumer protocol (KIP-848), read from the group's records."""
+"""The facts that decide whether a group can change to the consumer protocol (KIP-848), from the group's records."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _OTHER_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class MigratingMember:
-    """One member. ``protocol``: that of its requests, which may be classic in a group of type consumer.
+    """One member. ``protocol``: the protocol of its requests, which may be classic in a group of type consumer.
 
-    ``topics`` are None where the subscription does not decode, and empty if it is only a pattern. ``malformed``: its
+    ``topics`` are None if the subscription cannot be decoded, and empty if it is only a pattern. ``malformed``: its
     subscription or assignment is not in the consumer protocol's form. ``assignment_user_data``: bytes of user data that
-    the assignor wrote for it. ``user_data``: that of its subscription. ``settled``: in a group of type consumer, it has
-    what the coordinator assigned to it in the newest epoch, and nothing to revoke.
+    the assignor wrote for it. ``user_data``: of its subscription. ``settled``: in a group of type consumer, it has its
+    assignment of the newest epoch, and nothing to revoke.
     """
 
     member_id: str
@@ -52,7 +52,7 @@ class MigratingMember:
 class MigratingGroup:
     """A group as its last records state it; without ``members`` it is empty.
 
-    ``protocol_type`` and ``assignor``: those of a classic group; the assignor of another is not recorded.
+    ``protocol_type`` and ``assignor``: of a classic group; the assignors of other groups are not recorded.
     """
 
     group: str
@@ -68,7 +68,7 @@ class MigratingGroup:
 
 @dataclass(slots=True)
 class MigratingGroupRecords:
-    """Follows the records of the group ``name``; those of other groups are ignored."""
+    """Processes the records of the group ``name``; records of other groups are ignored."""
 
     name: str
     _classic: MigratingGroup | None = None
@@ -91,7 +91,7 @@ class MigratingGroupRecords:
         return self._classic
 
     def apply(self, record: Record) -> bool:
-        """Return whether the ``record`` is one that decides, and so may have changed `present`."""
+        """Process a ``record``; return whether it may have changed `present`."""
         if record.group != self.name or record.unknown:
             return False
         if record.kind == "group_metadata":

@@ -12,7 +12,7 @@ class Verdict(StrEnum):
     """What a finding means for an online migration."""
 
     BLOCKS = "blocks"
-    """The broker refuses the first member of the consumer protocol as long as the group has members."""
+    """The broker refuses the first member with the consumer protocol while the group has members."""
     CHANGES = "changes"
     """The migration works, and something is different afterwards."""
     UNKNOWN = "unknown"
@@ -42,7 +42,7 @@ class Subject(StrEnum):
 class MigrationFinding:
     """``text``: what was found, in one sentence; ``fix``: what to do, empty for nothing.
 
-    ``setting``: the exact setting to change, as ``name=value``; None where no setting helps.
+    ``setting``: the exact setting to change, as ``name=value``; None if no setting helps.
     """
 
     subject: Subject

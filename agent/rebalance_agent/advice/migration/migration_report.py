@@ -13,9 +13,9 @@ __all__ = ["MigrationReport", "Period", "report_of"]
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Sums over some rebalances. Stalled partition-seconds: bounds; the upper is None if one rebalance has none.
+    """Sums over some rebalances. Stalled partition-seconds are bounds; the upper bound is None if a rebalance has none.
 
-    ``skew_ratio`` and ``assignor``: those of the last rebalance that has one; None where not known.
+    ``skew_ratio`` and ``assignor``: of the last rebalance that has one; None if not known.
     """
 
     rebalances: int

@@ -1,7 +1,7 @@
-"""Finds what a topic pattern has that RE2 has not: with the consumer protocol, brokers match patterns by RE2 (KIP-848).
+"""Finds constructs in topic patterns that RE2 lacks: with the consumer protocol, brokers use RE2 (KIP-848).
 
-It finds constructs of Java's, librdkafka's and Python's patterns, not every error: a broker has the last word. Measured
-with re2j 1.8, the library of brokers 4.3.
+It finds constructs of Java's, librdkafka's and Python's patterns, but not every error: the broker decides. This was
+measured with re2j 1.8, the library of brokers 4.3.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 )
 
 REPEATS_MAX = 1_000
-"""The most repetitions that RE2 counts."""
+"""The maximum repetition count in RE2."""
 
 _GROUPS = {
     "=": "a look-ahead",

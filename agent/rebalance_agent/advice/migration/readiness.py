@@ -1,7 +1,7 @@
-"""Whether a group can change to the consumer protocol (KIP-848) while it runs, and what that changes. Pure.
+"""Decides whether a group can change to the consumer protocol (KIP-848) online, and with what effects. Pure.
 
-What a broker refuses was measured on Kafka 4.3.0 and is repeated by ``tests/slow/migration``; ``docs/migrate.md`` lists
-it. A group without members can always change: brokers replace it.
+The brokers' refusals were measured on Kafka 4.3.0; ``tests/slow/migration`` repeats the measurement, and
+``docs/migrate.md`` lists them. A group without members can always change: brokers replace it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["MigrationReadiness", "MigrationWishes", "readiness"]
 
 @dataclass(frozen=True, slots=True)
 class MigrationWishes:
-    """What the new members are to be: their ``assignor`` (None: the brokers' default) and topic ``patterns``."""
+    """The wishes for the new members: their ``assignor`` (None: the brokers' default) and topic ``patterns``."""
 
     assignor: str | None = None
     patterns: Sequence[str] = ()
@@ -30,11 +30,11 @@ class MigrationWishes:
 
 @dataclass(frozen=True, slots=True)
 class MigrationReadiness:
-    """The answer for one ``group``. ``findings``: what blocks first.
+    """The answer for one ``group``. ``findings``: blocking ones first.
 
-    ``online``: whether the members can be replaced one by one while the others work; None where that is not known.
-    ``done``: all members use the consumer protocol already. ``none_able``: the brokers decide ``online`` alone, and
-    each classic member is known to have a client without the consumer protocol.
+    ``online``: whether the members can be replaced one by one while the others work; None if that is not known.
+    ``done``: all members already use the consumer protocol. ``none_able``: each classic member is known to have a
+    client without the consumer protocol; ``online`` considers only the brokers.
     """
 
     group: MigratingGroup
@@ -67,7 +67,7 @@ def readiness(group: MigratingGroup, limits: BrokerLimits, wishes: MigrationWish
 
 
 def _of_type(group: MigratingGroup) -> Iterator[MigrationFinding]:
-    """Yield the finding about groups that have no consumers, which end there."""
+    """Yield the finding for groups that do not consist of consumers; nothing else is checked for them."""
     if group.group_type in {GroupType.SHARE, GroupType.STREAMS}:
         yield MigrationFinding(
             Subject.GROUP_TYPE,

@@ -1,4 +1,4 @@
-"""Decides which strategies a recorded group can be replayed through, and why not the others."""
+"""Decides through which strategies a recorded group can be replayed, and why not through the others."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "general_families", "library_strategy", "refusal"]
 
 SIZE_MAX = 50_000_000
-"""Members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
+"""Maximum members and partitions over all rebalances of a replay: some minutes of processor time per strategy."""
 
 MEMBERS_MAX = 20_000
-"""Members of one rebalance, above what Kafka's coordinators can handle."""
+"""Maximum members of one rebalance, more than Kafka's coordinators can handle."""
 
 
 def family(name: str) -> str:
@@ -26,7 +26,7 @@ def family(name: str) -> str:
 
 
 def general_families() -> tuple[str, ...]:
-    """Return the families that promise any group the same, an even spread; those that move less come first."""
+    """Return the families that promise any group an even spread; those that move less come first."""
     ranks = {
         family(name): strategy.spread_rank
         for name, strategy in known_strategies().items()
@@ -80,5 +80,5 @@ def _has_equal_counts(history: RecordedHistory) -> bool:
 
 
 def library_strategy(name: str | None) -> Strategy | None:
-    """Return the strategy of that name if this library or an installed package has it; else None."""
+    """Return the strategy of that name if this library or an installed package has it; otherwise None."""
     return find_strategy(name or "")

@@ -1,7 +1,7 @@
 """Checks replays against records: each recorded input is assigned again and compared with the recorded assignment.
 
-The result must be equal where it is defined (see `implementations`). Other decisions are counted apart, with the reason
-and how often they are equal nevertheless.
+The result must be equal if it is defined (see `implementations`). Other decisions are counted separately, with the
+reason and how often they are equal nevertheless.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from rebalance_agent.model.subscription import (
 __all__ = ["Fidelity", "FidelityLine", "fidelity", "input_of"]
 
 CLAIMS_BACK_MAX = 16
-"""Generations that are searched for the one in which a member was assigned what it claims; events do not contain it."""
+"""Maximum generations searched for the one in which a member was assigned its claims, which events do not contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class FidelityLine:
     """Decisions of one assignor in one implementation.
 
-    ``checked`` ones had to be equal; ``same_moves``, ``same_skew`` and ``same_assignment`` of them were.
-    ``not_comparable`` ones need not be, for ``reason``; ``agreeing`` of them were. ``difference``: the first difference
-    as text.
+    ``checked``: decisions that had to be equal; ``same_moves``, ``same_skew``, ``same_assignment``: how many of them
+    were. ``not_comparable``: decisions that need not be equal, for ``reason``; ``agreeing``: how many of them were.
+    ``difference``: the first difference as text.
     """
 
     assignor: str
@@ -124,7 +124,7 @@ def _given(event: GenerationEvent) -> _Given:
 
 
 def input_of(event: GenerationEvent, earlier: Sequence[GenerationEvent] = ()) -> GroupSubscription:
-    """Return the assignor's input in this generation; ``earlier`` generations date the members' claims."""
+    """Return the assignor's input in this generation; ``earlier`` generations determine the age of members' claims."""
     return _input(event, list(map(_given, earlier)))
 
 

@@ -28,7 +28,7 @@ _GENERATION_BYTES = 4
 
 
 class ImplementationVerdict(NamedTuple):
-    """``implementation`` as text; ``reason``: why its decisions need not be reproducible, None where they must be."""
+    """``implementation``: its name; ``reason``: why its decisions need not be reproducible, None if they must be."""
 
     implementation: str
     reason: str | None
@@ -42,7 +42,8 @@ def instrumented_generations(events: Collection[AssignEvent]) -> frozenset[int]:
 def members_with_claims(events: Iterable[GenerationEvent]) -> frozenset[str]:
     """Return ids of eager members that state in their subscriptions what they owned, in any generation.
 
-    In Kafka's clients eager members own nothing when they join; this library's state it nevertheless, for their leader.
+    In Kafka's clients eager members own nothing when they join; members with this library state what they owned, for
+    the leader.
     """
     return frozenset(member.member_id for event in events for member in event.members if _claims(member))
 
@@ -61,7 +62,7 @@ def verdict(
         )
     strategy = library_strategy(name)
     if strategy is None:
-        # Without the name: it may be as long as a text of an event may be, and this one must be readable, too.
+        # Without the assignor's name, which may be very long: this text must stay readable.
         return ImplementationVerdict("another client's own", "its assignor is not a strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(member.rack for member in event.members):

@@ -1,4 +1,4 @@
-"""Counts the partitions that one rebalance moved, by previous owner. Identities as in `recorded_history`."""
+"""Counts the partitions that one rebalance moved, by previous owner. Identities are as in `recorded_history`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Assignment = Mapping[str, TopicPartitions]
 class MoveCounts:
     """Numbers of partitions by previous owner: ``owned`` by members that stayed; ``moved``: those now at other members.
 
-    ``gone``: partitions of members that left and that other members have now. ``assigned``: partitions with an owner
-    now.
+    ``gone``: partitions of departed members that other members have now. ``assigned``: partitions that now have an
+    owner.
     """
 
     owned: Mapping[str, int]

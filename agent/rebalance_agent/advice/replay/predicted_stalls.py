@@ -1,12 +1,12 @@
 """Predicts for how long partitions stall in one rebalance, by the model of the group coordinator.
 
-``testing.simulation`` simulates whole groups. For a recorded rebalance all its inputs are known, so that the result is
-a sum; tests compare the sums with the simulation. As there:
+``testing.simulation`` simulates whole groups. For a recorded rebalance all inputs are known, so the result is a sum;
+tests compare it with the simulation. The model:
 
 - eager: every member stops when it notices the rebalance, and all partitions wait until the last member has joined and
   the assignment is there;
 - cooperative: no member stops. Revoked partitions stall from the end of the first round to the end of the follow-up,
-  which waits for the slowest member again. Partitions of gone members are assigned in the first round.
+  which waits for the slowest member again. Partitions of departed members are assigned in the first round.
 
 Members without a report of when they stopped count as stopped from the start, as in the recorded upper bounds.
 """
@@ -25,7 +25,7 @@ from rebalance_agent.model.member_changes import identity
 __all__ = ["Behaviour", "behaviour_of", "predict_stall"]
 
 SESSION_MS = 45_000
-"""Kafka's default ``session.timeout.ms`` in milliseconds, for members whose own is not recorded."""
+"""Kafka's default of ``session.timeout.ms``, for members whose session timeout is not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Behaviour:
 
 
 def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
-    """Return the behaviour in a recorded rebalance; None where its start or its stall is not known."""
+    """Return the behaviour in a recorded rebalance; None if its start or its stall is not known."""
     first, closing = rebalance.generations[0], rebalance.closing
     if rebalance.before is None or first.join_seconds is None or closing.stall is None:
         return None
@@ -78,7 +78,7 @@ def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
 def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
     """Return the stalled partition-seconds of a rebalance in which ``given`` moved under ``protocol``.
 
-    None where the members' behaviour, or what moved, is not known.
+    Return None if the members' behaviour or the moves are not known.
     """
     if behaviour is None or given is None:
         return None
@@ -110,8 +110,8 @@ def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
 def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
     """Return when the last member joins if no member has to revoke anything first.
 
-    A member that owned nothing does not report when it stopped: it joins as soon as it notices. If it does report, it
-    is waited for like all others.
+    A member that owned nothing does not report when it stopped: it joins as soon as it notices the rebalance. If it
+    does report, it counts like all others.
     """
     if not all(name in behaviour.stops for name, count in given.owned.items() if count):
         return behaviour.join
@@ -123,9 +123,9 @@ def _of_gone(behaviour: Behaviour, given: MoveCounts, end: float) -> float:
 
 
 def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
-    """Return the session timeouts of members that failed: they were dead for that long before the coordinator noticed.
+    """Return the session timeouts of failed members: they were dead for this long before the coordinator noticed.
 
-    Members that left otherwise are not among them, since they may have worked until they left.
+    Members that left are not included, since they may have worked until then.
     """
     closing, before = rebalance.closing, rebalance.before
     if before is None or Trigger.MEMBER_FAILED not in closing.causes:

@@ -1,6 +1,6 @@
 """A group's recorded generations as input of a what-if: rebalances in order, with the input of each decision.
 
-Racks and loads of partitions are not in events, and so count as not known, like settings that only the leader has
+Racks and loads of partitions are not in events, so they count as unknown, like settings that only the leader has
 (`eligible_strategies` and `fidelity` name the strategies that need them).
 """
 
@@ -28,14 +28,14 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 100_000
-"""Generations of one history, the newest ones: ten weeks of a group that rebalances every minute."""
+"""Maximum generations in one history, the newest: ten weeks of a group that rebalances every minute."""
 
 
 @dataclass(frozen=True)
 class RecordedRebalance:
     """One episode: its ``generations`` in order, the last of which closed it.
 
-    ``before``: the event of the generation before; None where that was not observed, or there was none.
+    ``before``: the event of the generation before; None if that was not observed, or there was none.
     """
 
     generations: tuple[GenerationEvent, ...]
@@ -48,7 +48,7 @@ class RecordedRebalance:
 
     @property
     def returned(self) -> bool:
-        """Whether a static member came back to its partitions, so that no assignor ran."""
+        """Whether a static member returned to its partitions, so that no assignor ran."""
         return member_returned(self.closing, self.before)
 
     @cached_property
@@ -87,8 +87,7 @@ class RecordedRebalance:
 class RecordedHistory:
     """One group's past: ``rebalances`` in order, each of them ended, and the ``generations`` of which they consist.
 
-    ``lead``: ids of events that lead in: strategies are replayed through them, but another part of the history counts
-    them.
+    ``lead``: ids of lead-in events: strategies are replayed through them, but another part of the history counts them.
     """
 
     cluster_id: str
@@ -128,7 +127,7 @@ class RecordedHistory:
 
     @cached_property
     def group_type(self) -> GroupType:
-        """The type of the group in the end."""
+        """The group's type at the end."""
         return self.last.group_type if self.last else GroupType.CLASSIC
 
     @cached_property
@@ -142,12 +141,10 @@ class RecordedHistory:
 
 
 def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
-    """Return the history in one group's ``events``; of each event the newest revision, other kinds are ignored.
+    """Return the history in one group's ``events``: the newest revision of each event; other kinds are ignored.
 
-    ``lead``: ids of those that only lead in, see `RecordedHistory`.
-
-    Left out are: parts of an event that was split by member and not merged again, generations before a change of the
-    group's type, and an episode that has not ended.
+    ``lead``: ids of lead-in events, see `RecordedHistory`. Left out are: parts of an event that was split by member and
+    not merged again, generations before a change of the group's type, and an episode that has not ended.
     """
     newest: dict[str, GenerationEvent] = {}
     for event in events:
@@ -166,12 +163,12 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedH
 def member_returned(event: GenerationEvent, before: GenerationEvent | None) -> bool:
     """Return whether the generation stayed the same; ``before`` is the event before, where that was observed."""
     if event.previous_generation is None:
-        return False  # the first of a group, or of one that was deleted and created again
+        return False  # the first generation of a group, or of a recreated one
     return event.generation in {event.previous_generation, before.generation if before else None}
 
 
 def since_last_assignor(history: RecordedHistory) -> RecordedHistory:
-    """Return the history since the last change of assignor, since figures of two assignors describe neither."""
+    """Return the history since the last change of assignor: mixed figures of two assignors would describe neither."""
     for index in range(len(history.rebalances) - 1, -1, -1):
         rebalance = history.rebalances[index]
         if rebalance.closing.members and rebalance.closing.assignor not in {None, history.assignor}:

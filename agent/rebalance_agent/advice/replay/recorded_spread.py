@@ -26,7 +26,7 @@ def hosts_of(rebalance: RecordedRebalance, names: HostNames) -> dict[str, str]:
 def recorded_spread(rebalance: RecordedRebalance, names: HostNames) -> HostSpread | None:
     """Return the spread of what was assigned at the end of the rebalance, as the tracker measures it.
 
-    None where no topic could be on several hosts, or where the members of a partition share its records.
+    None if no topic could be on several hosts, or where the members of a partition share its records.
     """
     closing, hosts = rebalance.closing, hosts_of(rebalance, names)
     if closing.group_type is GroupType.SHARE or len(set(hosts.values())) < 2:  # noqa: PLR2004 - one host

@@ -26,7 +26,7 @@ from rebalance_agent.model.subscription import MemberUserData
 __all__ = ["ReplayedRebalance", "replay_rebalances", "spread_anew"]
 
 USER_DATA_MAX = 10_000
-"""Decoded user data in the cache. Some changes with every generation, most does not."""
+"""Maximum decoded user data in the cache. Some changes with every generation, most does not."""
 
 _NOTHING: TopicPartitions = {}
 
@@ -35,10 +35,10 @@ _NOTHING: TopicPartitions = {}
 class ReplayedRebalance:
     """The decision of a strategy in one rebalance.
 
-    ``assignment`` by identity. ``given``: what moved since its previous assignment; None where there is none, as in the
-    first rebalance. ``needed``: the fewest moves that the balance needed; None where that is not known. ``skew_ratio``
+    ``assignment`` by identity. ``given``: what moved since its previous assignment; None if there is none, as in the
+    first rebalance. ``needed``: the fewest moves that the balance needed; None if that is not known. ``skew_ratio``
     and ``imbalance``: measured, for the group's own strategy, against its promise; for all others against the best
-    balance of counts. ``host_spread``: None where no topic could be on several hosts.
+    balance of counts. ``host_spread``: None if no topic could be on several hosts.
     """
 
     rebalance: RecordedRebalance
@@ -56,7 +56,8 @@ def replay_rebalances(
 ) -> Iterator[ReplayedRebalance]:
     """Yield each rebalance in which an assignor ran, decided by ``strategy``.
 
-    After an empty group all members start again; the strategy does so, too, where the previous event was not observed.
+    After an empty group all members start without partitions; the strategy also does so if the previous event was not
+    observed.
 
     Raises:
         AssignmentError: a setting is not valid.
@@ -76,8 +77,8 @@ def spread_anew(
 ) -> HostSpread | None:
     """Return the spread over hosts if all members of the last rebalance started again, so that none owned a partition.
 
-    A replay does not show it: a strategy that moves little keeps the spread that its first rebalances led to. None as
-    in `host_spread`, and where no assignor ever ran.
+    A replay does not show this: a strategy that moves little keeps the spread that resulted from its first rebalances.
+    Return None as in `host_spread`, and if no assignor ever ran.
 
     Raises:
         AssignmentError: a setting is not valid.
@@ -97,7 +98,7 @@ class _Replay:
         self._host_names = settings.hosts
         own = recorded is not None and family(recorded.name) == family(strategy.name)
         self._reader = recorded.reader if recorded and own and not strategy.only_owned else None
-        # All strategies but the group's own have one measure, so that their skews can be compared.
+        # All strategies except the group's own use the same measure, so that their skews can be compared.
         self._promise = strategy.promise if own else by_count
         self._read: dict[bytes, MemberUserData | None] = {}
         self._had: Assignment | None = None
@@ -132,7 +133,8 @@ class _Replay:
             assignment=after,
             given=given,
             moved=moved,
-            # Moves away from members that could have kept the partition, beyond the fewest, were not needed.
+            # Moves away from members that could have kept the partition were needless, as far as they exceed the
+            # minimum.
             needed=None if balance_found.moved_min is None else moved - (left - balance_found.moved_min),
             skew_ratio=balance_found.skew_ratio,
             imbalance=balance_found.imbalance,

@@ -3,7 +3,7 @@
 - ``promise``: the share of each member; ``shares``: fair shares with mixed subscriptions; ``levels``: the check for one
   level; ``group_levels``: a group of several levels, split.
 - ``placement``: partitions of each topic per member; ``draft``: a first attempt, ``bounds``: the proof that it is best;
-  ``exact``: the search where there is no proof; ``flow``: flows in networks; ``counts``: the result.
-- ``dealing``: from counts to partitions; ``slices``: dealing in turn; ``releasing``: what members give up.
+  ``exact``: the search if there is no proof; ``flow``: flows in networks; ``counts``: the result.
+- ``dealing``: from counts to partitions; ``slices``: dealing in turn; ``releasing``: partitions that members give up.
 - ``member_classes``: members with equal subscriptions.
 """

@@ -1,11 +1,11 @@
 """Bounds of the best placement: each member's lowest and highest load, and how many partitions can stay in place.
 
-Imagine that every member could take any partition. All assignments of the real group are possible in this imagined one,
-so its optimum is at least as good, and it is arithmetic. An assignment of the real group that reaches this optimum is
-therefore best, however it was found.
+Assume that every member could take any partition. All assignments of the real group are possible in this relaxed one,
+so its optimum is at least as good, and simple arithmetic yields it. An assignment of the real group that reaches this
+optimum is therefore best, however it was found.
 
-Where fair shares have levels (see ``shares``), this holds for each level on its own: in the best balance, topics that
-only members of higher levels subscribe to go to exactly those members, who get nothing else.
+If fair shares have levels (see ``shares``), this holds for each level separately: in the best balance, topics to which
+only members of higher levels subscribe go to exactly those members, which get nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A placement: how many partitions of each topic stay with, leave and go to every member."""
+"""A placement: how many partitions of each topic stay with, leave and are new to every member."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns counts into partitions: owned ones stay, others are dealt so that every topic spreads over many members.
+"""Turns counts into partitions: owned partitions stay, others are dealt so that every topic spreads over many members.
 
 A plan starts as a copy of what the members own, so that only members and topics that change take time.
 """

@@ -1,8 +1,8 @@
-"""A first attempt at a placement, without search. It is nearly always the best one, and then `bounds` proves it.
+"""A first attempt at a placement, without search. It is nearly always the best, which `bounds` then proves.
 
-Members keep what they own. Partitions without owner go to the members that lack most; members above their bounds hand
-partitions to members below, one at a time and only where both subscribe. A step fails where a subscription is missing;
-then the search of `exact` decides.
+Members keep what they own. Partitions without an owner go to the members that lack most; members above their bounds
+hand partitions to members below, one at a time and only if both subscribe. If a missing subscription makes a step fail,
+the search of `exact` decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rebalance_agent.assignors.roster import Roster
 __all__ = ["SWAP_CHECKS_MAX", "Draft", "deal_gaps", "draft"]
 
 SWAP_CHECKS_MAX = 300_000
-"""Pools checked for a swap before a draft is given up for the search: half a second. Good drafts need thousands."""
+"""Maximum pools checked for a swap before the search is used instead: half a second. Good drafts need thousands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The best placement by search, as a cheapest flow: slower than `draft`, but it always finds the optimum.
 
-Topics send their partitions to members. Each partition that stays earns 1, each one above a member's floor costs its
-rank, and balance outweighs any number of moves.
+Topics send their partitions to members. Each partition that stays earns 1, each partition above a member's floor costs
+the member's rank, and balance outweighs any number of moves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Computes how many partitions of each topic every member gets: a promise is kept, and most partitions stay in place.
+"""Computes how many partitions of each topic every member gets: keeps the promise, with the fewest moves.
 
-Partitions of one topic differ only in their owners, so all is decided on counts. With equal subscriptions that is
-arithmetic. With mixed ones, a `draft` that is proven best is used; otherwise the search of `exact`, which is slower.
+Partitions of one topic differ only in their owners, so counts decide everything. With equal subscriptions this is
+simple arithmetic. With mixed ones, a `draft` is used if it is proven best; otherwise the slower search of `exact`.
 """
 
 from __future__ import annotations

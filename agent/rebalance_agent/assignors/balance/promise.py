@@ -18,11 +18,11 @@ __all__ = ["Promise", "by_count", "by_weight"]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """By member: ``floors`` partitions for certain, and at most one more.
+    """The promise by member: certainly ``floors`` partitions, and at most one more.
 
     One more is given by ``ranks``, lowest first, as far as subscriptions allow; members of equal rank are equal.
     Members of equal ``standing`` have equal promises: the balance is the same if they swap what they have. ``levels``:
-    the index of a member's level where fair shares have levels, lower densities first; empty means one level.
+    the index of each member's level if fair shares have levels, lower densities first; empty means one level.
     Strategies that balance something other than partitions promise an upper bound (`at_most`).
     """
 
@@ -79,7 +79,7 @@ def by_weight(roster: Roster, weights: Sequence[int]) -> Promise:
 
 
 def _fair(roster: Roster, weights: Sequence[int], rounded: Callable[[Sequence[Fraction]], Promise]) -> Promise:
-    """Return the fair densities, ``rounded``: those of one level where a draft shows that there is only one."""
+    """Return the fair densities, ``rounded``: those of one level if a draft shows that there is only one."""
     promise = rounded(one_density(roster, weights))
     if roster.uniform():
         return promise

@@ -1,4 +1,4 @@
-"""Takes surplus partitions from members above their load, with equal subscriptions: any of their partitions will do."""
+"""Takes surplus partitions from members above their load; with equal subscriptions, any of their partitions can go."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Models of the assignors of Kafka's brokers (KIP-848): who gets what if the coordinator assigns.
+"""Models of the assignors of Kafka's brokers (KIP-848), for groups whose coordinator assigns.
 
 - ``uniform``: an even spread that keeps what members have; ``mixed_subscriptions`` is its part for groups whose members
   subscribe to different topics, with ``load_levels``.
-- ``range``: that of classic members, without racks.
+- ``range``: like the classic assignor, without racks.
 - ``java_order``: the order of Java's maps, which decides between equals in a broker.
 
 Given the broker's order of members and topics, results are identical. In a roster both are by name: loads are the same,
@@ -39,4 +39,4 @@ BROKER_ASSIGNORS: Mapping[str, Strategy] = {
         ),
     )
 }
-"""Assignors that a broker has by default, by the name in ``group.consumer.assignors``. No member can run them."""
+"""The brokers' default assignors, by the name in ``group.consumer.assignors``. Members cannot run them."""

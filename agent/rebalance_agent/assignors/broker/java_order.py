@@ -1,7 +1,7 @@
 """The order in which Java's ``HashMap`` and ``HashSet`` return their elements, which brokers' assignors follow.
 
-Elements are in the order of the buckets of a table, whose size is a power of two; those of one bucket are in the order
-in which they were put there.
+Elements are in the order of a table's buckets, whose number is a power of two; elements of one bucket are in insertion
+order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MASK = (1 << _BITS) - 1
 
 
 def set_order(numbers: Sequence[int]) -> list[int]:
-    """Return whole ``numbers`` of 0 or more as a ``HashSet`` of them that was copied from a collection has them."""
+    """Return non-negative ``numbers`` in the order of a ``HashSet`` that was copied from a collection of them."""
     # A copy has room for four thirds of its elements (since Java 19; before, for one more).
     buckets = _power_of_two(max(-(-len(numbers) * 4 // 3), _BUCKETS_MIN))
     if not numbers or max(numbers) < buckets:
@@ -25,7 +25,7 @@ def set_order(numbers: Sequence[int]) -> list[int]:
 
 
 def map_order(names: Iterable[str]) -> list[str]:
-    """Return ``names`` as a ``HashMap`` has them as keys; they were put there in this order."""
+    """Return ``names`` in the order of a ``HashMap`` with these keys, inserted in the given order."""
     keys = list(dict.fromkeys(names))
     buckets = _BUCKETS_MIN
     while len(keys) * 4 > buckets * 3:

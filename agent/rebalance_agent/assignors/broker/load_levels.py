@@ -1,6 +1,6 @@
-"""Members by load: which one is to take the next partition, and which one to give one away.
+"""Orders members by load: which member takes the next partition, and which gives one away.
 
-Both read the same loads, which the caller changes as it moves partitions, and the same order of members.
+Both classes read the same loads, which the caller changes as it moves partitions, and the same order of members.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class TakingMembers:
     """
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
-        """Begin with the first of ``order``, which is by rising load."""
+        """Start with the first of ``order``, which is by rising load."""
         self._order, self._loads = order, loads
         self.level = loads[order[0]] - 1
         self._end = self._turn = 0
 
     def next_member(self) -> int:
-        """Return the member to take a partition now."""
+        """Return the member that takes a partition now."""
         if self._turn >= self._end:
             self.level += 1
             while self._end < len(self._order) and self._loads[self._order[self._end]] == self.level:
@@ -43,14 +43,14 @@ class GivingMembers:
     """Drains members level by level, from the most loaded one on. ``level``: the load before their turn."""
 
     def __init__(self, order: list[int], loads: Sequence[int]) -> None:
-        """Begin with the last of ``order``, which is by rising load."""
+        """Start with the last of ``order``, which is by rising load."""
         self._order, self._loads = order, loads
         self.level = loads[order[-1]] + 1
         self._start = self._end = len(order)
         self._turn = self._end - 1
 
     def next_member(self) -> int | None:
-        """Return the member to give a partition away now; None if nobody can."""
+        """Return the member that gives a partition away now; None if no member can."""
         if self._turn < self._start:
             if self._end <= self._start and self._start > 0:
                 # All members of this level were skipped.
@@ -67,7 +67,7 @@ class GivingMembers:
         return member
 
     def skip(self) -> None:
-        """Leave out the member that was returned last: it has no partition of the topic."""
+        """Skip the member that was returned last, since it has no partition of the topic."""
         order, at, last = self._order, self._turn + 1, self._end - 1
         order[at], order[last] = order[last], order[at]
         self._end -= 1

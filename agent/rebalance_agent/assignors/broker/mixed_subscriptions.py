@@ -18,7 +18,7 @@ ROUNDS_MAX = 16
 """Rounds over all topics: Kafka's own limit."""
 
 _MOVABLE_MIN = 2
-"""Subscribers of a topic from which on its partitions can move."""
+"""Minimum subscribers of a topic for its partitions to move."""
 
 
 def balance_mixed(roster: Roster) -> Plan:
@@ -30,7 +30,7 @@ def balance_mixed(roster: Roster) -> Plan:
 
 
 class _Draft:
-    """Owners by topic and number, None where a partition has none, and the number of partitions of each member."""
+    """Owners by topic and number, None if a partition has none, and the number of partitions of each member."""
 
     def __init__(self, roster: Roster) -> None:
         self._roster = roster

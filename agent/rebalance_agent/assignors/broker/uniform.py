@@ -1,8 +1,8 @@
 """``uniform``, the brokers' default assignor, for a group whose members all subscribe to the same topics.
 
-Members get equal quotas, and ``partitions % members`` of them one partition more: in order those that have it already,
-and at the end those that the rest is needed for. What a member holds beyond its quota follows the partitions without an
-owner, and all of these fill the members that are below their quotas, in order.
+Members get equal quotas, and ``partitions % members`` of them get one partition more: in order, members that already
+have it, and at the end as many others as needed. Partitions beyond members' quotas are appended to those without an
+owner, and all of these fill the members below their quotas, in order.
 """
 
 from __future__ import annotations
@@ -51,5 +51,5 @@ def uniform(roster: Roster) -> Plan:
 
 
 def _homogeneous(roster: Roster) -> bool:
-    """Return whether all members subscribe to the same names; brokers count names of topics that do not exist, too."""
+    """Return whether all members subscribe to the same names, including topics that do not exist, as brokers do."""
     return len({frozenset(member.topics) for member in roster.members}) <= 1

@@ -3,5 +3,5 @@
 - ``host_names``: the rules that name the host of a member.
 - ``topic_hosts``: counts the hosts of each topic's partitions.
 
-Not here: strategies, which know hosts only by the members' ids.
+Strategies are not included: they know hosts only by the members' ids.
 """

@@ -1,7 +1,7 @@
 """Counts the hosts of each topic's partitions, and computes whether a random distribution could explain them. Pure.
 
-A topic can lie wholly on one host by chance, and in a group of few topics all of them can. So the number of such topics
-is compared with what a random distribution over the same hosts would give.
+A topic can be wholly on one host by chance, and in a group with few topics all of them can. So the number of such
+topics is compared with the result of a random distribution over the same hosts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rebalance_agent.assignors.roster import Roster
 __all__ = ["CHANCE_MAX", "HostSpread", "host_spread"]
 
 CHANCE_MAX = 1e-6
-"""Highest probability of an assignment that counts as clustered: thousands of groups are measured all the time."""
+"""Highest probability for which an assignment counts as clustered: thousands of groups are measured all the time."""
 
 _PROBABILITY_MIN = 1e-300
 """Smaller probabilities count as this one, so that their logarithm exists."""
@@ -23,7 +23,7 @@ _PROBABILITY_MIN = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class HostSpread:
-    """The ``topics`` that could be on several hosts: those of several assigned partitions and several possible hosts.
+    """The ``topics`` that could be on several hosts: they have several assigned partitions and several possible hosts.
 
     ``on_one_host``: how many of them are wholly on one. ``hosts``: how many hosts could own some of them. ``ratio``:
     mean over topics of hosts that own partitions / min(partitions, possible hosts); 1 is best. ``chance``: upper bound
@@ -58,8 +58,8 @@ def host_spread(
     """Measure ``plan`` (partitions of each member); ``targets`` and ``hosts`` are by member, too.
 
     A host could own partitions of a topic if one of its members subscribes to it and has capacity: its target exceeds
-    what it owns of topics with other subscribers. So the passive members of a failover group, or those that others'
-    topics fill, are not possible owners. None where no topic could be on several hosts.
+    what it owns of topics with different subscribers. So passive members of a failover group, and members that other
+    topics fill, are not possible owners. None if no topic could be on several hosts.
     """
     if len(set(hosts)) < 2:  # noqa: PLR2004 - one host
         return None

@@ -2,7 +2,7 @@
 
 A member misses the racks if its known rack has no replica while another subscriber's rack has one. It misses the labels
 if it lacks one that the topic prefers while another subscriber has all. Each miss counts 1, so a partition has up to
-2. What no subscriber can avoid, and what is not known, is not a miss.
+2. Properties that no subscriber has, or that are unknown, are not misses.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Locality", "MemberKind", "Preference", "locality_of", "racks_known"]
 class Preference:
     """The racks and labels that partitions prefer. ``subscribers``: the members that may own them, as in the roster.
 
-    ``racks`` have replicas, ``labels`` are preferred; None where that makes no difference between the subscribers.
+    ``racks`` have replicas, ``labels`` are preferred; None if that makes no difference between the subscribers.
     """
 
     subscribers: tuple[int, ...]
@@ -105,7 +105,7 @@ def locality_of(
 
 
 def _divides(affinity: Labels | None, labels: Sequence[Labels]) -> Labels | None:
-    """Return the affinity if some subscribers have its labels and some do not; else None."""
+    """Return the affinity if some subscribers have its labels and some do not; otherwise None."""
     if affinity is None or len({affinity <= member_labels for member_labels in set(labels)}) == 1:
         return None
     return affinity

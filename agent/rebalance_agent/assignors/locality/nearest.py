@@ -1,4 +1,4 @@
-"""Deals partitions at the least cost of balance, misses and moves; exact.
+"""Deals partitions at least cost of balance, misses and moves; exact.
 
 A miss is a partition whose owner's rack has no replica of it, or whose owner lacks labels that its topic prefers (see
 ``locality``). Partitions with equal preferences differ only in their owners, and members of one kind only in what they
@@ -30,8 +30,8 @@ _MISSES_MAX = 2
 def deal_nearest(roster: Roster, locality: Locality, promise: Promise, *, moves_first: bool) -> Plan:
     """Return the plan that keeps ``promise`` with the fewest misses, then moves; ``moves_first``: the other way round.
 
-    Under ``moves_first``, a promise with the fewest moves keeps that number: racks decide only where partitions go
-    that move or have no owner, and which ones move.
+    With ``moves_first``, the number of moves stays minimal: racks decide only which partitions move, and where these
+    and partitions without an owner go.
     """
     pools = _pools(roster, locality)
     return _deal(roster, pools, locality, _cheapest(pools, locality, promise, moves_first=moves_first))
@@ -66,7 +66,7 @@ def _pools(roster: Roster, locality: Locality) -> dict[Preference, _Pool]:
 
 
 def _cheapest(pools: dict[Preference, _Pool], locality: Locality, promise: Promise, *, moves_first: bool) -> _Flow:
-    """Send every partition to a member at the least cost."""
+    """Send every partition to a member at least cost."""
     kinds = indexes_by_value(locality.kinds)
     total = sum(pool.size for pool in pools.values())
     per_miss, per_move = (1, _MISSES_MAX * total + 1) if moves_first else (total + 1, 1)

@@ -72,8 +72,8 @@ class Guard:
 def guarded(strategy: Strategy, label: str) -> Strategy:
     """Return ``strategy`` with a `Guard` around each function; ``label`` names the strategy in errors.
 
-    Functions that decode bytes of members then raise nothing but `DecodeError`, a setting's ``read`` nothing but
-    ``ValueError``, and all others nothing but `StrategyFailedError`. Guarded once, it is returned as it is.
+    Functions that decode members' bytes then raise only `DecodeError`, a setting's ``read`` only ``ValueError``, and
+    all others only `StrategyFailedError`. An already guarded strategy is returned unchanged.
     """
     if isinstance(strategy.plan, Guard):
         return strategy
@@ -96,7 +96,7 @@ def guarded(strategy: Strategy, label: str) -> Strategy:
         reader=guard("reader", _alone(check_user_data), **decodes),
         writer=guard("writer", _alone(check_bytes)),
         copies=guard("copies", lambda plan, roster, *_: check_copies_plan(plan, roster)),
-        # `Strategy.assign` reports an InvalidInputError for its member alone.
+        # `Strategy.assign` reports an InvalidInputError only for its member.
         answer=guard("answer", _alone(check_bytes), passes=(StrategyFailedError, InvalidInputError)),
         copies_in=guard("copies_in", _alone(check_copies), **decodes),
         redundancy=redundancy,

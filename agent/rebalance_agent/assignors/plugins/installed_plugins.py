@@ -1,4 +1,4 @@
-"""Strategies that other packages declare as entry points: which there are, and one of them loaded.
+"""Finds and loads strategies that other packages declare as entry points.
 
 Only installed distributions have entry points; no setting and no record of a group can name a module. Their names are
 read once, from the metadata of the distributions. A package is imported when its strategy is looked up, or the list of
@@ -27,7 +27,7 @@ OUR_PACKAGE = "kafka-rebalance-agent"
 """The distribution of this package."""
 
 SETTING_PREFIX = "assignment."
-"""The start of every strategy's settings; a gateway's rules find by it where one setting ends and the next begins."""
+"""The prefix of every strategy's settings, by which a gateway's rules detect where the next setting begins."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _logger = logging.getLogger(__name__)
@@ -60,7 +60,8 @@ class EntryPoint(Protocol):
 class Plugin:
     """A declared strategy. ``package``: its distribution with the version, or all of them if several declare it.
 
-    ``strategy``: its eager form, guarded; None if it cannot be used; then ``problem`` is the reason and what to do.
+    ``strategy``: its eager form, guarded; None if it cannot be used, in which case ``problem`` is the reason and its
+    solution.
     """
 
     name: str
@@ -122,9 +123,9 @@ class Plugins:
         return self._loaded[name]
 
     def usable(self, name: str) -> Strategy | None:
-        """Return the strategy of that name, an eager or a cooperative form's, if a package declares one.
+        """Return the strategy of that name, an eager or a cooperative form, if a package declares one.
 
-        None if it cannot be used; the first time, the log has a line.
+        Return None if it cannot be used, which is logged the first time.
         """
         eager = name.removeprefix(COOPERATIVE_PREFIX)
         plugin = self.find(eager)

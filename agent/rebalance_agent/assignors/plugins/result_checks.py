@@ -24,7 +24,7 @@ __all__ = [
 
 
 def check_plan(plan: object, roster: Roster, copies: int) -> None:
-    """Check that ``plan`` assigns each partition to one subscriber at least, and to ``copies`` of them at most.
+    """Check that ``plan`` assigns each partition to at least one subscriber, and to at most ``copies`` of them.
 
     Raises:
         ValueError: it does not; the text names the first member or partition.

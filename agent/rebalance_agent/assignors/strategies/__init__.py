@@ -1,6 +1,6 @@
-"""Strategies that assign single partitions: one module each, ``Roster -> Plan``, beside modules that only they need.
+"""Strategies that assign single partitions: one module each, ``Roster -> Plan``, and helper modules.
 
-- ``range``, ``roundrobin``: Kafka's own.
+- ``range``, ``roundrobin``: Kafka's own strategies.
 - ``sticky``: best balance with the fewest moves; ``weighted``: in proportion to weights; ``shuffled_roundrobin``: with
   topics on several hosts (with ``hosts``, ``host_spread``).
 - ``lag_aware``: balances loads (with ``weighted_bins``); ``rack_aware``: prefers near members.

@@ -1,8 +1,8 @@
 """Computes how many copies every member gets when each partition goes to several: as even as subscriptions allow.
 
-A member takes no partition twice, so of a topic at most all partitions once. Within that, the highest number of copies
-is as low as possible, then the next highest, and so on; the result is exact. All numbers rise in step; a member that
-cannot take one more at some point never can again (Megiddo, 1974), and the others continue.
+A member takes each partition of a topic at most once. Within this limit, the highest number of copies is as low as
+possible, then the next highest, and so on; the result is exact. All numbers increase in step; a member that cannot take
+one more at some point never can again (Megiddo, 1974), and the others continue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Shares:
 
 
 def copies_of(roster: Roster, redundancy: int) -> list[int]:
-    """Return how many copies the partitions of each topic have: ``redundancy``, or fewer where fewer subscribe."""
+    """Return the number of copies of each topic's partitions: ``redundancy``, or fewer if fewer members subscribe."""
     return [min(redundancy, len(subscribers)) for subscribers in roster.subscribers]
 
 

@@ -1,7 +1,7 @@
 """``failover``: active and passive members. Every partition goes to the member with the highest priority.
 
-Per topic, the active member is the subscriber with the highest priority; of equal ones that which owns most of the
-topic, then most of all topics, then the first in member order: a new member of equal priority never takes over.
+Per topic, the active member is the subscriber with the highest priority; of equal ones, the member that owns most of
+the topic, then most of all topics, then the first in member order. So a new member of equal priority never takes over.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Breaks up topics whose partitions are all on one host, if other hosts subscribe to them; keeps the balance.
 
-A partition of such a topic goes to a member of another host that has one partition less, or is exchanged for one of
-another topic that is not on one host afterwards. Each step breaks up at least one topic and moves at most two
-partitions.
+A partition of such a topic goes to a member on another host that has one partition fewer, or is exchanged for a
+partition of another topic that is not on one host afterwards. Each step breaks up at least one topic and moves at most
+two partitions.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rebalance_agent.assignors.subscribers import indexes_by_value
 __all__ = ["CHECKS_MAX", "break_up"]
 
 CHECKS_MAX = 300_000
-"""Exchanges checked before the rest stays as it is: half a second. Nearly always one of the first is possible."""
+"""Maximum exchanges checked: half a second. Nearly always one of the first is possible."""
 
 
 def break_up(roster: Roster, plan: Plan, hosts: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ def _clustered(roster: Roster, plan: Plan, hosts: Sequence[str]) -> list[int]:
 
 
 class _HostSpread:
-    """A plan in change: ``_on`` has the partitions of each topic by host."""
+    """A plan that is being changed; ``_on``: the partitions of each topic by host."""
 
     def __init__(self, roster: Roster, plan: Plan, hosts: Sequence[str]) -> None:
         self._roster, self._plan, self._hosts = roster, plan, hosts
@@ -103,7 +103,7 @@ class _HostSpread:
             yield from ((self._index_of[name], member) for name in self._plan[member])
 
     def _may_come(self, topic: int, host: str) -> bool:
-        """Return whether a partition more on ``host`` leaves ``topic`` on several hosts, if it has several."""
+        """Return whether ``topic`` stays on several hosts if ``host`` gets one more of its partitions."""
         count = self._roster.metadata[topic].partitions
         return count == 1 or self._on[topic][host] + 1 < count
 

@@ -1,8 +1,8 @@
 """``lag-aware``: like ``sticky``, with a load for each partition (its lag or its rate) instead of 1.
 
 Members keep what they own, up to ``assignment.max.count.factor`` times their load in the best balance of counts;
-partitions without owner go, heaviest first, to the least loaded members; then partitions move from the most to the
-least loaded members, while that lowers the higher load of the two and ``assignment.max.moves`` allows it. If the
+partitions without an owner go, heaviest first, to the least loaded members; then partitions move from the most to the
+least loaded members, while this lowers the higher load of the two and ``assignment.max.moves`` allows it. If the
 highest load may still be more than a third above its lower bound, and a fresh deal of the whole group would lower it
 within the allowed moves, the fresh deal is used. It does not depend on ownership, so a group that has reached it keeps
 its assignment.
@@ -118,7 +118,7 @@ class _Owners:
 def _keep_owned(
     roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners
 ) -> WeightedBins:
-    """Keep as much of what members own as the limits allow, lightest first, and give out the rest."""
+    """Keep as many owned partitions as the limits allow, lightest first, and assign the rest."""
     owned: list[list[Item]] = [[] for _ in limits]
     for (topic, number), member in owners.of.items():
         owned[member].append(items[topic][number])
@@ -166,7 +166,7 @@ class _Outcome:
 def _even_out(
     roster: Roster, items: Sequence[Sequence[Item]], bins: WeightedBins, owners: _Owners, allowed: int
 ) -> _Outcome:
-    """Even out loads with the moves that are left."""
+    """Even out loads with the remaining moves."""
     moves = owners.moves(roster, _plan(roster, bins))
 
     def may_move(item: Item, giver: int, taker: int) -> bool:

@@ -2,7 +2,7 @@
 
 Copies are spread as evenly as subscriptions allow (`share_copies`); among all such ways, the fewest copies share a rack
 with another copy of their partition; among those, the fewest copies are new to their member. One cheapest flow decides:
-partitions with equal subscribers and equal present holders form a group, which sends its copies to racks and on to
+partitions with equal subscribers and equal current holders form a group, which sends its copies to racks and on to
 members, at most as many to a member as the group has partitions. In order of racks and members, the copies are then
 dealt around the group's partitions: no member gets a partition twice, and no rack gets a second copy before it has one
 of all.
@@ -28,7 +28,7 @@ from rebalance_agent.model.partitions import topic_partitions
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
 
 REDUNDANCY_MAX = 1000
-"""Members that get one partition; larger groups do not give every member everything."""
+"""Maximum members that get one partition; in larger groups not every member gets every partition."""
 
 REDUNDANCY = whole_number(
     name="assignment.redundancy",

@@ -1,4 +1,4 @@
-"""``roundrobin``, Kafka's own: all topic-partitions dealt in turn to the members in order.
+"""``roundrobin``, Kafka's own: deals all topic-partitions in turn to the members in order.
 
 Source: Kafka's RoundRobinAssignor. Dealing a topic to its subscribers in turn is done by slices, not per partition.
 """

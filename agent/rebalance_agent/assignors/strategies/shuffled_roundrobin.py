@@ -1,4 +1,4 @@
-"""``shuffled-roundrobin``: the balance and the few moves of ``sticky``, dealt to the members in an order of the group.
+"""``shuffled-roundrobin``: the balance and few moves of ``sticky``, with a group-specific order of members.
 
 The order is pseudo-random, and members of one host are far apart in it, so that a topic is not wholly on one host.
 Topics that are wholly on one host are broken up (see ``host_spread``).
@@ -22,7 +22,7 @@ from rebalance_agent.model.subscription import MemberSubscription
 __all__ = ["SHUFFLED_ROUNDROBIN", "shuffled_roundrobin"]
 
 DIGEST_BYTES = 16
-"""Bytes of a sort key: enough that two members never get equal ones."""
+"""Bytes of a sort key, enough that no two members get equal keys."""
 
 
 def shuffled_roundrobin(roster: Roster) -> Plan:

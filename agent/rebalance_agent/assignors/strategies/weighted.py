@@ -1,9 +1,9 @@
 """``weighted-sticky``: partitions in proportion to members' weights, with the fewest moves.
 
-Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; rounding uses the largest remainder, among equal
-ones to present owners. With mixed subscriptions the shares are those of `fair_densities`.
+Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; rounding uses the largest remainder, and among equal ones
+prefers current owners. With mixed subscriptions the shares are those of `fair_densities`.
 
-By setting, every topic is divided in these proportions, and all topics together as far as that allows: topics are then
+With a setting, every topic is divided in these proportions, and all topics together as far as possible: topics are then
 the kinds of `assign_units`, and weights its sizes.
 """
 

@@ -1,8 +1,8 @@
-"""Partitions of different weight in bins, one per member: given out heaviest first, and evened out one by one.
+"""Distributes partitions of different weight to bins, one per member: heaviest first, then evened out one by one.
 
-Giving out is longest-processing-time first (Graham, 1969). Each member has a limit of partitions. All is exact: weights
-are whole numbers, and each partition weighs one unit more than its load, where the unit is so small that all partitions
-together add up to less than any difference of loads. Where loads are equal, counts then decide.
+The first step is longest-processing-time first (Graham, 1969). Each member has a limit of partitions. Results are
+exact: weights are whole numbers, and each partition weighs one unit more than its load. The unit is so small that all
+partitions together add up to less than any difference of loads, so counts decide only if loads are equal.
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ class WeightedBins:
             weight, member = heap[0]
             if weight == self.weights[member] and self.counts[member] < self._limits[member]:
                 return member
-            heapq.heappop(heap)  # out of date; a member that frees a place is pushed again
+            heapq.heappop(heap)  # this entry is outdated; a member that frees a place is pushed again
         return None
 
     def give_out(self, items: Iterable[Item], may_pass_on: Callable[[Item], bool]) -> bool:
         """Give every item, heaviest first, to the lightest subscriber below its limit.
 
-        Where all are at their limit, other items are passed on to free a place, as far as ``may_pass_on`` allows.
-        Returns False if that is not possible.
+        If all are at their limit, other items are passed on to free a place, as far as ``may_pass_on`` allows. Return
+        False if this is not possible.
         """
         for item in sorted(items, key=lambda item: (-item[0], item[1:])):
             kind = self._class_of[item[1]]

@@ -1,7 +1,7 @@
 """``copartitioned-sticky``: topics that belong together are consumed together, with standbys for their state.
 
 Topics with equal partition counts and equal subscribers form a group; partition ``n`` of all of them is one unit and
-goes to one member, as in Faust's assignor. ``unit_assignment`` has the order of what is optimised.
+goes to one member, as in Faust's assignor. ``unit_assignment`` lists the criteria in order.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ CHANGELOG_TOPICS: Setting[Mapping[str, str]] = Setting(
 
 
 def _wanted_changelogs(roster: Roster) -> dict[str, int]:
-    """Return the changelogs that are topics of their own -> partitions: as many as the topic has whose state they hold.
+    """Return separate changelog topics -> partitions: as many as the topic whose state they hold.
 
-    0: not known, because that topic has no metadata.
+    The number is 0 if it is not known, because that topic has no metadata.
     """
     counts = dict(zip(roster.topics, roster.partitions, strict=True))
     changelogs = roster.shared_by_all(CHANGELOG_TOPICS)

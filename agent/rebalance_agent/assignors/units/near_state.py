@@ -1,7 +1,7 @@
-"""Keeps units near their state while other hosts build copies: the best balance comes later, by moves to these copies.
+"""Keeps units near their state while other hosts build copies; later moves to these copies reach the best balance.
 
-Given a best balance, units that would go to a host without their state wait: with their owner, or else on a host
-that has a copy, spread as evenly as possible. The host that they wait for builds a copy.
+Given a best balance, units that would go to a host without their state wait, with their owner or else on a host that
+has a copy, spread as evenly as possible. The host to which they will move builds a copy.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 STANDBYS_MAX = 100
-"""Copies of one unit: more than are useful, and few enough for a message."""
+"""Maximum copies of one unit: more than are useful, and few enough for a message."""
 
 NUM_STANDBYS = whole_number(
     name="assignment.num.standbys",

@@ -1,8 +1,8 @@
-"""``task-sticky``: partitions in tasks, tasks to processes in proportion to their threads, near existing state.
+"""``task-sticky``: groups partitions into tasks, and assigns tasks to processes by their threads, near existing state.
 
-The idea is that of Kafka Streams' assignor. A task is one partition number of a sub-topology's source topics; members
-with one process id are the threads of a process. A task goes to the process that ran it, or else to one that has a copy
-of its state, as far as balance allows (see ``unit_assignment``), and there to the thread that had it.
+It follows the idea of Kafka Streams' assignor. A task is one partition number of a sub-topology's source topics;
+members with one process id are the threads of a process. A task goes to the process that ran it, or else to one that
+has a copy of its state, as far as balance allows (see ``unit_assignment``), and there to the thread that had it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A unit (see ``units``) goes to a *host*: a member, or a process with several. Units have *kinds*. Optimised in order:
 
 1. each host has its share of every kind, rounded up or down;
-2. over all kinds, hosts are as even as that allows, in units per size;
+2. over all kinds, hosts are as even as this allows, in units per size;
 3. as many units as possible stay where they are;
 4. as many as possible of the others go where a copy of them is.
 """
@@ -24,7 +24,7 @@ _SOURCE, _SINK, _FIRST = 0, 1, 2
 
 
 class Unit(NamedTuple):
-    """One unit: its kind, the hosts that have (equally much of) it, and those that have a copy of it."""
+    """One unit: its kind, the hosts that have it (to an equal extent), and the hosts that have a copy of it."""
 
     kind: int
     owners: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The strategies that assign units: one plan, promise and user data for all, which differ in their units and hosts."""
+"""The common plan, promise and user data of strategies that assign units; they differ in their units and hosts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Units: partitions that stay together. The common part of the strategies with standbys.
 
-A *kind* of unit is some topics with the same subscribers; its unit ``n`` is partition ``n`` of each of them that has
+A *kind* of unit is a set of topics with the same subscribers; its unit ``n`` is partition ``n`` of each topic that has
 one. A member's *host* is itself, or its process with all members in it. Units go to hosts first, then to members:
 ``unit_assignment`` places the units themselves, ``near_state`` lets them wait for copies, ``standby_spread`` places
 their standbys.
@@ -66,9 +66,9 @@ def plan_copies(
 ) -> CopiesPlan:
     """Return up to ``count`` copies of each unit, on other hosts than that of its owner in ``target``.
 
-    Hosts that have a copy keep it first, then those that owned the unit until now. There is one copy more on the host
-    that a unit waits for (`near_state`), or that gets it only in the follow-up rebalance, not ``now``: it keeps what it
-    has until then.
+    Hosts that have a copy keep it first, then those that owned the unit until now. There is one more copy on the host
+    to which a unit will move (`near_state`), or that gets it only in the follow-up rebalance, not ``now``: this host
+    keeps what it has until then.
     """
     if not count or not any(kind.copied for kind in kinds):
         return CopiesPlan(roster.empty_plan(), roster.empty_plan())
@@ -128,7 +128,7 @@ class _Held:
             self._counts.append(counts)
 
     def main_holders(self, kind: int, number: int) -> tuple[int, ...]:
-        """Return the members that have most partitions of a unit: nearly always one, which has all of it."""
+        """Return the members that have most partitions of a unit: nearly always one member, which has all."""
         counts = self._counts[kind].get(number)
         if not counts:
             return ()

@@ -42,11 +42,11 @@ class ClassicEntries:
         return self.last is not None
 
     def mark_uncertain(self) -> None:
-        """Take a gap: the state before the next record is uncertain."""
+        """Process a gap: the state before the next record is uncertain."""
         self.certain = False
 
     def take(self, value: GroupSnapshot, at_ms: int, position: RecordPosition) -> Iterator[ExpectedFact]:
-        """Take a record; yield the facts that follow from it."""
+        """Process a record; yield the facts that follow from it."""
         now, last, origin = audited_classic_group(value, at_ms), self.last, self._origin
         certain = self.certain or (last is None and _begins(now))
         self.certain, self.last = True, now

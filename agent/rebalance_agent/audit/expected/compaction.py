@@ -27,7 +27,7 @@ class CompactedRange:
         return partition in self._may_be_cleaned
 
     def ends(self, partition: int, key: bytes) -> bool:
-        """Take the next record's key; return whether it shows that the cleaned part ended before it."""
+        """Process the next record's key; return whether it shows that the cleaned part ended before it."""
         keys, digest = self._keys.setdefault(partition, set()), hash(key)  # a whole key takes ten times the memory
         repeated = digest in keys
         keys.add(digest)

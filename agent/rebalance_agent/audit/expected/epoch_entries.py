@@ -65,13 +65,13 @@ class EpochEntries:
         return self._epoch is not None
 
     def mark_uncertain(self) -> None:
-        """Take a gap: the members and the last reached epoch are uncertain from here on."""
+        """Process a gap: the members and the last reached epoch are uncertain from here on."""
         self.certain, self.last = False, None
 
     def take(
         self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, position: RecordPosition
     ) -> Iterator[ExpectedFact]:
-        """Take one record (``fact`` None: a tombstone); yield the generation that it completes, if any."""
+        """Process one record (``fact`` None: a tombstone); yield the generation that it completes, if any."""
         self._put(kind, subject, fact, at_ms)
         if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
             return

@@ -50,14 +50,14 @@ class RecordFeed:
         return self._partitions.get(group)
 
     def mark_uncertain(self, partition: int) -> None:
-        """Take a gap in a partition: later records of its groups cannot be compared with earlier ones."""
+        """Process a gap in a partition: later records of its groups cannot be compared with earlier ones."""
         # Only groups with records since the last gap: there may be as many gaps as records.
         for group in self._groups_seen.pop(partition, ()):
             if entries := self._entries.get(group):
                 entries.mark_uncertain()
 
     def add_record(self, record: LogRecord) -> Iterator[ExpectedFact]:
-        """Take one record; yield the expected facts that follow from it."""
+        """Process one record; yield the expected facts that follow from it."""
         if record_kind(record.key) not in GROUP_FACT_KINDS:
             return
         try:
@@ -72,7 +72,7 @@ class RecordFeed:
             yield from self._add(fact, record)
 
     def close(self) -> Iterator[ExpectedFact]:
-        """Take the end of all records; yield the deletions that were pending."""
+        """Process the end of all records; yield the deletions that were pending."""
         for group in list(self._ends):
             yield from self._end(group)
 

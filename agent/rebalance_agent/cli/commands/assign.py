@@ -167,7 +167,7 @@ def _print(result: Mapping[str, object], form: str = "json") -> None:
 
 
 def _written(text: str, form: str) -> str:
-    """The result, whose JSON is ``text``, in the chosen form."""
+    """Return the result, whose JSON is ``text``, in the chosen form."""
     if form == "json":
         return text
     result = json.loads(text)

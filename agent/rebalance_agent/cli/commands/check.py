@@ -123,7 +123,7 @@ def _print_acl_script(
 
 
 def _written(checked: Mapping[str, Any], form: str) -> str:
-    """The report as JSON or YAML, or its checks as CSV."""
+    """Return the report as JSON or YAML, or its checks as CSV."""
     return as_csv([*CHECK_FIELDS], checked["checks"]) if form == "csv" else as_text(checked, form, 2)
 
 

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _commands() -> Iterator[CommandWords]:
-    """All commands; one whose packages are missing has no flags."""
+    """Yield all commands; one whose packages are missing has no flags."""
     for name, (text, _) in COMMANDS.items():
         try:
             module = importlib.import_module(f"rebalance_agent.cli.commands.{name}")

@@ -167,7 +167,7 @@ def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
 
 
 def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> int:
-    """The number of last rebalances to explain."""
+    """Return the number of last rebalances to explain."""
     last: int | None = options.last
     since: int | None = options.since
     if since is None:

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 def _compared(
     history: RecordedHistory, inputs: MigrationInputs, wishes: MigrationWishes
 ) -> tuple[Figures, Sequence[BrokerOutcome]] | None:
-    """The recorded figures, and those of the brokers' assignors; None if no classic rebalance is recorded."""
+    """Return the recorded figures, and those of the brokers' assignors; None if no classic rebalance is recorded."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return None
     names = (wishes.assignor,) if wishes.assignor else inputs.limits.assignors or ("uniform", "range")
@@ -123,7 +123,7 @@ def _watched(options: argparse.Namespace, inputs: MigrationInputs, wishes: Migra
 
 
 def _written(step: MigrationStep, form: str) -> str:
-    """A step as JSON in one line, or as a document of a stream of YAML."""
+    """Return a step as JSON in one line, or as a document of a stream of YAML."""
     return ("---\n" if form == "yaml" else "") + as_text(asdict(step), form)
 
 

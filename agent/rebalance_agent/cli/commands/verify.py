@@ -119,7 +119,7 @@ def _print(report: AuditReport, title: str) -> None:
 
 
 def _as_json(reports: Mapping[str, AuditReport]) -> dict[str, object]:
-    """The report on events, with those on other tables in it; ``clean`` covers all of them."""
+    """Return the report on events, with those on other tables in it; ``clean`` covers all of them."""
     events, *others = map(_report_json, reports.values())
     tables = dict(zip([*reports][1:], others, strict=True))
     clean = all(report.clean for report in reports.values())

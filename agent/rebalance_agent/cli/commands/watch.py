@@ -121,7 +121,7 @@ def _no_match(wanted: str, total: int) -> str:
 
 
 def _written(answer: GroupList, rows: Sequence[WatchRow], form: str) -> str:
-    """The groups of the rows, in their order, as the API has them."""
+    """Return the groups of the rows, in their order, as the API has them."""
     groups = {summary.group: value_to_json(summary) for summary in answer.groups}
     chosen = [groups[row.group] for row in rows]
     return as_csv(COLUMNS, chosen) if form == "csv" else as_text({"now_ms": answer.now_ms, "groups": chosen}, form)

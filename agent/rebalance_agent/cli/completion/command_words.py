@@ -39,7 +39,7 @@ class CommandWords:
 
 
 def words_of(name: str, text: str, parser: argparse.ArgumentParser, words: tuple[str, ...] = ()) -> CommandWords:
-    """The words of the command ``name``, whose help is ``text``."""
+    """Return the words of the command ``name``, whose help is ``text``."""
     return CommandWords(name, text, tuple(_flags(parser)), words)
 
 

@@ -52,19 +52,19 @@ autoload -U +X bashcompinit && bashcompinit
 
 
 def _bash(commands: Sequence[CommandWords]) -> str:
-    """The script for Bash."""
+    """Return the script for Bash."""
     first = " ".join([*(command.name for command in commands), *_FIRST])
     cases = "".join(map(_bash_command, commands)).removesuffix("\n")
     return _filled(_BASH, {"FIRST": first, "COMMANDS": cases})
 
 
 def _zsh(commands: Sequence[CommandWords]) -> str:
-    """The script for Zsh, which runs that for Bash."""
+    """Return the script for Zsh, which runs that for Bash."""
     return _ZSH + _bash(commands)
 
 
 def _fish(commands: Sequence[CommandWords]) -> str:
-    """The script for fish."""
+    """Return the script for fish."""
     lines = [
         "# Completion of rebalance-agent in fish, by `rebalance-agent completion fish`.",
         "complete -c rebalance-agent -f",
@@ -114,7 +114,7 @@ def _fish_words(command: CommandWords) -> Iterator[str]:
 
 
 def _fish_text(text: str) -> str:
-    """The beginning of a text in single quotes, as fish reads them."""
+    """Return the beginning of a text in single quotes, as fish reads them."""
     cut = text if len(text) <= HELP_CHARACTERS_MAX else text[: HELP_CHARACTERS_MAX - 1] + "…"
     return "'" + cut.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

@@ -71,7 +71,7 @@ class AgentApi:
         self._opener = urllib.request.build_opener(*handlers)
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that match ``query``."""
+        """Return the groups that match ``query``."""
         query = query or GroupQuery()
         parameters = [
             *(("match", pattern) for pattern in query.match),
@@ -84,11 +84,11 @@ class AgentApi:
         return self._get(GroupList, f"groups?{urlencode(parameters)}")
 
     def group(self, name: str) -> GroupDetail:
-        """The group ``name``."""
+        """Return the group ``name``."""
         return self._get(GroupDetail, f"groups/{_segment(name)}")
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances, newest first."""
+        """Return a group's last rebalances, newest first."""
         return self._get(RebalanceList, f"groups/{_segment(name)}/rebalances")
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:

@@ -78,7 +78,7 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
 
 
 def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, cooperative: bool) -> dict[str, object]:
-    """The command's output for one group; optional keys are left out where they do not apply."""
+    """Return the command's output for one group; optional keys are left out where they do not apply."""
     result: dict[str, object] = {
         "assignment": assignment.members,
         "unknown_topics": sorted(assignment.unknown_topics),
@@ -96,7 +96,7 @@ def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, c
 
 
 def setting_text(path: str, setting: Setting[Any], value: object) -> str:
-    """A setting's value as text, as Kafka clients take it; ``value`` is a number or text.
+    """Return a setting's value as text, as Kafka clients take it; ``value`` is a number or text.
 
     Raises:
         InvalidInputError: ``value`` is neither, or out of bounds.

@@ -29,7 +29,7 @@ def names_cluster(options: argparse.Namespace) -> bool:
 
 
 def cluster_flags_text(options: argparse.Namespace) -> str:
-    """The flags of `add_cluster_flags` as they were given, each after a blank, for another command with them."""
+    """Return the flags of `add_cluster_flags` as they were given, each after a blank, for another command with them."""
     flags = [
         ("--bootstrap-servers", options.bootstrap_servers),
         *(("--kafka", entry) for entry in options.kafka or ()),

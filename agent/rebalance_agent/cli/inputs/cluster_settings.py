@@ -17,7 +17,7 @@ __all__ = ["cluster_settings", "similar_group"]
 
 
 def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
-    """The observer's settings and complete Kafka properties.
+    """Return the observer's settings and complete Kafka properties.
 
     Raises:
         InvalidInputError: a setting is wrong, or no brokers are named.

@@ -63,7 +63,7 @@ def add_host_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def host_names(options: argparse.Namespace) -> HostNames:
-    """The rules for the names of hosts: the flag, or else the setting of the cluster to observe.
+    """Return the rules for the names of hosts: the flag, or else the setting of the cluster to observe.
 
     Raises:
         InvalidInputError: the flag is not valid, or a setting is wrong.
@@ -91,7 +91,7 @@ def wants_direct(options: argparse.Namespace) -> bool:
 
 
 def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> AgentApi:
-    """A client of the agent that the flags name.
+    """Return a client of the agent that the flags name.
 
     Raises:
         InvalidInputError: the address is invalid, or a file cannot be used.
@@ -106,7 +106,7 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
 
 
 def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
-    """The rebalances of ``group`` that the agent remembers.
+    """Return the rebalances of ``group`` that the agent remembers.
 
     Raises:
         NotKnownError: the agent shows no such group; the text names a group of a similar name, if there is one.
@@ -121,7 +121,7 @@ def remembered_rebalances(groups: GroupSource, group: str) -> RebalanceList:
 
 
 def past_in_cluster(options: argparse.Namespace) -> GroupPast:
-    """The past of ``options.group`` in the cluster that the flags name.
+    """Return the past of ``options.group`` in the cluster that the flags name.
 
     Raises:
         NotKnownError: the cluster has no such group.

@@ -63,7 +63,7 @@ def parse_json(text: bytes) -> object:
 def as_object(
     path: str, value: object, allowed: set[str] | None = None, required: Iterable[str] = ()
 ) -> Mapping[str, object]:
-    """An object with the ``required`` names; with ``allowed``, without any others."""
+    """Return an object with the ``required`` names; with ``allowed``, without any others."""
     if not isinstance(value, dict):
         raise InvalidInputError(path or "group", "must be an object")
     if allowed is not None:
@@ -79,14 +79,14 @@ def as_object(
 
 
 def as_list(path: str, value: object, what: str) -> list[object]:
-    """A list; the caller validates its items. ``what``: their name in the error."""
+    """Return a list; the caller validates its items. ``what``: their name in the error."""
     if not isinstance(value, list):
         raise InvalidInputError(path, f"must be a list of {what}")
     return value
 
 
 def as_names(path: str, value: object, what: str) -> tuple[str, ...]:
-    """A list of names; ``what``: their kind in the error."""
+    """Return a list of names; ``what``: their kind in the error."""
     items = as_list(path, value, what)
     for index, item in enumerate(items):
         if not isinstance(item, str) or not item:
@@ -95,7 +95,7 @@ def as_names(path: str, value: object, what: str) -> tuple[str, ...]:
 
 
 def as_entries(path: str, value: object, count: int) -> list[object]:
-    """A list with one entry for each of ``count`` partitions."""
+    """Return a list with one entry for each of ``count`` partitions."""
     items = as_list(path, value, "one entry per partition")
     if len(items) != count:
         raise InvalidInputError(path, f"must have one entry for each of {count} partitions, has {len(items)}")
@@ -120,14 +120,14 @@ def as_name(path: str, value: object) -> str:
 
 
 def as_number(path: str, value: object, minimum: int, maximum: int) -> int:
-    """A whole number from ``minimum`` to ``maximum``."""
+    """Return a whole number from ``minimum`` to ``maximum``."""
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise InvalidInputError(path, f"must be a whole number from {minimum} to {maximum}")
     return value
 
 
 def as_load(path: str, value: object) -> float:
-    """A finite number that is not negative."""
+    """Return a finite number that is not negative."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             load = float(value)
@@ -139,7 +139,7 @@ def as_load(path: str, value: object) -> float:
 
 
 def as_bytes(path: str, value: object) -> bytes:
-    """The bytes of base64 text."""
+    """Return the bytes of base64 text."""
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)
@@ -149,7 +149,7 @@ def as_bytes(path: str, value: object) -> bytes:
 
 
 def shown(name: str) -> str:
-    """A name as errors repeat it: on one line, at most `SHOWN_MAX` characters."""
+    """Return a name as errors repeat it: on one line, at most `SHOWN_MAX` characters."""
     return repr(name[:SHOWN_MAX]) if not name.isprintable() or len(name) > SHOWN_MAX else name
 
 

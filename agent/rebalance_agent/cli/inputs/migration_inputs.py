@@ -51,7 +51,7 @@ class MigrationInputs:
         return self.recorded.present
 
     def followed(self, options: argparse.Namespace) -> Iterator[MigratingGroup]:
-        """The group now, and again after each record that changes it, without end.
+        """Yield the group now, and again after each record that changes it, without end.
 
         A group that changes its protocol is deleted and created in the same moment, so a deleted one is waited for.
 
@@ -84,7 +84,7 @@ def read_inputs(options: argparse.Namespace) -> MigrationInputs:
 
 
 def _limits(cluster: Cluster, group: str) -> tuple[int, BrokerLimits]:
-    """The id of the group's coordinator, and its settings; without those that may not be read.
+    """Return the id of the group's coordinator, and its settings; without those that may not be read.
 
     The group is not described: librdkafka 2.16 ends the process if an assignment does not decode.
     """

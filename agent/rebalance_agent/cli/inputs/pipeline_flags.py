@@ -79,7 +79,7 @@ def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
-    """The ``KEY=VALUE`` entries of a repeatable flag as a dict.
+    """Return the ``KEY=VALUE`` entries of a repeatable flag as a dict.
 
     Raises:
         InvalidInputError: an entry has no ``=`` or no key.

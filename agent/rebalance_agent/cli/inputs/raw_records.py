@@ -49,7 +49,7 @@ def raw_record(line: bytes) -> RawRecord:
 
 
 def raw_json(record: RawRecord) -> dict[str, Any]:
-    """The object that `raw_record` reads."""
+    """Return the object that `raw_record` reads."""
     key, value = (None if data is None else base64.b64encode(data).decode() for data in (record.key, record.value))
     return {
         "key": key,

@@ -54,7 +54,7 @@ def records_in(name: str) -> Iterator[LogRecord]:
 
 
 def scrape_in(name: str) -> Scrape:
-    """The parsed text of an observer's last scrape.
+    """Return the parsed text of an observer's last scrape.
 
     Raises:
         InvalidInputError: the file cannot be read, or is not a scrape of an observer.

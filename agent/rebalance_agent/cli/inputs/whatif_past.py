@@ -32,7 +32,7 @@ EVENTS_MAX = 200_000
 
 
 def find_past(options: argparse.Namespace) -> GroupPast:
-    """The events of ``options.group`` from the source that the flags name.
+    """Return the events of ``options.group`` from the source that the flags name.
 
     Raises:
         NotKnownError: the source has no such group.
@@ -75,7 +75,7 @@ def _from_file(name: str, group: str) -> GroupPast:
 
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
-    """The group's events in the order of the file, which keeps the parts of a split event together."""
+    """Yield the group's events in the order of the file, which keeps the parts of a split event together."""
 
     def parsed(line: bytes) -> Event | None:
         data = json_object(line)

@@ -159,7 +159,7 @@ def _facts_of(options: argparse.Namespace) -> LogFacts:
 
 
 def facts_in(text: bytes, cluster_id: str) -> LogFacts:
-    """The facts in the text of the ``--topics`` file.
+    """Return the facts in the text of the ``--topics`` file.
 
     Raises:
         InvalidInputError: the text has another form.

@@ -19,7 +19,7 @@ _PARTS = ("assignment", "revoking", "standbys")
 
 
 def assign_table(result: Mapping[str, Any]) -> str:
-    """A line for each member and topic with ranges of partitions, then the quality."""
+    """Return a line for each member and topic with ranges of partitions, then the quality."""
     parts = [part for part in _PARTS if part in result]
     keys = {(member, topic): None for part in parts for member, topic, _ in _entries(result, part)}
     idle = [(member, "") for member in result["assignment"] if all(member != owner for owner, _ in keys)]
@@ -32,7 +32,7 @@ def assign_table(result: Mapping[str, Any]) -> str:
 
 
 def csv_rows(result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """A row for each partition that a member gets, has to revoke, or keeps a copy of."""
+    """Yield a row for each partition that a member gets, has to revoke, or keeps a copy of."""
     for part in _PARTS:
         for member, topic, numbers in _entries(result, part):
             for number in numbers:

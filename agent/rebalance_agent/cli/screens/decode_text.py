@@ -41,7 +41,7 @@ _KIND_WIDTH = 41  # the longest kind
 
 
 def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[str]:
-    """The lines or documents to print for `record_json` objects, in the chosen form, one after the other."""
+    """Yield the lines or documents to print for `record_json` objects, in the chosen form, one after the other."""
     if form == "csv":
         yield from csv_lines(CSV_COLUMNS, map(_counted, records))
         return
@@ -55,7 +55,7 @@ def record_texts(records: Iterable[Mapping[str, Any]], form: str) -> Iterator[st
 
 
 def _counted(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with the number of its members instead of them."""
+    """Return the record with the number of its members instead of them."""
     return {**record, "members": len(record["members"])} if "members" in record else dict(record)
 
 

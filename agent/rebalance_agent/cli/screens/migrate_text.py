@@ -20,7 +20,7 @@ HEADINGS = ("ASSIGNOR", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
 
 def readiness_text(answer: MigrationReadiness, broker: int, flags: str = "") -> str:
-    """The answer, its findings and the steps. ``flags``: those of the cluster, for the command in the steps."""
+    """Return the answer, its findings and the steps. ``flags``: those of the cluster, for the command in the steps."""
     lines = [f"{printable(answer.group.group)}: {_what(answer)}; settings of broker {broker}.", "", _verdict(answer)]
     for finding in answer.findings:
         lines += ["", *_finding(finding)]
@@ -81,7 +81,7 @@ def _steps(answer: MigrationReadiness, flags: str) -> Iterator[str]:
 
 
 def what_if_text(recorded: Figures, assignor: str | None, outcomes: Sequence[BrokerOutcome]) -> str:
-    """The table of the recorded rebalances as the brokers would have assigned."""
+    """Return the table of the recorded rebalances as the brokers would have assigned."""
     rows = [_row(f"{printable(assignor or UNKNOWN)} (recorded)", recorded, None, expected=False)]
     rows += [
         _row(outcome.assignor, outcome.figures, outcome.stalled_max, expected=True)
@@ -131,7 +131,7 @@ def step_text(step: MigrationStep) -> str:
 
 
 def report_text(report: MigrationReport) -> str:
-    """Both periods as a table."""
+    """Return both periods as a table."""
     periods = [("before", report.before), ("since the change", report.since)]
     rows = [_period(name, period) for name, period in periods if period is not None]
     table = table_text(("", "ASSIGNOR", "REBALANCES", "MOVED", "STALLED", "SKEW"), rows, right=range(2, 6))

@@ -83,7 +83,7 @@ class GroupsScreen(Screen[None]):
         self._poller = Poller(self, lambda: groups.groups(query), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
-        """A line of status, the filter, the table, the keys."""
+        """Return a line of status, the filter, the table, the keys."""
         yield Static("connecting ...", id="status", markup=False)
         yield Input(self._filter_text, placeholder="part of a group's name, or a pattern such as orders-*", id="filter")
         yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)

@@ -49,7 +49,7 @@ class GroupScreen(Screen[None]):
         self._poller = Poller(self, DetailPoll(groups, name), interval, self._show, self._fail)
 
     def compose(self) -> ComposeResult:
-        """A headline and three tables, one below the other."""
+        """Return a headline and three tables, one below the other."""
         yield Static(Text(printable(self._group), "bold"), id="status")
         yield Static("last rebalances", classes="title")
         yield DataTable(id="rebalances", cursor_type="row")

@@ -28,7 +28,7 @@ _NAMES = 2
 
 
 def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
-    """The text that the command prints. ``source``: where the events are from, in words."""
+    """Return the text that the command prints. ``source``: where the events are from, in words."""
     count = what_if.recorded.generations
     where, *more = source.splitlines()
     heading = f"{printable(what_if.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
@@ -43,7 +43,7 @@ def text(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: st
 
 
 def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
-    """The same as JSON; unknown values are null."""
+    """Return the same as JSON; unknown values are null."""
     return {
         "group": what_if.group,
         "cluster_id": what_if.cluster_id,
@@ -78,7 +78,7 @@ def as_json(what_if: WhatIf, fidelity: Fidelity, advice: Recommendation, source:
 
 
 def csv_rows(result: Mapping[str, Any]) -> Iterator[dict[str, object]]:
-    """The rows of CSV from the result as JSON: what was recorded, then each strategy."""
+    """Yield the rows of CSV from the result as JSON: what was recorded, then each strategy."""
     recorded = {
         "strategy": result["assignor"],
         "protocol": result["protocol"],
@@ -111,7 +111,7 @@ def _without(row: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _recorded_stalls(what_if: WhatIf) -> str:
-    """Both bounds of the recorded partition-seconds."""
+    """Return both bounds of the recorded partition-seconds."""
     return bounds_text(what_if.recorded.stalled_partition_seconds, what_if.recorded_upper, "{:.1f}".format)
 
 

@@ -1,9 +1,9 @@
 """aiokafka's consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``.
 
-The only package that imports ``aiokafka``.
+This is the only package that imports ``aiokafka``.
 
 - ``consumer``: `AIOKafkaConsumer`; ``rebalance_hooks``: its methods that report.
-- ``assignors``: strategies and assignors as aiokafka calls them.
+- ``assignors``: strategies and assignors with aiokafka's interface.
 - ``joining``: workarounds for aiokafka's group membership, on JoinGroup and SyncGroup.
 - ``offset_hooks``: reports offsets and join times to the instrumentation.
 - ``async_listener``: the rebalance listener; ``internal_topics``, ``cluster_metadata``: topics for the strategies.

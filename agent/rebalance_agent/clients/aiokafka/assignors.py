@@ -36,7 +36,7 @@ class StrategyAssignor:
     """A strategy of this package for one consumer; ``name`` is the strategy's in the group protocol."""
 
     def __init__(self, strategy: Strategy, participant: Participant, rejoin: Callable[[], None]) -> None:
-        """Run ``strategy`` for the consumer of ``participant``; ``rejoin`` makes it join again soon."""
+        """Run ``strategy`` for the consumer of ``participant``; ``rejoin`` makes it rejoin soon."""
         self.name = strategy.name
         self.decision: AssignDecision | None = None
         self._strategy = strategy
@@ -44,7 +44,7 @@ class StrategyAssignor:
         self._rejoin = rejoin
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """The member's subscription, encoded."""
+        """Return the member's subscription, encoded."""
         return self._participant.subscription(self._strategy, topics)
 
     def assign(self, cluster: Any, members: list[JoinedMember]) -> dict[str, bytes]:  # noqa: ANN401
@@ -54,7 +54,7 @@ class StrategyAssignor:
         return self._participant.answers(self.decision)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Keep ``assignment`` for the next subscription."""
+        """Store ``assignment`` for the next subscription."""
         owned = topic_partitions((partition.topic, partition.partition) for partition in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)
         if self._participant.takes_units():
@@ -73,11 +73,11 @@ class PlainAssignor:
         self._group = group
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The assignor's own subscription."""
+        """Return the assignor's own subscription."""
         return self._assignor.metadata(topics)
 
     def assign(self, cluster: Any, members: list[JoinedMember]) -> Mapping[str, Any]:  # noqa: ANN401
-        """The assignor's own result; an `AssignDecision` of it is kept as ``decision``."""
+        """Return the assignor's own result; an `AssignDecision` of it is kept as ``decision``."""
         self.decision = None
         result: Mapping[str, Any] = self._assignor.assign(
             cluster, {member.subscription.member_id: member.metadata for member in members}
@@ -113,7 +113,7 @@ class Assignor:
         self._last = last
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The member's subscription: a struct of aiokafka, or bytes."""
+        """Return the member's subscription: a struct of aiokafka, or bytes."""
         self._joining.complete = self._last
         return self._inner.metadata(topics)
 

@@ -12,7 +12,7 @@ __all__ = ["AiokafkaListener"]
 
 
 class AiokafkaListener:
-    """Distinguishes lost from revoked partitions: a consumer in no generation has lost what it owned.
+    """Distinguishes lost from revoked partitions: a consumer in no generation has lost its partitions.
 
     Then the user's ``on_partitions_lost`` is called, or if there is none ``on_partitions_revoked`` (KIP-429). Results,
     coroutines included, are returned to aiokafka.

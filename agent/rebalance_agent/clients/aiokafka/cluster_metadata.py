@@ -13,7 +13,7 @@ __all__ = ["topic_metadata"]
 
 
 def topic_metadata(cluster: Any, members: Sequence[MemberSubscription]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - untyped
-    """Topic -> metadata of the members' topics that exist; with replica racks if any member names a rack."""
+    """Return topic -> metadata of the members' topics that exist; with replica racks if any member names a rack."""
     topics = partition_counts(cluster, (topic for member in members for topic in member.topics))
     racks = {broker.nodeId: broker.rack for broker in cluster.brokers() if broker.rack}
     if not racks or not any(member.rack for member in members):

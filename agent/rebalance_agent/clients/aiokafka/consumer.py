@@ -46,7 +46,7 @@ class AIOKafkaConsumer(AiokafkaHooks):
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
-        """As ``aiokafka.AIOKafkaConsumer(*topics, **configs)``.
+        """Like ``aiokafka.AIOKafkaConsumer(*topics, **configs)``.
 
         Args:
             topics: topics to subscribe to; or call `subscribe` later, with a list or a pattern.
@@ -98,12 +98,12 @@ class AIOKafkaConsumer(AiokafkaHooks):
             self.subscribe(topics, listener=listener)
 
     def standbys(self) -> set[aiokafka.TopicPartition]:
-        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        """Return the partitions that this consumer has to keep a copy of, by the last assignment."""
         return {aiokafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
 
 def _entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, and classes of aiokafka
-    """The entries of ``partition_assignment_strategy``; `AssignmentError` if one is cooperative."""
+    """Return the entries of ``partition_assignment_strategy``; `AssignmentError` if one is cooperative."""
     listed = entries(option)
     refuse_equal_names(listed)
     for entry in listed:

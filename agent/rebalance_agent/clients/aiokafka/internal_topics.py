@@ -44,7 +44,7 @@ class TopicsBeforeAssign:
             self._problem = f"{type(error).__name__}: {error}"
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:
-        """Topic -> partition count, for those of ``topics`` that existed at the last `fetch`.
+        """Return topic -> partition count, for those of ``topics`` that existed at the last `fetch`.
 
         Raises:
             ClusterError: the last `fetch` failed.

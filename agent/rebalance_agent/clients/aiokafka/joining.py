@@ -1,9 +1,9 @@
 """Intercepts JoinGroup and SyncGroup between aiokafka's coordinator and the broker.
 
 aiokafka 0.14 decodes only the fields that Kafka 0.9 had in a subscription. If a subscription cannot be decoded, no
-rebalance of the group succeeds; if its own assignment cannot, the consumer's coordination ends for good. With several
-strategies it joins once for each of them, first with one, then with two, and every join starts another rebalance
-(aio-libs/aiokafka#1168).
+rebalance of the group succeeds; if its own assignment cannot be decoded, the consumer's coordination ends permanently.
+With several strategies it joins once for each of them, first with one, then with two, and every join starts another
+rebalance (aio-libs/aiokafka#1168).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Joining:
         client.send = self.send
 
     async def send(self, node_id: int, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As ``AIOKafkaClient.send``; responses to JoinGroup and SyncGroup are made decodable for aiokafka."""
+        """Like ``AIOKafkaClient.send``; responses to JoinGroup and SyncGroup are made decodable for aiokafka."""
         if request.API_KEY == JOIN_GROUP and not self.complete:
             return SimpleNamespace(error_code=0)
         if request.API_KEY == SYNC_GROUP and self._leading is not None:
@@ -102,5 +102,5 @@ def _led(response: Any, rows: Iterable[Any], now_ms: int) -> LedMembers | None: 
 
 
 def _field(request: Any, name: str, default: Any) -> Any:  # noqa: ANN401
-    """A field of a request, which is an object with private attributes since aiokafka 0.13."""
+    """Return a field of a request, which is an object with private attributes since aiokafka 0.13."""
     return getattr(request, f"_{name}", None) or getattr(request, name, None) or default

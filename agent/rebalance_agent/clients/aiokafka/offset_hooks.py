@@ -32,7 +32,7 @@ class OffsetHooks:
         client.send = self.send
 
     async def send(self, node_id: int, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As ``AIOKafkaClient.send``."""
+        """Like ``AIOKafkaClient.send``."""
         sent = self._clock.monotonic()
         response = await self._send(node_id, request, **options)
         with quietly("read the coordinator's answer"):
@@ -57,5 +57,5 @@ class OffsetHooks:
 
 
 def _topics_of(request: Any) -> Any:  # noqa: ANN401
-    """The topics of an OffsetCommit: a field in aiokafka 0.12, a private attribute in later versions."""
+    """Return the topics of an OffsetCommit: a field in aiokafka 0.12, a private attribute in later versions."""
     return request.topics if hasattr(request, "topics") else request._topics  # noqa: SLF001

@@ -47,20 +47,20 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         pattern: str | None = None,
         listener: Any | None = None,  # noqa: ANN401
     ) -> None:
-        """As ``aiokafka.AIOKafkaConsumer.subscribe``; the listener is timed."""
+        """Like ``aiokafka.AIOKafkaConsumer.subscribe``; the listener is timed."""
         if accepted(listener):  # aiokafka refuses any other type
             listener = self._timed(listener)
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
     async def start(self) -> None:
-        """As ``aiokafka.AIOKafkaConsumer.start``; if the group refuses this member, the error explains it."""
+        """Like ``aiokafka.AIOKafkaConsumer.start``; if the group refuses this member, the error explains it."""
         try:
             await super().start()
         except InconsistentGroupProtocolError as error:
             raise await self._explained() from error
 
     async def getone(self, *partitions: Any) -> Any:  # noqa: ANN401 - aiokafka's
-        """As ``aiokafka.AIOKafkaConsumer.getone``; if the group refuses this member, the error explains it."""
+        """Like ``aiokafka.AIOKafkaConsumer.getone``; if the group refuses this member, the error explains it."""
         try:
             record = await super().getone(*partitions)
         except InconsistentGroupProtocolError as error:
@@ -70,7 +70,7 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         return record
 
     async def getmany(self, *partitions: Any, **named: Any) -> Any:  # noqa: ANN401
-        """As ``aiokafka.AIOKafkaConsumer.getmany``; if the group refuses this member, the error explains it."""
+        """Like ``aiokafka.AIOKafkaConsumer.getmany``; if the group refuses this member, the error explains it."""
         try:
             records = await super().getmany(*partitions, **named)
         except InconsistentGroupProtocolError as error:
@@ -82,12 +82,12 @@ class AiokafkaHooks(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka
         return records
 
     def unsubscribe(self) -> None:
-        """As ``aiokafka.AIOKafkaConsumer.unsubscribe``: the group is left without a callback."""
+        """Like ``aiokafka.AIOKafkaConsumer.unsubscribe``: the group is left without a callback."""
         with self._instrumentation.leaving(self.assignment()):
             super().unsubscribe()
 
     async def stop(self) -> None:
-        """As ``aiokafka.AIOKafkaConsumer.stop``: the group is left without a callback."""
+        """Like ``aiokafka.AIOKafkaConsumer.stop``: the group is left without a callback."""
         with self._instrumentation.leaving(self.assignment()):
             await super().stop()
 

@@ -29,7 +29,8 @@ from rebalance_agent.instrumentation import OnEvent
 __all__ = ["Consumer"]
 
 CONSUME_SECONDS = 0.02
-"""Timeout of one fetch, after which a waiting rebalance is served: the most that one member delays a rebalance."""
+"""Timeout of one fetch, after which a waiting rebalance is served: the longest time by which a member delays a
+rebalance."""
 
 YIELD_SECONDS = 0.001
 """Pause between fetches without records. confluent-kafka admits one thread at a time to a consumer, unfairly: without
@@ -60,7 +61,7 @@ class Consumer(GroupMethods, DataMethods):
         clock: Clock | None = None,
         **options: Any,  # noqa: ANN401 - confluent-kafka's own, such as logger
     ) -> None:
-        """As ``confluent_kafka.Consumer(config, **options)``.
+        """Like ``confluent_kafka.Consumer(config, **options)``.
 
         Args:
             config: settings of confluent-kafka; ``partition.assignment.strategy`` is a comma-separated list of
@@ -134,7 +135,7 @@ class Consumer(GroupMethods, DataMethods):
         on_revoke: Callback | None = None,
         on_lost: Callback | None = None,
     ) -> None:
-        """As confluent-kafka's; a topic that begins with ``^`` is a regular expression, here Python's."""
+        """Like confluent-kafka's; a topic that begins with ``^`` is a regular expression, here Python's."""
         self._check_open()
         call = SubscribeCall(topics)
         self._rebalancing.callbacks = Callbacks(on_assign, on_revoke, on_lost)
@@ -143,12 +144,12 @@ class Consumer(GroupMethods, DataMethods):
         self._membership.subscribe(call)
 
     def unsubscribe(self) -> None:
-        """As confluent-kafka's: a later poll revokes the owned partitions, then the member leaves the group."""
+        """Like confluent-kafka's: a later poll revokes the owned partitions, then the member leaves the group."""
         self._check_open()
         self._membership.subscribe(None)
 
     def poll(self, timeout: float | None = None) -> Message | None:
-        """As confluent-kafka's: one record or error. Callbacks run in this call, and their exceptions are raised."""
+        """Like confluent-kafka's: one record or error. Callbacks run in this call, and their exceptions are raised."""
         with self._poll_lock, self._poll_interval:
             # The common case: a record is available, and neither a rebalance nor a commit waits.
             if not (self._handover.waiting or self._finished or self._errors or self._closing):
@@ -159,7 +160,7 @@ class Consumer(GroupMethods, DataMethods):
             return messages[0] if messages else None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """As confluent-kafka's, but a rebalance makes it return early with the records that it has."""
+        """Like confluent-kafka's, but a rebalance makes it return early with the records that it has."""
         if not 0 < num_messages <= MESSAGES_MAX:
             raise ValueError(f"num_messages must be between 1 and {MESSAGES_MAX} (1M)")
         return self._consume(num_messages, timeout)
@@ -170,7 +171,7 @@ class Consumer(GroupMethods, DataMethods):
         offsets: list[TopicPartition] | None = None,
         asynchronous: bool = True,
     ) -> list[TopicPartition] | None:
-        """As confluent-kafka's, with the member's generation.
+        """Like confluent-kafka's, with the member's generation.
 
         Raises:
             KafkaException: the coordinator refuses it: ``UNKNOWN_MEMBER_ID``, ``ILLEGAL_GENERATION``,
@@ -189,7 +190,7 @@ class Consumer(GroupMethods, DataMethods):
         return as_partitions(due)
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
-        """As confluent-kafka's; with ``enable.auto.offset.store`` off.
+        """Like confluent-kafka's; with ``enable.auto.offset.store`` off.
 
         Raises:
             KafkaException: a partition is not this consumer's (``_STATE``), or offsets are stored on their own
@@ -203,7 +204,7 @@ class Consumer(GroupMethods, DataMethods):
         self._offset_store.store(given)
 
     def close(self) -> None:
-        """As confluent-kafka's: revokes owned partitions, commits stored offsets, leaves the group.
+        """Like confluent-kafka's: revokes owned partitions, commits stored offsets, leaves the group.
 
         Raises:
             RuntimeError: it is called in a rebalance callback.
@@ -230,7 +231,7 @@ class Consumer(GroupMethods, DataMethods):
             raise failed
 
     def __enter__(self) -> Self:
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         return self
 
     def __exit__(self, *_raised: object) -> None:
@@ -247,7 +248,7 @@ class Consumer(GroupMethods, DataMethods):
                 if self._closing:
                     raise RuntimeError(CLOSED)
                 if gathered and (self._handover.waiting or self._finished):
-                    return gathered  # before a callback that may revoke their partitions, or raise
+                    return gathered  # return them before a callback that may revoke their partitions, or raise
                 self._serve()
                 if self._errors:
                     return [*gathered, Message(error=self._errors.popleft())]

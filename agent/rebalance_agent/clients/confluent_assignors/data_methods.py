@@ -20,40 +20,40 @@ class DataMethods:
     _offset_store: OffsetStore
 
     def assignment(self) -> list[TopicPartition]:
-        """The partitions that are read."""
+        """Return the partitions that are read."""
         # Not the data consumer's assignment(), which does not return while another thread polls.
         return listed(self._offset_store.owned)
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """As confluent-kafka's: the last delivered offset + 1."""
+        """Like confluent-kafka's: the last delivered offset + 1."""
         return self._data.position(partitions)
 
     def committed(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         return self._data.committed(partitions, timeout=timeout)
 
     def pause(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         self._data.pause(partitions)
 
     def resume(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         self._data.resume(partitions)
 
     def seek(self, partition: TopicPartition) -> None:
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         self._data.seek(partition)
 
     def get_watermark_offsets(self, partition: TopicPartition, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         return self._data.get_watermark_offsets(partition, *arguments, **options)
 
     def offsets_for_times(self, partitions: list[TopicPartition], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         return self._data.offsets_for_times(partitions, *arguments, **options)
 
     def list_topics(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As confluent-kafka's."""
+        """Like confluent-kafka's."""
         return self._data.list_topics(*arguments, **options)
 
     def set_sasl_credentials(self, username: str, password: str) -> None:

@@ -1,7 +1,8 @@
 """Encodes a member for librdkafka's transactional producer (KIP-447), which then commits for this member.
 
 librdkafka has no API for the group metadata of a foreign member, but accepts it in the bytes that it writes itself.
-Their format is checked first: if a later librdkafka writes another one, the call is refused instead of fencing wrongly.
+Their format is checked first: if a later librdkafka writes a different one, the call is refused instead of fencing
+wrongly.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _MAGIC = b"CGMDv2:"
 def group_metadata(
     data: confluent_kafka.Consumer, group: str, generation: int, member_id: str, instance_id: str | None
 ) -> object:
-    """The group metadata for ``send_offsets_to_transaction`` of a confluent-kafka producer.
+    """Return the group metadata for ``send_offsets_to_transaction`` of a confluent-kafka producer.
 
     Raises:
         KafkaException: this librdkafka writes another format (``_NOT_IMPLEMENTED``).

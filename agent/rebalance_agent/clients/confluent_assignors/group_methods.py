@@ -27,23 +27,23 @@ class GroupMethods:
     _closed: bool
 
     def assign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's, in ``on_assign`` only."""
         self._rebalancing.assign(partitions)
 
     def unassign(self) -> None:
-        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
         self._rebalancing.unassign()
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_assign`` only."""
+        """Like confluent-kafka's, in ``on_assign`` only."""
         self._rebalancing.incremental_assign(partitions)
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
-        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        """Like confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
         self._rebalancing.incremental_unassign(partitions)
 
     def standbys(self) -> list[TopicPartition]:
-        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        """Return the partitions that this consumer has to keep a copy of, by the last assignment."""
         self._check_open()
         return listed(self._membership.standbys)
 
@@ -53,13 +53,13 @@ class GroupMethods:
         self._membership.rejoin()
 
     def memberid(self) -> str | None:
-        """The member id from the group's coordinator; None before the first join."""
+        """Return the member id from the group's coordinator; None before the first join."""
         self._check_open()
         _generation, member_id = self._membership.identity
         return member_id or None
 
     def consumer_group_metadata(self) -> object:
-        """As confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
+        """Like confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
         self._check_open()
         settings = self._settings
         return group_metadata(self._data, settings.group, *self._membership.identity, settings.instance_id)

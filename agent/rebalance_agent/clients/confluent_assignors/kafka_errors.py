@@ -16,7 +16,7 @@ _LOCAL: tuple[tuple[type[BaseException], int], ...] = (
 
 
 def confluent_error(error: BaseException) -> KafkaError:
-    """The confluent-kafka error for ``error``: the broker's code, or librdkafka's code for a local failure."""
+    """Return the confluent-kafka error for ``error``: the broker's code, or librdkafka's code for a local failure."""
     if isinstance(error, KafkaException):
         wrapped: KafkaError = error.args[0]
         return wrapped
@@ -35,10 +35,10 @@ def confluent_error(error: BaseException) -> KafkaError:
 
 
 def not_a_member() -> KafkaError:
-    """The coordinator's error for a client that is not a member, or is no longer one."""
+    """Return the coordinator's error for a client that is not a member, or is no longer one."""
     return KafkaError(KafkaError.UNKNOWN_MEMBER_ID, "this consumer is not, or no longer, a member of the group")
 
 
 def refused(what: str) -> KafkaException:
-    """The error of a method that is not supported; ``what`` names it."""
+    """Return the error of a method that is not supported; ``what`` names it."""
     return KafkaException(KafkaError(KafkaError._NOT_IMPLEMENTED, what))  # noqa: SLF001

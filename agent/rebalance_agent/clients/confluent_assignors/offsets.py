@@ -20,12 +20,12 @@ _NO_EPOCH = -1
 
 
 def listed(partitions: Iterable[Any]) -> list[TopicPartition]:
-    """(topic, partition) pairs as a sorted list of confluent-kafka's type, without offsets."""
+    """Return (topic, partition) pairs as a sorted list of confluent-kafka's type, without offsets."""
     return [TopicPartition(topic, number) for topic, number in sorted(partitions)]
 
 
 def from_message(message: Message) -> Offsets:
-    """The partition of ``message`` -> the offset after it.
+    """Return the partition of ``message`` -> the offset after it.
 
     Raises:
         KafkaException: ``message`` is an error, not a record.
@@ -90,7 +90,7 @@ class OffsetStore:
     """The owned partitions. Thread-safe: the application's thread writes, the committing thread reads."""
 
     def __init__(self) -> None:
-        """Own nothing."""
+        """Start without partitions."""
         self._lock = threading.Lock()
         self._owned: dict[tuple[str, int], _Owned] = {}
 
@@ -101,13 +101,13 @@ class OffsetStore:
                 self._owned.setdefault(partition, _Owned())
 
     def disown(self, partitions: Iterable[tuple[str, int]]) -> Offsets:
-        """Remove ``partitions``; returns their offsets that are stored but not committed."""
+        """Remove ``partitions``; return their offsets that are stored but not committed."""
         with self._lock:
             removed = {partition: self._owned.pop(partition) for partition in set(partitions) & self._owned.keys()}
         return _due(removed)
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Partition -> stored offset, for those that have one."""
+        """Return partition -> stored offset, for those that have one."""
         with self._lock:
             return {
                 partition: owned.stored.offset

@@ -30,9 +30,9 @@ class Callbacks:
 class Rebalancing:
     """A rebalance listener that calls ``assign`` or ``unassign`` after a callback that has not done so.
 
-    A callback's exception is raised from the application's ``poll``, after that.
+    A callback's exception is raised from the application's ``poll`` afterwards.
 
-    Assign partitions to ``data``; ``commit`` gets the uncommitted offsets of revoked ones.
+    Partitions are assigned to ``data``; ``commit`` gets the uncommitted offsets of revoked partitions.
     """
 
     consumer: Any
@@ -42,7 +42,7 @@ class Rebalancing:
     cooperative: bool = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        """Begin outside of a rebalance."""
+        """Start outside of a rebalance."""
         self.callbacks = Callbacks()
         self._assigning = False
         self._revoking = False
@@ -71,7 +71,7 @@ class Rebalancing:
             self._lost = False
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Partition -> stored offset, for those that have one."""
+        """Return partition -> stored offset, for those that have one."""
         return self.offset_store.positions(partitions)
 
     def assign(self, partitions: list[TopicPartition]) -> None:

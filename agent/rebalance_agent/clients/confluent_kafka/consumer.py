@@ -49,7 +49,7 @@ class Consumer(ConfluentHooks):
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
-        """As ``confluent_kafka.Consumer(config, **configs)``.
+        """Like ``confluent_kafka.Consumer(config, **configs)``.
 
         Args:
             config: settings of confluent-kafka. If they enable statistics (``statistics.interval.ms``), the reasons of

@@ -17,7 +17,7 @@ _GENERATION = struct.Struct("=i")
 
 
 def membership_of(consumer: confluent_kafka.Consumer, instance_id: str | None) -> Membership:
-    """The membership of ``consumer`` now, with its ``group.instance.id``; an empty one if it is closed.
+    """Return the membership of ``consumer`` now, with its ``group.instance.id``; an empty one if it is closed.
 
     The cluster id stays unknown. This runs in rebalance callbacks, where confluent-kafka 2.16 aborts the process if a
     method that may block, such as ``cluster_id()``, runs before the next callback of the same poll.
@@ -63,7 +63,7 @@ class _Fields(NamedTuple):
 
 
 def _fields(metadata: object) -> _Fields | None:
-    """The fields of the metadata; None if these are not decodable."""
+    """Return the fields of the metadata; None if these are not decodable."""
     begin = len(_MAGIC)
     if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC) or len(metadata) < begin + _GENERATION.size:
         return None

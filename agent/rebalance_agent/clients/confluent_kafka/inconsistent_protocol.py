@@ -14,7 +14,7 @@ from rebalance_agent.clients.negotiation import GroupDescription, explain_refusa
 __all__ = ["TIMEOUT_SECONDS", "why_refused"]
 
 TIMEOUT_SECONDS = 10.0
-"""How long the coordinator may take to describe the group."""
+"""How long (seconds) the coordinator may take to describe the group."""
 
 _NOT_CLASSIC = "Dead"
 """The state of a group whose coordinator assigns, in an answer of the version that only describes classic groups."""
@@ -29,7 +29,7 @@ def why_refused(settings: Mapping[str, Any], group: str, offered: Sequence[str])
     ``offered``: its strategies. It takes `TIMEOUT_SECONDS` at most.
     """
     connection = {name: value for name, value in settings.items() if name.startswith(_CONNECTION)}
-    # Kept until it has answered: without a reference, its request is never answered.
+    # Keep a reference until it has answered: without one, its request is never answered.
     admin = AdminClient({**connection, "log_level": 0})
     try:
         described = _described(admin, group)

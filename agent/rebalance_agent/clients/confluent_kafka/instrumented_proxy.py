@@ -22,7 +22,7 @@ DEFAULT_CLIENT_ID = "rdkafka"
 
 
 class _Delegating(cimpl.Consumer):
-    """Passes every call to another consumer. It is one only by its type: the C object of its own is not initialized."""
+    """Passes every call to another consumer. It is a consumer only by type: its own C object is not initialised."""
 
     def __init__(self, consumer: cimpl.Consumer) -> None:
         self._consumer = consumer
@@ -55,7 +55,7 @@ for _name in dir(cimpl.Consumer):
 
 
 class InstrumentedProxy(ConfluentHooks, _Delegating):
-    """Use it in place of ``consumer``: `subscribe`, `unsubscribe` and `close` report, every other call is passed on.
+    """A replacement for ``consumer``: `subscribe`, `unsubscribe` and `close` report, every other call is passed on.
 
     The consumer's settings cannot be read, so its commits are not seen: records that are consumed again are not
     counted.
@@ -78,7 +78,7 @@ class InstrumentedProxy(ConfluentHooks, _Delegating):
         self._auto_commit = self._unsubscribing = False
 
     def _gets_changes(self) -> bool:
-        # In the callback: an eager member has given up all its partitions, a cooperative one keeps some.
+        # In this callback an eager member has given up all its partitions, a cooperative one keeps some.
         return bool(self._consumer.assignment())
 
     def _callback(self, callback: Callback, own: Mapping[Callback, OnRebalance]) -> Callable[[Any, Any], None]:

@@ -42,7 +42,7 @@ class ConfluentHooks(cimpl.Consumer):
         on_revoke: OnRebalance | None = None,
         on_lost: OnRebalance | None = None,
     ) -> None:
-        """As ``confluent_kafka.Consumer.subscribe``; the callbacks are timed."""
+        """Like ``confluent_kafka.Consumer.subscribe``; the callbacks are timed."""
         callbacks = {Callback.ASSIGNED: on_assign, Callback.REVOKED: on_revoke, Callback.LOST: on_lost}
         own = {callback: function for callback, function in callbacks.items() if function is not None}
         super().subscribe(
@@ -56,14 +56,14 @@ class ConfluentHooks(cimpl.Consumer):
         self._unsubscribing = False
 
     def commit(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - confluent-kafka's
-        """As ``confluent_kafka.Consumer.commit``."""
+        """Like ``confluent_kafka.Consumer.commit``."""
         result = super().commit(*arguments, **named)
         if isinstance(result, list):
             record_commit(self._instrumentation.progress, result)
         return result
 
     def unsubscribe(self) -> None:
-        """As ``confluent_kafka.Consumer.unsubscribe``: owned partitions are revoked first, in a later `poll`."""
+        """Like ``confluent_kafka.Consumer.unsubscribe``: owned partitions are revoked first, in a later `poll`."""
         owns = False
         with contextlib.suppress(RuntimeError, confluent_kafka.KafkaException):  # closed: unsubscribe() raises below
             owns = bool(self.assignment())
@@ -75,19 +75,19 @@ class ConfluentHooks(cimpl.Consumer):
                 super().unsubscribe()
 
     def close(self) -> None:
-        """As ``confluent_kafka.Consumer.close``: owned partitions are revoked first, in this call."""
+        """Like ``confluent_kafka.Consumer.close``: owned partitions are revoked first, in this call."""
         self._unsubscribing = False
         with self._instrumentation.leaving():
             super().close()
 
     def __exit__(self, *raised: object) -> Any:  # noqa: ANN401
-        """As `close`, which confluent-kafka's own ``__exit__`` does not call."""
+        """Like `close`, which confluent-kafka's own ``__exit__`` does not call."""
         self._unsubscribing = False
         with self._instrumentation.leaving():
             return super().__exit__(*raised)
 
     def _callback(self, callback: Callback, own: Mapping[Callback, OnRebalance]) -> Callable[[Any, Any], None]:
-        """A callback for confluent-kafka, which passes this consumer; a bound method would keep it alive."""
+        """Return a callback for confluent-kafka, which passes this consumer; a bound method would keep it alive."""
         return partial(ConfluentHooks._run, callback=callback, own=own)
 
     def _gets_changes(self) -> bool:
@@ -128,7 +128,7 @@ def record_commit(progress: ConsumerProgress | None, partitions: Iterable[conflu
 
 
 def offsets_of(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
-    """Partition -> offset, for those of ``partitions`` that have one."""
+    """Return partition -> offset, for those of ``partitions`` that have one."""
     return {
         (partition.topic, partition.partition): partition.offset
         for partition in partitions

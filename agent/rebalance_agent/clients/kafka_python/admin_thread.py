@@ -1,4 +1,4 @@
-"""Admin requests of a consumer on a thread and a connection of their own, with a timeout.
+"""Sends a consumer's admin requests on a separate thread and connection, with a timeout.
 
 kafka-python calls assignors on the consumer's I/O thread, where no call of the same consumer can ever return.
 """
@@ -27,7 +27,7 @@ class AdminThread:
     """An admin client with the addresses and credentials of a consumer's ``configs``."""
 
     def __init__(self, configs: Mapping[str, Any]) -> None:
-        """Keep the connection settings of ``configs``. No connection is made before the first `ask`."""
+        """Store the connection settings of ``configs``. The first `ask` connects."""
         names = KafkaAdminClient.DEFAULT_CONFIG.keys() - set(_NOT_SHARED)
         self._configs = {name: value for name, value in configs.items() if name in names}
         self._busy = threading.Lock()

@@ -39,7 +39,7 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         return self._strategy.name
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """The protocols that the strategy supports; a cooperative one supports both (KIP-429).
+        """Return the protocols that the strategy supports; a cooperative one supports both (KIP-429).
 
         A consumer uses the protocol that all strategies of its list support: with an eager one in it, the eager one.
         """
@@ -47,7 +47,7 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         return eager if self._strategy.protocol is Protocol.EAGER else [RebalanceProtocol.COOPERATIVE, *eager]
 
     def metadata(self, topics: Iterable[str]) -> bytes:
-        """The member's ``ConsumerProtocolSubscription``, encoded."""
+        """Return the member's ``ConsumerProtocolSubscription``, encoded."""
         held = None if self._strategy.protocol is Protocol.EAGER else self._held()
         return self._participant.subscription(self._strategy, topics, held=held)
 

@@ -1,4 +1,4 @@
-"""Makes kafka-python's assignors from the entries of ``partition_assignment_strategy``."""
+"""Creates kafka-python's assignors from the entries of ``partition_assignment_strategy``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def strategies(entries: Sequence[Any]) -> dict[str, Strategy]:
 
 
 def assignors(entries: Sequence[Any], ours: Callable[[Strategy], Any]) -> list[Any]:
-    """An assignor instance for every entry; ``ours`` makes that of a strategy.
+    """Return an assignor instance for every entry; ``ours`` makes that of a strategy.
 
     Raises:
         AssignmentError: two entries have the same name. kafka-python would drop one.

@@ -14,7 +14,7 @@ __all__ = ["topic_metadata"]
 
 
 def topic_metadata(cluster: Any, members: Iterable[Any]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - untyped
-    """Topic -> metadata of the members' topics that exist; with replica racks if any member names a rack."""
+    """Return topic -> metadata of the members' topics that exist; with replica racks if any member names a rack."""
     members = list(members)
     topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
     racks = {broker.node_id: broker.rack for broker in cluster.brokers() if broker.rack}

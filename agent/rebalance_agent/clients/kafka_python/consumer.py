@@ -52,7 +52,7 @@ class KafkaConsumer(KafkaPythonHooks):
         clock: Clock | None = None,
         **configs: Any,  # noqa: ANN401
     ) -> None:
-        """As ``kafka.KafkaConsumer(*topics, **configs)``.
+        """Like ``kafka.KafkaConsumer(*topics, **configs)``.
 
         Args:
             topics: topics to subscribe to; or call `subscribe` later, with a list or a pattern.
@@ -118,7 +118,7 @@ class KafkaConsumer(KafkaPythonHooks):
             self.subscribe(topics, listener=listener)
 
     def standbys(self) -> set[kafka.TopicPartition]:
-        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        """Return the partitions that this consumer has to keep a copy of, by the last assignment."""
         return {kafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
     def enforce_rebalance(self) -> None:
@@ -129,7 +129,7 @@ class KafkaConsumer(KafkaPythonHooks):
         self._coordinator.request_rejoin()
 
     def poll(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - kafka-python's
-        """As ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error names the strategies offered."""
+        """Like ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error names the strategies."""
         try:
             records = super().poll(*arguments, **named)
         except InconsistentGroupProtocolError as error:

@@ -13,18 +13,21 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["CREATION_SECONDS", "InternalTopics"]
 
 CREATION_SECONDS = 10.0
-"""Time that the group waits for topics to be created, once in its life."""
+"""Longest time (seconds) for which the group waits until topics are created, once in its life."""
 
 
 class InternalTopics:
-    """A `TopicAdmin` with the consumer's own permissions. New topics get the broker's defaults (replication, too)."""
+    """A `TopicAdmin` with the consumer's own permissions.
+
+    New topics get the broker's defaults, including replication.
+    """
 
     def __init__(self, admin_thread: AdminThread) -> None:
-        """Send requests by ``admin_thread``."""
+        """Send requests with ``admin_thread``."""
         self._admin_thread = admin_thread
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:
-        """Topic -> partition count, for those of ``topics`` that exist.
+        """Return topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
             ClusterError: the request failed or timed out.

@@ -7,7 +7,7 @@ response takes longer than that, two things go wrong:
   soon as the JoinGroup is sent. The next `poll` ignores the join, and the member polls without heartbeats and without
   partitions from then on.
 - If the response arrives between two polls, the next poll drops it and joins again. For a leader that is one more
-  rebalance of the whole group. With short polls, above all of a pattern subscriber, this may repeat for long.
+  rebalance of the whole group. With short polls, especially of a pattern subscriber, this may repeat for a long time.
 
 With auto-commit, offsets are committed before a join, but only within the timeout of that `poll`. Ten milliseconds are
 too short, and then the next owners consume those records again.

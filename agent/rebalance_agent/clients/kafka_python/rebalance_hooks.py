@@ -39,13 +39,13 @@ class KafkaPythonHooks(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-pytho
         pattern: str | None = None,
         listener: Any | None = None,  # noqa: ANN401
     ) -> None:
-        """As ``kafka.KafkaConsumer.subscribe``; the listener is timed."""
+        """Like ``kafka.KafkaConsumer.subscribe``; the listener is timed."""
         if listener is None or isinstance(listener, ConsumerRebalanceListener | AsyncConsumerRebalanceListener):
             listener = self._instrumentation.listener(listener)  # kafka-python refuses any other type
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
     def poll(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - kafka-python's
-        """As ``kafka.KafkaConsumer.poll``."""
+        """Like ``kafka.KafkaConsumer.poll``."""
         records = super().poll(*arguments, **named)
         if (progress := self._instrumentation.progress) is not None:
             for partition, batch in records.items():
@@ -53,12 +53,12 @@ class KafkaPythonHooks(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-pytho
         return records
 
     def unsubscribe(self) -> None:
-        """As ``kafka.KafkaConsumer.unsubscribe``: the group is left without a callback."""
+        """Like ``kafka.KafkaConsumer.unsubscribe``: the group is left without a callback."""
         with self._instrumentation.leaving(self.assignment() or ()):
             super().unsubscribe()
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """As ``kafka.KafkaConsumer.close``."""
+        """Like ``kafka.KafkaConsumer.close``."""
         with self._instrumentation.leaving():
             super().close(autocommit=autocommit, timeout_ms=timeout_ms)
 

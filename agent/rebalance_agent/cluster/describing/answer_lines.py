@@ -26,8 +26,8 @@ END = b"{}\n"
 class GroupAnswer:
     """A coordinator's answer.
 
-    ``state``, ``description``: None where the group's state is not in `GroupState`. ``operations``: the allowed ones by
-    Kafka's names in lower case; None if they were not requested.
+    ``state``, ``description``: None if the group's state is not in `GroupState`. ``operations``: the allowed operations
+    by Kafka's names in lower case; None if they were not requested.
     """
 
     state: GroupState | None

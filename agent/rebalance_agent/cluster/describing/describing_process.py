@@ -1,6 +1,6 @@
 """Describes groups until its input ends: ``python -m rebalance_agent.cluster.describing.describing_process SECONDS``.
 
-It reads librdkafka's properties as the first line of its input, because a command line shows secrets, and then
+It reads librdkafka's properties from the first line of its input (a command line would expose secrets), and then
 requests. It ends by itself after `IDLE_S` without a request: most observers describe groups only while they start.
 """
 
@@ -28,7 +28,7 @@ IDLE_S = 60.0
 def serve(requests: BinaryIO, answers: BinaryIO, timeout: float) -> None:
     """Answer each of ``requests`` within ``timeout`` seconds, until they end or none comes for `IDLE_S`.
 
-    `END` confirms the properties, too: a second line in the buffer of ``requests`` would not be seen.
+    `END` also confirms the properties: a second line in the buffer of ``requests`` would not be noticed.
     """
     errors: deque[str] = deque(maxlen=1)
     properties: dict[str, Any] = {"error_cb": lambda error: errors.append(error.str())}
@@ -59,5 +59,5 @@ def _write(answers: BinaryIO, lines: list[bytes]) -> None:
 
 
 if __name__ == "__main__":
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a tenant can make it abort: it must not fill the disk
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a tenant can make it abort: core dumps must not fill the disk
     serve(sys.stdin.buffer, sys.stdout.buffer, float(sys.argv[1]))

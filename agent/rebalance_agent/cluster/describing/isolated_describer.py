@@ -1,8 +1,8 @@
-"""Describes groups in a process of its own, and finds the groups whose descriptions end it.
+"""Describes groups in a separate process, and finds the groups whose descriptions make it abort.
 
 librdkafka 2.16 aborts its process (``rd_kafka_admin_response_parse: Assertion `rko_result' failed``) when a member's
-assignment is a single byte. The leader of a group writes assignments and brokers do not check them, so every principal
-with a group could end each process that describes it.
+assignment is a single byte. A group's leader writes the assignments and brokers do not check them, so any principal
+with a group could end every process that describes it.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["ASKED_AGAIN_S", "DESCRIBE_S", "FATAL_MAX", "PROCESS", "STARTS_MAX", "IsolatedDescriber"]
 
 DESCRIBE_S = 15.0
-"""Longest time for all groups of one call, with processes that are started again."""
+"""Longest time (seconds) for all groups of one call, including restarts of the process."""
 
 STARTS_MAX = 6
-"""Processes that one call starts: each takes 0.2 s of a processor. The next call asks for the groups that are left."""
+"""Maximum processes that one call starts: each takes 0.2 s of a processor. The next call continues with the remaining
+groups."""
 
 ASKED_AGAIN_S = 600.0
-"""A group whose description ended two processes is not described for this time."""
+"""Seconds for which a group whose description ended two processes is not described."""
 
 FATAL_MAX = 10_000
-"""Groups that are remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
+"""Maximum groups remembered for `ASKED_AGAIN_S`; the oldest are forgotten first."""
 
 PROCESS = ("-P", "-m", "rebalance_agent.cluster.describing.describing_process")
-"""Arguments of the interpreter."""
+"""Arguments for the Python interpreter."""
 
 _START_S = 10.0
 _LATER_S = 2.0
-"""Seconds after the timeout of a request in which the process has to write what it has."""
+"""Seconds after the timeout of a request within which the process must write the answers it has."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,7 @@ class IsolatedDescriber:
         clock: Clock | None = None,
         process: Sequence[str] = PROCESS,
     ) -> None:
-        """Start no process yet. ``timeout``: seconds for the answers to one request."""
+        """Set the arguments; no process is started yet. ``timeout``: seconds for the answers to one request."""
         self._properties, self._timeout = dict(properties), timeout
         self._clock, self._arguments = clock or SystemClock(), (*process, str(timeout))
         self._lock = threading.Lock()
@@ -66,9 +67,9 @@ class IsolatedDescriber:
         self._ending: weakref.finalize[[], IsolatedDescriber] | None = None
 
     def __call__(self, groups: Sequence[str], *, operations: bool = False) -> dict[str, Future[GroupAnswer]]:
-        """Group -> a future that is done: its answer, or a `KafkaException`. It takes `DESCRIBE_S` at most.
+        """Return group -> a done future with its answer or a `KafkaException`. This takes at most `DESCRIBE_S`.
 
-        With ``operations``, an answer has the allowed ones.
+        With ``operations``, answers contain the allowed operations.
 
         Raises:
             ClusterError: no process can be started.
@@ -93,7 +94,8 @@ class IsolatedDescriber:
                 del ends[group]
             except ProcessEndedError:
                 ends[group] += 1
-            # A late answer to an earlier request can end the process, too: only a second time is this group's doing.
+            # A late answer to an earlier request can also end the process: only the second time is this group the
+            # cause.
             if ends.get(group, 0) > 1:
                 del ends[group]
                 self._exclude(group)

@@ -1,4 +1,4 @@
-"""One describing process: requests by its input, answers by its output, each with a deadline."""
+"""One describing process: requests are written to its input, answers read from its output, each with a deadline."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RunningProcess:
             TimeoutError: it did not confirm the properties within ``seconds``.
         """
         self._clock, self._read = clock, b""
-        # In a session of its own: Ctrl-C in a terminal is for the parent, which ends it.
+        # In a separate session, so that Ctrl-C in a terminal reaches only the parent, which ends this process.
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter
             [sys.executable, *arguments],
             stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class RunningProcess:
 
         Raises:
             ProcessEndedError: the process ended.
-            TimeoutError: it did not answer in time; it must be ended.
+            TimeoutError: it did not answer in time; the caller must end it.
         """
         deadline = self._clock.monotonic() + seconds
         try:
@@ -77,10 +77,10 @@ class RunningProcess:
             self._read += part
 
     def ended(self) -> bool:
-        """Return whether it has ended: by itself, after a time without requests, or by a late answer."""
+        """Return whether it has ended: after a time without requests, or because of a late answer."""
         return self._process.poll() is not None
 
     def end(self) -> None:
-        """Kill it, and close its pipes."""
+        """Kill the process, and close its pipes."""
         self._process.kill()
         self._process.communicate()

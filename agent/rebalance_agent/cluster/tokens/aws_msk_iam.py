@@ -1,4 +1,4 @@
-"""Tokens of Amazon MSK's IAM access control, which Amazon's signer makes from the usual AWS credentials.
+"""Tokens for Amazon MSK's IAM access control, which Amazon's signer creates from the usual AWS credentials.
 
 A token is a request to ``kafka.REGION.amazonaws.com`` signed with Signature Version 4, valid for 15 minutes. Source:
 Amazon MSK's documentation of IAM access control, and the package ``aws-msk-iam-sasl-signer-python``.
@@ -43,7 +43,7 @@ def msk_token(options: Mapping[str, str]) -> Token:
     except (
         AttributeError,
         ValueError,
-    ):  # the signer reads the credentials' fields without looking whether there are any
+    ):  # the signer reads the credentials' fields without checking whether there are any
         raise TokenError("AWS has no credentials for this process: give its pod a role, or set AWS_PROFILE") from None
     except (BotoCoreError, ClientError) as error:
         raise TokenError(" ".join(str(error).split())) from None

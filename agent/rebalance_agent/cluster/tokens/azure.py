@@ -1,4 +1,4 @@
-"""Tokens of Microsoft Entra for Azure Event Hubs, from the identity of the process.
+"""Tokens from Microsoft Entra for Azure Event Hubs, for the identity of the process.
 
 Source: Microsoft's documentation of Event Hubs for Apache Kafka (OAUTHBEARER), and the package ``azure-identity``.
 """
@@ -16,7 +16,7 @@ OPTIONS = frozenset({"client_id", "scope"})
 
 
 def entra_token(options: Mapping[str, str]) -> Token:
-    """A token for ``scope``, such as ``https://NAMESPACE.servicebus.windows.net/.default``.
+    """Return a token for ``scope``, such as ``https://NAMESPACE.servicebus.windows.net/.default``.
 
     ``client_id`` selects one of several managed identities.
 

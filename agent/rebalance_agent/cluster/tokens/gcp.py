@@ -1,4 +1,4 @@
-"""Tokens of Google Cloud's Managed Service for Apache Kafka, from Application Default Credentials.
+"""Tokens for Google Cloud's Managed Service for Apache Kafka, from Application Default Credentials.
 
 Source: Google's documentation of the service's authentication types (OAUTHBEARER).
 """
@@ -22,7 +22,7 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
 def gcp_token(_: Mapping[str, str]) -> Token:
-    """An access token of the process's service account, in the three parts that the service's brokers expect.
+    """Return an access token of the process's service account, in the three parts that the service's brokers expect.
 
     Raises:
         TokenError: the package is missing, or Google has no credentials for this process.
@@ -38,7 +38,7 @@ def gcp_token(_: Mapping[str, str]) -> Token:
         credentials.refresh(Request())
     except GoogleAuthError as error:
         raise TokenError(" ".join(str(error.args[0] if error.args else error).split())) from None
-    # An expiry in UTC without a time zone.
+    # The expiry is in UTC, without a time zone.
     expires_s = credentials.expiry.replace(tzinfo=UTC).timestamp()
     principal = getattr(credentials, "service_account_email", "") or "gcp"
     claims = {"exp": expires_s, "iss": "Google", "scope": "kafka", "sub": principal}

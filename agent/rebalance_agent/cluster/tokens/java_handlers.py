@@ -10,4 +10,4 @@ JAVA_HANDLERS: Mapping[str, str] = {
     "aws-msk-iam": "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
     "gcp": "com.google.cloud.hosted.kafka.auth.GcpLoginCallbackHandler",
 }
-"""``sasl.oauthbearer.method`` -> Java's ``sasl.login.callback.handler.class``, which makes the tokens."""
+"""``sasl.oauthbearer.method`` -> Java's ``sasl.login.callback.handler.class``, which creates the tokens."""

@@ -13,7 +13,7 @@ from rebalance_agent.clock import Clock
 __all__ = ["Token", "TokenCache", "TokenError"]
 
 _REUSED = 2 / 3
-"""Share of its lifetime in which a token is given to clients. librdkafka asks for the next one after 80 %."""
+"""Share of its lifetime for which a token is given to clients. librdkafka requests the next one after 80 %."""
 
 
 class TokenError(Exception):
@@ -22,7 +22,7 @@ class TokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token, its principal (a name for logs; brokers know their own), and its end in milliseconds since the epoch."""
+    """A token, its principal (a name for logs; brokers derive their own), and its expiry (epoch ms)."""
 
     text: str
     expires_ms: int
@@ -45,7 +45,7 @@ class TokenCache:
         self._reused_until_ms = 0.0
 
     def token(self) -> Token:
-        """A token that has not expired.
+        """Return a token that has not expired.
 
         Raises:
             TokenError: no token can be fetched.
@@ -57,7 +57,7 @@ class TokenCache:
             try:
                 self._token = self._fetch()
             except TokenError as error:
-                if not self._token.text:  # the start, which ends with this error
+                if not self._token.text:  # at the start, which fails with this error
                     raise
                 left_ms = max(self._token.expires_ms - now_ms, 0)
                 log = structlog.get_logger("rebalance_agent.tokens")

@@ -1,4 +1,4 @@
-"""Values of ``sasl.oauthbearer.method`` for logins whose tokens librdkafka cannot make itself."""
+"""Values of ``sasl.oauthbearer.method`` for logins whose tokens librdkafka cannot create itself."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METHODS: Mapping[str, _Method] = {
 
 
 def check_token_login(properties: Mapping[str, str]) -> None:
-    """Fetch the first token, so that a client, which waits 10 s for one, never waits in vain.
+    """Fetch the first token before a client is created, which would wait up to 10 s for one.
 
     Raises:
         InvalidInputError: the login has no token, or its properties contradict each other.
@@ -60,17 +60,17 @@ def check_token_login(properties: Mapping[str, str]) -> None:
 
 
 def without_token_method(properties: Mapping[str, str]) -> dict[str, str]:
-    """``properties`` as librdkafka can check them: without one of `METHODS`, and without its options."""
+    """Return ``properties`` as librdkafka can check them: without the agent's own method and its options."""
     if properties.get(METHOD, "") not in METHODS:
         return dict(properties)
     return {name: value for name, value in properties.items() if name not in (METHOD, CONFIG)}
 
 
 def with_token_callback(properties: Mapping[str, str]) -> dict[str, Any]:
-    """``properties`` for a librdkafka client: one of `METHODS` becomes a callback that returns tokens.
+    """Return ``properties`` for a librdkafka client: one of `METHODS` becomes a callback that returns tokens.
 
-    The callback returns text, end in seconds since the epoch, principal and no extensions. It runs in a thread of the
-    client, and all clients of a process share the tokens.
+    The callback returns token, expiry in seconds since the epoch, principal, and no extensions. It runs in a thread of
+    the client; all clients of a process share the tokens.
     """
     method = properties.get(METHOD, "")
     if method not in METHODS:
@@ -86,7 +86,7 @@ def with_token_callback(properties: Mapping[str, str]) -> dict[str, Any]:
 
 @cache
 def token_cache(method: str, config: str) -> TokenCache:
-    """The process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
+    """Return the process's tokens of one of `METHODS` with the options in ``config``, such as ``region=eu-central-1``.
 
     Raises:
         InvalidInputError: an option that the method does not have.
@@ -100,7 +100,7 @@ def token_cache(method: str, config: str) -> TokenCache:
 
 
 def _options(config: str) -> dict[str, str]:
-    """Pairs ``name=value``, separated by commas or spaces."""
+    """Parse pairs ``name=value``, separated by commas or spaces."""
     pairs = [part.partition("=") for part in re.split(r"[,\s]+", config) if part]
     for name, equals, value in pairs:
         if not (name and equals and value):

@@ -12,7 +12,7 @@ __all__ = ["GroupGauges", "read_gauges"]
 
 @dataclass(slots=True)
 class GroupGauges:
-    """One group's gauges; None where the observer has no sample. ``owned``: client id -> partitions of one member."""
+    """One group's gauges; None if the observer has no sample. ``owned``: client id -> partitions of one member."""
 
     generation: int | None = None
     members: int | None = None

@@ -111,12 +111,12 @@ class DemoObserver:
             return defaultdict(GroupGauges)
 
     def completed(self, group: str) -> list[Rebalance]:
-        """The group's completed rebalances, newest first."""
+        """Return the group's completed rebalances, newest first."""
         rebalances = self.history.rebalances(group)
         return [line for line in rebalances.rebalances if line.kind is RebalanceKind.COMPLETED] if rebalances else []
 
     def episodes(self, group: str) -> list[GenerationEvent]:
-        """The closing events of the group's completed rebalances, oldest first."""
+        """Return the closing events of the group's completed rebalances, oldest first."""
         events = (closing_event(detail) for detail in self._details(group))
         return [event for event in events if event][::-1]
 
@@ -156,7 +156,7 @@ class DemoObserver:
     def _published(self) -> Iterator[Event]:
         """Yield the events of the topic. A client that gets no answer is replaced, and reading continues.
 
-        On a machine that stalls, a client of librdkafka 2.16 was seen to time out for ever while others were answered.
+        On a machine that stalls, a client of librdkafka 2.16 was seen to time out forever while others were answered.
         """
         positions: dict[int, int] = {}
         while not self._stop.is_set():

@@ -10,20 +10,21 @@ six of its methods::
     response(head, frame)              the frame to send to the client instead
     closed()                           the connection was closed
 
-They raise nothing but `DecodeError` (a JoinGroup or SyncGroup that cannot be read). After any other error the client's
+They raise only `DecodeError` (for a JoinGroup or SyncGroup that cannot be read). After any other error the client's
 own bytes are forwarded, and the error is counted and logged.
 
 - ``group_interceptor``: gives each frame to the handler of its API; ``frame_handler``: the base of the handlers;
   ``gateway_groups``: what all connections share.
-- ``join_group``, ``sync_group``: the handlers that rewrite; ``observed_apis``, ``consumer_heartbeats`` (KIP-848): those
-  that only read.
-- ``offered_protocols``: what a JoinGroup offers, and our strategy before it; ``client_answers``: the responses that a
-  client gets instead.
-- ``leading``: what a group's leader decides: its assignment by our assignor, and the generation that it begins.
-- ``member_entries``: what each member offers and was given; ``assignment_recovery``: that, after a gateway's restart.
-- ``client_membership``: one member's rebalances, by its frames; ``client_events``: their events.
+- ``join_group``, ``sync_group``: the handlers that rewrite; ``observed_apis``, ``consumer_heartbeats`` (KIP-848): the
+  handlers that only read.
+- ``offered_protocols``: the assignors that a JoinGroup offers, and our strategy before them; ``client_answers``: the
+  responses that a client gets instead.
+- ``leading``: the group leader's decisions: the assignment by our assignor, and the generation that it begins.
+- ``member_entries``: each member's offer and assignment; ``assignment_recovery``: recovers assignments after a
+  gateway's restart.
+- ``client_membership``: one member's rebalances, by its frames; ``client_events``: the events of these.
 
-It knows frames by ``gateway.transport`` and opens no connection.
+This package reads frames with ``gateway.transport`` and opens no connections.
 """
 
 from __future__ import annotations

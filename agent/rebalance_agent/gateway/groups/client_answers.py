@@ -1,4 +1,4 @@
-"""Rewrites responses for the client: its own assignor's name, and no data of our strategy."""
+"""Rewrites responses for the client, so that they name its own assignor and contain no data of our strategy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 class Election:
     """The members of the generation that this member leads, with their subscriptions for our strategy.
 
-    ``member_ids`` has all, also members whose subscription cannot be read: each must get an assignment.
+    ``member_ids`` includes members whose subscription cannot be read, since each member must get an assignment.
     """
 
     generation: int
@@ -41,7 +41,7 @@ class Election:
 
 
 def elected(response: Any) -> Election | None:  # noqa: ANN401 - kafka-python is untyped
-    """The election in a JoinGroup response; None for a follower, and for a leader that is not to assign.
+    """Return the election in a JoinGroup response; None for a follower, and for a leader that is not to assign.
 
     A static leader that returns without a rebalance must not assign again (KIP-814).
     """
@@ -65,7 +65,7 @@ def restore_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
 
 
 def plain_subscription(metadata: bytes, version: int) -> bytes:
-    """A member's subscription in ``version`` without our user data; an unreadable one becomes one to no topic."""
+    """Return a member's subscription in ``version`` without our user data; without topics if it is unreadable."""
     try:
         subscription = decode_subscription(metadata)
     except DecodeError:
@@ -80,7 +80,7 @@ def rename(message: Any, old: str, new: str) -> None:  # noqa: ANN401
 
 
 def translate_assignments(request: Any, answers: Mapping[str, bytes], election: Election) -> None:  # noqa: ANN401
-    """Replace the assignments of the leader's client; a member without an answer is assigned nothing."""
+    """Replace the assignments in the leader's request; a member without an entry in ``answers`` is assigned nothing."""
     kind = type(request).SyncGroupRequestAssignment
     nothing = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
     request.assignments = [

@@ -1,4 +1,4 @@
-"""Builds the events of one consumer behind a gateway, for `client_membership`, which decides when."""
+"""Builds the events of one consumer behind a gateway; `client_membership` decides when."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from rebalance_agent.model.reported.led_generation import LedGenerationEvent
 __all__ = ["REASON_MAX", "ClientEvents", "Emit"]
 
 REASON_MAX = 1_000
-"""Characters of a reason that are kept: clients write a sentence (KIP-800)."""
+"""Maximum characters kept of a reason: clients write one sentence (KIP-800)."""
 
 Emit = Callable[[MemberEvent | AssignEvent | LedGenerationEvent], None]
-"""Takes an event. Never blocks and never raises."""
+"""Function that accepts an event. It never blocks and never raises."""
 
 
 class ClientEvents:
     """The events of one consumer, numbered in the order in which they are built.
 
-    ``waits``: durations in seconds by their field of the next member event, which takes them.
+    ``waits``: durations in seconds by field name, for the next member event.
     """
 
     def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
-        """Start without events; ``emit`` takes those of `record_decision`."""
+        """Start without events; ``emit`` gets the events of `record_decision`."""
         self._group, self._client_id, self._instance_id = group, client_id, instance_id
         self._clock, self._emit = clock, emit
         self.process = uuid.uuid4().hex
@@ -74,7 +74,7 @@ class ClientEvents:
         )
 
     def commit_rejected(self, partitions: int) -> None:
-        """Add the number of partitions whose commits the coordinator refused; the next member event has the sum."""
+        """Add a number of partitions whose commits the coordinator refused; the next member event has the sum."""
         self._rejected += partitions
 
     def record_decision(

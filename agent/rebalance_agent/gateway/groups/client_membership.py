@@ -1,7 +1,7 @@
-"""Follows one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
+"""Tracks one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
 
 A gateway does not see the client's callbacks. Their times are taken from neighbouring frames;
-``docs/reference/gateway.md`` lists them, and how exact they are.
+``docs/reference/gateway.md`` lists them and their accuracy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Moment:
     seconds: float
 
     def since(self, other: _Moment) -> float:
-        """Seconds since ``other``, rounded to microseconds."""
+        """Return seconds since ``other``, rounded to microseconds."""
         return round(self.seconds - other.seconds, 6)
 
 
@@ -51,7 +51,7 @@ class ClientMembership:
     emit: Emit
 
     def __post_init__(self) -> None:
-        """A consumer that is seen for the first time."""
+        """Start as a consumer that is seen for the first time."""
         self.events = ClientEvents(self.group, self.client_id, self.instance_id, self.clock, self.emit)
         self.member_id = ""
         self.generation = -1
@@ -95,7 +95,7 @@ class ClientMembership:
         self.record_rebalance()
 
     def record_join_request(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
-        """Record a JoinGroup: the consumer gave up all but ``kept_partitions`` (None: an eager consumer, all).
+        """Record a JoinGroup: the consumer gave up all partitions except ``kept_partitions`` (None if it is eager).
 
         ``reason``: the client's reason (KIP-800).
         """
@@ -117,7 +117,7 @@ class ClientMembership:
         self.owned = topic_partitions(pairs(self.owned) - revoked)
 
     def record_owned(self, partitions: TopicPartitions) -> None:
-        """Take the partitions that the client reports; they may show the end of a revocation, or a new assignment."""
+        """Process the partitions that the client reports: they may show the end of a revocation or an assignment."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
             self.record_revoked()
@@ -148,7 +148,7 @@ class ClientMembership:
         if self._joined is not None:
             self.events.waits["sync_seconds"] = now.since(self._joined)
         self._joining = self._joined = self._announced = None
-        # Partitions still to be given up remain so unless they are assigned again.
+        # Partitions that are still being given up stay so unless they are assigned again.
         leaving, since = self._giving_up or ({}, now)
         has = pairs(partitions)
         owned_before = pairs(self.owned) | (pairs(leaving) & has)
@@ -186,7 +186,7 @@ class ClientMembership:
             self.settle()
 
     def record_loss(self, reason: str) -> None:
-        """Record that the consumer lost its membership: the coordinator does not know it, or another replaced it."""
+        """Record that the consumer lost its membership: its coordinator does not know it, or another replaced it."""
         self._leaving = None
         if lost := self._nothing_left():
             now_ms = self._now().ms
@@ -208,7 +208,7 @@ class ClientMembership:
         self._emit(Callback.LEFT, self._nothing_left(), asked.ms, asked.ms, reason)
 
     def _nothing_left(self) -> TopicPartitions:
-        """Reset the state of a consumer that is no member any more; return what it owned or was giving up."""
+        """Reset the state of a consumer that is no longer a member; return what it owned or was giving up."""
         self.settle()
         owned_before, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
         self._joining = self._joined = self._announced = self._giving_up = self._promised = None

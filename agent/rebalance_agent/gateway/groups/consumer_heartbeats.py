@@ -49,13 +49,16 @@ class _Sent:
 
 
 class ConsumerHeartbeatHandler(FrameHandler):
-    """Follows members' epochs, their assignments, and when they report to have given up or taken over partitions."""
+    """Tracks members' epochs, their assignments, and when they report that they gave up or took over partitions."""
 
     API_KEY = HEARTBEAT_KEY
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read it by our own table: kafka-python has no class for this API. The header ends with the client id."""
+        """Read the request by our own table, since kafka-python has no class for this API.
+
+        Its header ends with the client id.
+        """
         header = frame[: client_id_end(frame)]
         return OpenedFrame(header, decode_heartbeat(head.api_version, frame), head.api_version)
 
@@ -82,14 +85,14 @@ class ConsumerHeartbeatHandler(FrameHandler):
         membership.beat(self._shared.alive)
         if epoch == JOIN_EPOCH:
             membership.record_join_request({})
-            entry.pending_target, entry.unseen_before = None, False  # its former membership is over
+            entry.pending_target, entry.unseen_before = None, False  # its former membership has ended
         await self._learn(ask, message["subscribed_topic_names"] or (), entry)
         if message["topic_partitions"] is not None:
             self._hold(entry, _by_id(message["topic_partitions"]))
         return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """The member's group; it sends its timeout (not -1) when it joins and when that changes."""
+        """Return the member's group and timeout, which it sends (not as -1) when it joins and when it changes."""
         return message["group_id"], max(0, message["rebalance_timeout_ms"]) / 1000
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
@@ -105,7 +108,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
             return False
         membership.member_id = message["member_id"] or membership.member_id
         names = memory.group, membership.member_id, memory.instance_id
-        # Another process of the same static member may have taken the entry during this one's last heartbeat.
+        # Another process of the same static member may have taken over the entry during this one's last heartbeat.
         if memory.epoch == JOIN_EPOCH or self._shared.entries.vacant(*names):
             self._shared.entries.put(*names, entry)
         if message["assignment"] is None and entry.pending_target is None:
@@ -119,7 +122,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """A member that asked to leave has left: clients close the connection without waiting long."""
+        """Treat a member that asked to leave as left: clients close the connection without waiting long."""
         if memory.epoch < JOIN_EPOCH:
             memory.entry.membership.record_leave()
             self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
@@ -142,7 +145,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         self._name(entry)
 
     def _hold(self, entry: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
-        """Take the partitions that the member reports; they are all that is known of one unseen before."""
+        """Process the partitions that the member reports; for a member unseen before, nothing else is known."""
         if not entry.unseen_before:
             entry.membership.record_owned(self._by_name(partitions))
         elif partitions.keys() <= self._shared.topic_names.keys():
@@ -163,7 +166,7 @@ class ConsumerHeartbeatHandler(FrameHandler):
         self._shared.await_fetch(entry.membership)
 
     def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:
-        """Partitions by topic name, of the topics whose names are known."""
+        """Return partitions by topic name, of the topics whose names are known."""
         names_by_id = self._shared.topic_names
         named = sorted((names_by_id[topic_id], topic_id) for topic_id in partitions.keys() & names_by_id.keys())
         return {name: tuple(sorted(set(partitions[topic_id]))) for name, topic_id in named if partitions[topic_id]}

@@ -25,9 +25,9 @@ LOST = {22: "ILLEGAL_GENERATION", 25: "UNKNOWN_MEMBER_ID", 82: "FENCED_INSTANCE_
 
 @dataclass(frozen=True, slots=True)
 class FrameResult:
-    """The result of handling a request: whether its message was ``changed``, and the handler's data for its response.
+    """The result of handling a request: whether its message was ``changed``, and the handler's data (``memory``).
 
-    Without that ``memory`` the response is not read.
+    The handler gets ``memory`` back with the response; if it is None, the response is not read.
     """
 
     changed: bool = False
@@ -41,7 +41,7 @@ PASS = FrameResult()
 class FrameHandler:
     """Handles the frames of one API on one connection, by default with kafka-python's message classes.
 
-    ``STRICT``: a frame that cannot be read ends the connection; else it passes, and the broker decides.
+    ``STRICT``: an unreadable frame ends the connection; otherwise it is forwarded, and the broker decides.
     """
 
     REQUEST: ClassVar[Any]
@@ -51,7 +51,7 @@ class FrameHandler:
     STRICT: ClassVar[bool] = False
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """The handler of one connection."""
+        """Create the handler of one connection."""
         self._shared = shared
 
     def __init_subclass__(cls) -> None:
@@ -81,7 +81,7 @@ class FrameHandler:
         raise NotImplementedError
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401, ARG002
-        """Return group and rebalance timeout (seconds, 0: unknown) of the sending member; None: it is no member."""
+        """Return group and rebalance timeout (seconds, 0 if unknown) of the sending member; None if it is no member."""
         return None
 
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
@@ -104,7 +104,7 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
             continue
         value = getattr(message, field.name)
         if value is None:
-            # A zero UUID and an absent tagged struct are None, too.
+            # A zero UUID and an absent tagged struct are also None.
             if not (field.nullable_for_version_q(version) or field.type_str == "uuid" or field.is_struct()):
                 raise DecodeError(f"{field.name} is null")
         elif field.is_struct_array():

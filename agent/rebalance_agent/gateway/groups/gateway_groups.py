@@ -21,13 +21,14 @@ __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 _logger = logging.getLogger(__name__)
 
 ASSIGNING_MAX = 2
-"""Assignments that run at a time: a pod leads few groups, and each takes a whole CPU."""
+"""Maximum simultaneous assignments: a pod leads few groups, and each assignment takes a whole CPU."""
 
 COMPLAINTS_MAX = 1_000
-"""Complaints remembered to log each only once; beyond that all are forgotten and may be logged again."""
+"""Maximum problems remembered, so that each is logged only once; beyond it all are forgotten and may be logged
+again."""
 
 NAME_MAX, PROBLEM_MAX = 200, 1_000
-"""Characters of names and problems in a complaint: names from outside may have 32 KiB each."""
+"""Maximum characters of a name and of a problem in a log line: clients' names may have 32 KiB each."""
 
 
 class FrameOutcome(StrEnum):
@@ -36,9 +37,9 @@ class FrameOutcome(StrEnum):
     OFFERED = "offered"
     """A JoinGroup was sent with our strategy before the client's own."""
     CHOSEN = "chosen"
-    """The group runs the generation by our strategy."""
+    """The group uses our strategy for the generation."""
     NOT_CHOSEN = "not_chosen"
-    """The group runs the generation by the client's own assignor: some member does not offer ours."""
+    """The group uses the client's own assignor for the generation: some member does not offer ours."""
     MISFIT = "misfit"
     """Not offered: an eager strategy and a cooperative client, or the reverse."""
     FOREIGN = "foreign"
@@ -50,7 +51,7 @@ class FrameOutcome(StrEnum):
     ASSIGN_LATE = "assign_late"
     """Our assignor exceeded its time; the client's own assignment was used."""
     SENT_BACK = "sent_back"
-    """A SyncGroup was refused whose JoinGroup this gateway has not seen; the client was made to rejoin."""
+    """A SyncGroup was refused because this gateway has not seen its JoinGroup; the client was made to rejoin."""
     FAILED = "failed"
     """An error of the gateway; the client's own bytes were forwarded."""
 
@@ -61,12 +62,12 @@ Count = Callable[[FrameOutcome], None]
 
 @dataclass(eq=False)
 class GatewayGroups:
-    """The rules, the members, and the threads that assign.
+    """The rules, the members, and the threads that compute assignments.
 
-    ``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
-    waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that send
-    none; empty where it is unknown. ``seats``: None where no group has any. ``readiness``: that of all consumers.
-    ``generations``: whether generations that a consumer here leads are published.
+    ``emit`` gets members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread. A group
+    waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members that do not
+    send one; empty if unknown. ``seats``: None if no group has seats. ``readiness``: the readiness of all consumers.
+    ``generations``: whether to publish generations that a consumer behind this gateway leads.
 
     ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
     """
@@ -83,7 +84,7 @@ class GatewayGroups:
     readiness: LatchedReadiness = field(default_factory=lambda: LatchedReadiness(SystemClock(), "no consumer"))
 
     def __post_init__(self) -> None:
-        """Begin without members."""
+        """Start without members."""
         self.entries = MemberEntries()
         self.awaiting: set[ClientMembership] = set()
         self.topic_names: dict[str, str] = {}
@@ -91,7 +92,7 @@ class GatewayGroups:
         self._complaints: set[tuple[str, str, str]] = set()
 
     def new_membership(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
-        """The membership of a consumer that is seen for the first time."""
+        """Return the membership of a consumer that is seen for the first time."""
         return ClientMembership(group, client_id, instance_id, self.clock, self.emit)
 
     def await_fetch(self, membership: ClientMembership) -> None:
@@ -116,7 +117,7 @@ class GatewayGroups:
             _logger.log(level, "group %r, client %r: %s", *complaint)
 
     def close(self) -> None:
-        """Publish the events that still wait for a fetch, and stop the threads that assign."""
+        """Publish the events that still wait for a fetch, and stop the threads that compute assignments."""
         for entry in self.entries:
             entry.membership.settle()
         self.executor.shutdown(wait=False, cancel_futures=True)

@@ -29,7 +29,7 @@ from rebalance_agent.gateway.transport.request_head import RequestHead, client_i
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
 WAITING_MAX = 1_000
-"""Requests in flight on one connection whose responses are to be read; further ones pass unread."""
+"""Maximum requests in flight on one connection whose responses are to be read; further ones pass unread."""
 
 _HANDLERS = (
     JoinGroupHandler,
@@ -46,22 +46,22 @@ _logger = logging.getLogger(__name__)
 
 
 class GroupInterceptors(GatewayGroups):
-    """The groups of one gateway; makes a `GroupInterceptor` for each connection."""
+    """The groups of one gateway; creates a `GroupInterceptor` for each connection."""
 
     def for_connection(self) -> GroupInterceptor:
-        """The interceptor of a new connection."""
+        """Return the interceptor of a new connection."""
         return GroupInterceptor(self)
 
 
 class GroupInterceptor:
     """Handles the frames of one connection.
 
-    Raises nothing but `DecodeError`, for frames that no broker can read, and ConnectionError where a held request's
-    client is gone.
+    It raises only `DecodeError`, for frames that no broker can read, and ConnectionError if the client of a held
+    request has disconnected.
     """
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """Share members with the gateway's other connections."""
+        """Create the interceptor of one connection; ``shared``: the members of all connections of the gateway."""
         self._shared = shared
         self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
@@ -110,7 +110,7 @@ class GroupInterceptor:
         return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes | OwnAnswer:
-        """The frame to send to the broker, or to the client.
+        """Return the frame to send to the broker, or to the client.
 
         Raises:
             DecodeError: a JoinGroup or SyncGroup that breaks its schema.
@@ -143,7 +143,7 @@ class GroupInterceptor:
         return changed
 
     def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """The frame to send to the client.
+        """Return the frame to send to the client.
 
         Raises:
             DecodeError: the answer to a JoinGroup or SyncGroup breaks its schema.
@@ -188,7 +188,7 @@ class GroupInterceptor:
             return frame
 
     def _noted(self, head: RequestHead, note: SeatNote, message: Any) -> bool:  # noqa: ANN401
-        """Whether seats changed the message. An error of theirs keeps nothing from the handler.
+        """Return whether seats changed the message. An error in the seats' part does not affect the handler.
 
         A client can read an answer that names our strategy only after the handler has put the client's own there.
         """
@@ -199,7 +199,7 @@ class GroupInterceptor:
             return False
 
     def closed(self) -> None:
-        """Record that the connection was closed; its members may come back on another one."""
+        """Record that the connection was closed; its members may return on another one."""
         while self._waiting:
             _, handler, memory, _ = self._waiting.popleft()
             if memory is not None:

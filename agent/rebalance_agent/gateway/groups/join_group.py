@@ -1,4 +1,4 @@
-"""Rewrites JoinGroup: our strategy before the client's assignors, and the client's own assignor in the response."""
+"""Rewrites JoinGroup: adds our strategy before the client's assignors, and names the client's own in the response."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["JoinGroupHandler"]
 
 RECENT_MAX = 32
-"""Groups of one connection whose last member is remembered: a consumer is in one group."""
+"""Maximum groups per connection whose last member is remembered: a consumer is in one group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class _Sent:
 class JoinGroupHandler(FrameHandler):
     """Handles the JoinGroups of one connection.
 
-    A client that lost its membership joins again without a member id; by its connection it is recognized.
+    A client that lost its membership rejoins without a member id; it is recognised by its connection.
     """
 
     REQUEST = JoinGroupRequest
@@ -78,7 +78,7 @@ class JoinGroupHandler(FrameHandler):
         return FrameResult(entry.offer is not None, sent)
 
     def member_of(self, message: Any) -> tuple[str, float] | None:  # noqa: ANN401
-        """The group that the client joins, if it is a consumer."""
+        """Return the group that the client joins, if it is a consumer."""
         if message.protocol_type != CONSUMER:
             return None
         return message.group_id, max(0, message.rebalance_timeout_ms) / 1000
@@ -91,7 +91,7 @@ class JoinGroupHandler(FrameHandler):
             del self._recent[next(iter(self._recent))]
         if message.error_code != NO_ERROR:
             if message.error_code == MEMBER_ID_REQUIRED:
-                membership.member_id = message.member_id  # with which it tries again
+                membership.member_id = message.member_id  # the client tries again with this id
             if message.error_code in LOST:
                 membership.record_loss(f"{LOST[message.error_code]} in the response to JoinGroup")
             return False
@@ -113,7 +113,7 @@ class JoinGroupHandler(FrameHandler):
             remembered = self._shared.entries.find(group, message.member_id, instance_id)
             if remembered is not None:
                 if not message.member_id:
-                    # A static member came back, as another process; when the former one stopped is not known.
+                    # A static member returned as another process; it is unknown when the former process stopped.
                     remembered.membership.settle()
                     remembered.membership = self._shared.new_membership(group, client_id, instance_id)
                 return remembered
@@ -139,9 +139,9 @@ class JoinGroupHandler(FrameHandler):
         return offered
 
     def _metadata(self, entry: MemberEntry, rule: Rule, own: OwnProtocol) -> bytes:
-        """The member's subscription for our strategy: the client's own topics, and what it owns.
+        """Return the member's subscription for our strategy: the client's own topics, and what it owns.
 
-        A cooperative client sends its owned partitions; those of an eager one are known from its last assignment.
+        A cooperative client sends its owned partitions; for an eager client they are taken from its last assignment.
         Many clients send their rack only in Fetch.
         """
         subscription, membership = own.subscription, entry.membership

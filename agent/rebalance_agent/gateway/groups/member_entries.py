@@ -1,4 +1,4 @@
-"""The protocols and partitions of each member behind this gateway, kept for its next JoinGroup."""
+"""Keeps the protocols and partitions of each member behind this gateway for its next JoinGroup."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rebalance_agent.instrumentation.led_members import LedMembers
 __all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
 
 ENTRIES_MAX = 1_000
-"""Members remembered: a pod has a few consumers. Beyond that the least recently used are forgotten."""
+"""Maximum members remembered: a pod has a few consumers. Beyond it the least recently used are forgotten."""
 
 
 @dataclass(slots=True)
 class MemberEntry:
     """One member of one group.
 
-    ``offer``: what its last JoinGroup offered before its own assignors; ``chosen``: its generation uses that;
-    ``election``: set if it leads the generation by our strategy, and ``led`` if it leads one that is to be published.
-    Timeouts are in seconds. For groups whose coordinator assigns:
-    ``pending_target`` is an assignment by topic id, of topics whose names are not known yet; ``unseen_before``: it
-    joined before the gateway saw it. ``foreign``: it is not a consumer (remembered, so that it is not asked for again).
+    ``offer``: the strategy that its last JoinGroup offered before its own assignors; ``chosen``: its generation uses
+    this offer; ``election``: set if it leads a generation with our strategy; ``led``: set if it leads a generation that
+    is to be published. Timeouts are in seconds. For groups whose coordinator assigns: ``pending_target`` is an
+    assignment by topic id, until the topics' names are known; ``unseen_before``: it joined before the gateway saw it.
+    ``foreign``: it is not a consumer (remembered, so that the gateway does not ask again).
     """
 
     membership: ClientMembership
@@ -49,7 +49,7 @@ class MemberEntry:
 
 
 class MemberEntries:
-    """Entries by group and member: a static member by its instance id, with which it returns, else by member id."""
+    """Entries by group and member. The key of a static member is its instance id, of other members the member id."""
 
     def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
         """Remember ``entries_max`` members at most."""
@@ -65,10 +65,10 @@ class MemberEntries:
         return len(self._entries)
 
     def find(self, group: str, member_id: str, instance_id: str | None) -> MemberEntry | None:
-        """The entry of a member, which becomes the most recently used; None if there is none.
+        """Return the entry of a member, which becomes the most recently used; None if there is none.
 
-        A static member is also found without a member id, as it returns; but not with another member id, which belongs
-        to a former process.
+        A static member is also found without a member id, since it returns without one; but not with a different member
+        id, which belongs to a former process.
         """
         key = _key(group, member_id, instance_id)
         entry = self._entries.get(key)
@@ -82,7 +82,7 @@ class MemberEntries:
         return _key(group, member_id, instance_id) not in self._entries
 
     def put(self, group: str, member_id: str, instance_id: str | None, entry: MemberEntry) -> None:
-        """Remember a member with this key only."""
+        """Store a member under this key only."""
         for key in [key for key, other in self._entries.items() if other is entry]:
             del self._entries[key]
         self._entries[_key(group, member_id, instance_id)] = entry

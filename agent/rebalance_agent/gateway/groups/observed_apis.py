@@ -64,7 +64,7 @@ class HeartbeatHandler(FrameHandler):
     RESPONSE = HeartbeatResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
-        """Record that the member is alive; recover the partitions of an unknown one."""
+        """Record that the member is alive; recover the partitions of an unknown member."""
         names = message.group_id, message.member_id, message.group_instance_id
         entry = self._shared.entries.find(*names)
         vacant = self._shared.entries.vacant(*names)
@@ -92,7 +92,7 @@ class HeartbeatHandler(FrameHandler):
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
         entry.membership.member_id = member_id
-        # Put first, so that it is asked for only once.
+        # Store the entry first, so that the coordinator is asked only once.
         self._shared.entries.put(group, member_id, instance_id, entry)
         with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
             owned, entry.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
@@ -119,7 +119,7 @@ class LeaveGroupHandler(FrameHandler):
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
-        """Report members that have left. Members unknown to the coordinator were removed before; others stay."""
+        """Report members that have left. Members unknown to the coordinator were removed earlier; others stay."""
         codes = {(member.member_id, member.group_instance_id): member.error_code for member in message.members or ()}
         for leaving in memory:
             code = message.error_code or codes.get((leaving.member_id, leaving.instance_id), NO_ERROR)
@@ -165,7 +165,7 @@ class OffsetCommitHandler(FrameHandler):
         return int(message.generation_id_or_member_epoch)
 
     def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
-        """Take the errors as seen by the consumer itself, which acts on them."""
+        """Handle the errors as the consumer itself does."""
         if REBALANCE_IN_PROGRESS in codes:
             sent.membership.record_rebalance()
         for code in LOST.keys() & codes:
@@ -173,14 +173,14 @@ class OffsetCommitHandler(FrameHandler):
 
 
 class TxnOffsetCommitHandler(OffsetCommitHandler):
-    """Commits within a producer's transaction: the producer gets their errors, the consumer does not."""
+    """Handles commits in a producer's transaction, whose errors the producer gets, not the consumer."""
 
     REQUEST = TxnOffsetCommitRequest
     RESPONSE = TxnOffsetCommitResponse
     VERSION_MAX = TOPIC_IDS_VERSION
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the version with topic ids by our own table. The header ends with the client id."""
+        """Read the version with topic ids by our own table. Its header ends with the client id."""
         if head.api_version < TOPIC_IDS_VERSION:
             return super().open_request(head, frame)
         return OpenedFrame(frame[: client_id_end(frame)], decode_txn_commit(frame), head.api_version)
@@ -195,17 +195,17 @@ class TxnOffsetCommitHandler(OffsetCommitHandler):
         return int(message.generation_id)
 
     def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
-        """Do nothing: the consumer gets the error by its next heartbeat."""
+        """Do nothing: the consumer gets the error with its next heartbeat."""
 
 
 class FetchHandler(FrameHandler):
-    """Reads the first Fetch from newly assigned partitions, which uses another connection than the group's."""
+    """Reads the first Fetch from newly assigned partitions, which uses a different connection from the group's."""
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Match the Fetch with members by client id and partitions; newer versions have topic ids only."""
+        """Match the Fetch with members by client id and partitions; newer versions contain only topic ids."""
         asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
         for membership in self._shared.awaiting:
             if membership.client_id == client_id:

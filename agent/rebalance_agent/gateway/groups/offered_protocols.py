@@ -1,4 +1,4 @@
-"""Reads the assignors that a JoinGroup offers, and puts our strategy before them; for kafka-python's messages."""
+"""Reads the assignors that a JoinGroup (kafka-python's message) offers, and puts our strategy before them."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ CONSUMER = "consumer"
 COOPERATIVE_STICKY = "cooperative-sticky"
 
 COMMON_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", COOPERATIVE_STICKY, "RoundRobinAssigner"})
-"""Names of Kafka's own assignors, and of KafkaJS's only one. A member with another assignor has a reason for it: it is
-Streams' ``stream``, an assignor of the application, or our library."""
+"""Names of Kafka's own assignors, and of KafkaJS's only one. A member with another assignor needs it: it is Kafka
+Streams (``stream``), or uses the application's own assignor or our library."""
 
 _STREAMS = "stream"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnProtocol:
-    """A client's own offer: its assignors' names in its order, and the first one's subscription."""
+    """A client's own offer: the names of its assignors in order, and the subscription of the first."""
 
     names: tuple[str, ...]
     subscription: ConsumerSubscription
 
     @property
     def common(self) -> bool:
-        """Whether it offers Kafka's own assignors only, so that another one may be put before them."""
+        """Whether it offers only Kafka's own assignors, so that another may be put before them."""
         return COMMON_ASSIGNORS.issuperset(self.names)
 
     @property
@@ -49,7 +49,7 @@ class OwnProtocol:
 class Offer:
     """An offer of ``strategy`` before the client's own assignors.
 
-    ``client_name``: the assignor that the client is shown if the group chooses ``strategy``. ``version``: that of the
+    ``client_name``: the assignor named to the client if the group chooses ``strategy``. ``version``: the version of the
     subscriptions that the client writes, and so can read.
     """
 
@@ -59,7 +59,7 @@ class Offer:
 
 
 def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
-    """The client's own offer in a JoinGroup; None where it is not a consumer, or its subscription cannot be read."""
+    """The client's own offer in a JoinGroup; None if it is not a consumer, or its subscription cannot be read."""
     names = tuple(protocol.name for protocol in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None
@@ -86,7 +86,7 @@ def mismatch(strategy: Strategy, names: Collection[str]) -> str:
 
 
 def _protocol(names: Collection[str]) -> RebalanceProtocol:
-    """A client keeps its partitions while it joins only if all that it offers is cooperative (KIP-429)."""
+    """Return cooperative if all offered assignors are: only then a client keeps partitions as it joins (KIP-429)."""
     cooperative = all(name == _STREAMS or name.startswith(COOPERATIVE_PREFIX) for name in names)
     return RebalanceProtocol.COOPERATIVE if cooperative else RebalanceProtocol.EAGER
 

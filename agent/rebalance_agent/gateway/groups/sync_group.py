@@ -1,4 +1,4 @@
-"""Rewrites SyncGroup: our assignment instead of the leader's; and notes each member's assignment."""
+"""Rewrites SyncGroup: replaces the leader's assignment by ours, and records each member's assignment."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SyncGroupHandler(FrameHandler):
     STRICT = True
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
-        """Name our strategy where the group chose it; for the leader, assign."""
+        """Name our strategy in the request if the group chose it; for the leader, compute the assignment."""
         entry = self._shared.entries.find(message.group_id, message.member_id, message.group_instance_id)
         current = entry is not None and entry.membership.generation == message.generation_id
         ours = entry.active_offer if entry is not None and current else None
@@ -73,10 +73,11 @@ class SyncGroupHandler(FrameHandler):
         return FrameResult(changed=ours is not None, memory=sent)
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Name the client's own assignor; note the assignment."""
+        """Name the client's own assignor in the response, and record the assignment."""
         entry, membership, ours = memory.entry, memory.membership, memory.ours
         if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._has_rule(memory.group):
-            # The JoinGroup was answered before this gateway started: client and coordinator agree again after a rejoin.
+            # The JoinGroup was answered before this gateway started; after a rejoin, client and coordinator agree
+            # again.
             self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup belongs to a JoinGroup of another connection: the gateway makes it rejoin"
             self._shared.log_problem(logging.WARNING, memory.group, memory.client_id, text)
@@ -97,7 +98,7 @@ class SyncGroupHandler(FrameHandler):
     def _given(self, message: Any, entry: MemberEntry, membership: ClientMembership, sent: _Sent) -> None:  # noqa: ANN401
         # A member that the leader left out gets no bytes at all: it owns nothing.
         if sent.led is not None and entry.led is not None:
-            entry.led = None  # a SyncGroup that is sent again begins no other generation
+            entry.led = None  # a repeated SyncGroup does not begin another generation
             timeouts = round(entry.session_seconds * 1000), round(entry.rebalance_seconds * 1000)
             membership.events.record_generation(sent.led, *timeouts)
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
@@ -105,7 +106,7 @@ class SyncGroupHandler(FrameHandler):
             return
         membership.record_assigned(given.partitions)
         self._shared.await_fetch(membership)
-        # Another process may have taken the static member's entry meanwhile.
+        # Another process may have taken over the static member's entry.
         if entry.participant is not None and entry.membership is membership:
             strategy = sent.ours.strategy if sent.ours else None
             entry.participant.received(given.partitions, sent.generation, strategy, given.user_data)

@@ -1,6 +1,6 @@
-"""What seats would have done in a group's recorded past, at least: for ``gateway --explain``. Pure.
+"""Lower bounds of what seats would have spared in a group's recorded past, for ``gateway --explain``. Pure.
 
-- ``past_seats``: which rebalances handovers would have spared.
-- ``past_admissions``: which ones joint admission would have merged.
+- ``past_seats``: the rebalances that handovers would have spared.
+- ``past_admissions``: the rebalances that joint admission would have merged.
 - ``past_changes``: the members that joined and left in a recorded rebalance.
 """

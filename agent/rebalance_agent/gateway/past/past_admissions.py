@@ -1,7 +1,7 @@
-"""Computes which rebalances of a group's recorded past joint admission would have merged, at least. Pure.
+"""Computes which rebalances of a group's recorded past joint admission would certainly have merged. Pure.
 
-Rebalances count as merged if they consist of nothing but newcomers that would have joined at the same multiple of the
-admission period, and no other rebalance was between them: newcomers would have joined that one.
+Rebalances count as merged if they consist only of newcomers that would have joined at the same multiple of the
+admission period, without another rebalance in between, which the newcomers would have joined.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def past_admissions(
 ) -> PastAdmissions:
     """Return what admission would have merged of the rebalances that handovers would not have ``spared`` (indexes).
 
-    Nothing in groups of KIP-848: a newcomer adds a group epoch there, even if it comes with others.
+    In groups of KIP-848 the result is empty: there a newcomer adds a group epoch even if it joins with others.
     """
     settings = replace(rule.settings, admission_seconds=admission_seconds)
     left = [(change, _admission(change, settings)) for index, change in enumerate(changes) if index not in spared]

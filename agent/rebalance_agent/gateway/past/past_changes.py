@@ -1,7 +1,7 @@
-"""Reads a recorded rebalance as seats see it: the members that joined and left, when, and which are equal. Pure.
+"""Reads a recorded rebalance as needed for seats: the members that joined and left, when, and which are equal. Pure.
 
-In groups of KIP-848 one rebalance may have several epochs. One with a single epoch began at the instant at which its
-member joined or left; of others only the time in which they did is known.
+In groups of KIP-848 one rebalance may have several epochs. A rebalance with a single epoch began when its member joined
+or left; for others, only the period in which members did is known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class RecordedChange:
 
     @property
     def started_ms(self) -> int | None:
-        """When it began (epoch ms); None where that is not known."""
+        """When it began (epoch ms); None if that is not known."""
         return self.rebalance.generations[0].phases.started_ms
 
     @property
@@ -48,14 +48,14 @@ class RecordedChange:
 
     @property
     def happened_ms(self) -> int:
-        """When its members had joined and left, at the latest."""
+        """The latest time by which its members had joined and left."""
         closing, started_ms = self.rebalance.closing, self.started_ms
         epochs = closing.group_type is GroupType.CONSUMER and closing.source is Source.RECORDS
         return started_ms if epochs and self.generations == 1 and started_ms is not None else self.ended_ms
 
     @property
     def deploys(self) -> bool:
-        """Whether its start is known, and it has no other cause than members that join or leave by themselves."""
+        """Whether its start is known and its only causes are members that join or leave by themselves."""
         before, causes = self.rebalance.before, self.rebalance.closing.causes
         known = before is not None and bool(before.members) and self.started_ms is not None
         mixed = before is not None and (_has_both(before) or _has_both(self.rebalance.closing))
@@ -88,6 +88,6 @@ def member_profile(member: MemberSnapshot, rebalance: RecordedRebalance) -> Join
 
 
 def _has_both(event: GenerationEvent) -> bool:
-    """Whether a group of KIP-848 has members of the classic protocol: only these state their session timeout."""
+    """Whether a group of KIP-848 has members of the classic protocol, which alone state their session timeout."""
     epochs = event.group_type is GroupType.CONSUMER
     return epochs and any(member.session_timeout_ms is not None for member in event.members)

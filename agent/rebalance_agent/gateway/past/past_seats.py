@@ -1,8 +1,8 @@
-"""Computes which rebalances of a group's recorded past seats would have spared, at least. Pure.
+"""Computes which rebalances of a group's recorded past seats would certainly have spared. Pure.
 
-A rebalance counts as spared if it consists of nothing but deploys of consumers: each member that left has an equal
-successor, which joined early enough to be held for it, or soon enough after it to find its seat kept. Rebalances whose
-start or causes are not known do not count as spared.
+A rebalance counts as spared if it consists only of restarts of consumers: each member that left has an equal successor,
+which joined early enough to be held for it, or soon enough afterwards to find its seat kept. Rebalances whose start or
+causes are unknown do not count as spared.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class PastSeats:
     """The number of recorded ``rebalances``, and of the ``spared`` ones, which would not have happened.
 
     ``generations``: the spared ones; group epochs if ``group_type`` is consumer (KIP-848).
-    ``stalled_partition_seconds``: their stalls, at least; ``vacant_partition_seconds``: the cost of kept seats
-    instead, at most. ``admissions``: what joint admission would have merged besides. ``first_ms``: when the first
-    rebalance completed (epoch ms), None without any.
+    ``stalled_partition_seconds``: a lower bound of their stalls; ``vacant_partition_seconds``: an upper bound of the
+    cost of kept seats. ``admissions``: what joint admission would have merged in addition. ``first_ms``: when the first
+    rebalance completed (epoch ms), None if there is none.
     """
 
     rebalances: int
@@ -62,7 +62,7 @@ class _Handover:
     vacant_seconds: float
 
     def spans(self, index: int) -> bool:
-        """Whether a rebalance at ``index`` falls into the time in which one of them waits for the other."""
+        """Whether a rebalance at ``index`` lies between the two rebalances of this handover."""
         return min(self.left, self.joined) <= index <= max(self.left, self.joined)
 
 
@@ -91,7 +91,7 @@ def past_seats(history: RecordedHistory, rule: SeatRule, admission_seconds: floa
 
 
 def _spared(changes: Sequence[RecordedChange], handovers: Sequence[_Handover]) -> set[int]:
-    """The rebalances in which every member that joined or left is part of a handover."""
+    """Return the rebalances in which every member that joined or left is part of a handover."""
     left = {(one.left, one.gone) for one in handovers}
     joined = {(one.joined, one.successor) for one in handovers}
     return {
@@ -105,7 +105,7 @@ def _spared(changes: Sequence[RecordedChange], handovers: Sequence[_Handover]) -
 
 
 def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_Handover]:
-    """Each member that left with the first equal newcomer that waited for it, or else that came in time."""
+    """Yield each member that left with the first equal newcomer that waited for it, or else that came in time."""
     taken: set[str] = set()
     last_joined = {member.member_id: index for index, change in enumerate(changes) for member in change.joined}
     for left, change in enumerate(changes):
@@ -116,7 +116,7 @@ def _handovers(changes: Sequence[RecordedChange], rule: SeatRule) -> Iterator[_H
                 if vacant_seconds is None or newcomer.member_id in taken or profile is None:
                     continue
                 if vacant_seconds and last_joined.get(gone.member_id, -1) >= left:
-                    continue  # it continued to live: its seat would have been given up
+                    continue  # the consumer stayed alive: its seat would have been given up
                 if member_profile(newcomer, changes[joined].rebalance) == profile:
                     taken.add(newcomer.member_id)
                     partitions = count_partitions(gone.assigned)

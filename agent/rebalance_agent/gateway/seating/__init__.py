@@ -1,23 +1,24 @@
 """Carries out what `gateway.seats` decides, on the connections of clients, in groups of consumers.
 
-A gateway has one `SeatingGroups`, and a connection one `SeatFrames`, which gets each frame after the handlers of
-`gateway.groups`. For a group without a rule it does nothing, and no frame of it is changed.
+A gateway has one `SeatingGroups`, and each connection one `SeatFrames`, which gets each frame after the handlers of
+`gateway.groups`. Frames of groups without a rule are not changed.
 
-The gateway has no login of its own for this: its requests for a seat use clients' connections, and so with their
-permissions. When a client ends whose seat is kept, the broker's side of its connection stays open for the heartbeats.
-A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) keeps the time of all.
+The gateway has no login of its own for this: its requests for a seat use clients' connections, and therefore their
+permissions. When a client whose seat is kept disconnects, the broker's side of its connection stays open for the
+heartbeats. A held JoinGroup costs one suspended coroutine; one task (`SeatingGroups.run`) handles the timeouts of all.
 
-- ``seat_frames``: the frames of one connection, of classic groups, ``frames``: also of groups of KIP-848;
+- ``seat_frames``: the frames of one connection in classic groups; ``frames``: also those of KIP-848 groups;
   ``newcomers``: the consumer as its JoinGroup or first heartbeat describes it.
-- ``seating_groups``: all groups of the gateway; ``shared_parts``: what they share;
-  ``group_names``: those that have no seats any more.
-- ``acting_group``: a group with mode ``on``; ``observed_group``: one with mode ``observe``; ``seated_group``: what both
-  can do. ``act_carrier``: carries out the acts of one group.
-- ``seat_sharing``: the seats of one group that other gateways offer, and those offered to them, by locks.
-- ``connections``: clients' connections, by which coordinators are asked.
-- ``leases``: Kubernetes' API server, which has the locks if the rule chooses it.
-- ``switch_file``: a file that switches all groups off; ``seats_file``: one with the seats, for the next gateway.
-- ``act_report``: a log line and a metric for each act; ``acts``: their events, and what they cost and spare.
+- ``seating_groups``: all groups of the gateway; ``shared_parts``: the objects that they share; ``group_names``: the
+  groups that no longer have seats.
+- ``acting_group``: a group with mode ``on``; ``observed_group``: a group with mode ``observe``; ``seated_group``: their
+  common interface. ``act_carrier``: carries out the acts of one group.
+- ``seat_sharing``: exchanges the seats of one group with other gateways, by locks.
+- ``connections``: clients' connections, on which requests to coordinators are sent.
+- ``leases``: locks in Kubernetes' API server, if the rule chooses them.
+- ``switch_file``: a file that switches off the seats of all groups; ``seats_file``: a file with the seats, for the next
+  gateway.
+- ``act_report``: a log line and a metric for each act; ``acts``: events of acts, and their costs and savings.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ class ActCarrier:
     """The acts of one group of one gateway.
 
     ``joins``: JoinGroup -> the decision about it; ``leaves``: member id -> whether the gateway answers its LeaveGroup,
-    for each connection by which it came.
-    ``sharing``: the seats that gateways offer each other. ``changed`` is called after a step with acts.
+    for each connection on which one arrived. ``sharing``: the seats that gateways offer each other. ``changed`` is
+    called after a step with acts.
     """
 
     def __init__(
         self, group: str, seats: GroupSeats, shared: SharedParts, vacancies: Vacancies, *, between: Between
     ) -> None:
-        """Nothing is under way; ``between``: as in the group's rule."""
+        """Start without pending acts; ``between``: as in the group's rule."""
         self.group, self.seats, self._shared = group, seats, shared
         self._clock, self._report, self._vacancies = shared.clock, shared.report, vacancies
         classic = seats.group_type is GroupType.CLASSIC
@@ -72,7 +72,7 @@ class ActCarrier:
         self._stopped = False
 
     def now(self) -> float:
-        """The time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
+        """Return the time of the next step. The locks count as confirmed unless one was not confirmed for too long."""
         now = self._clock.monotonic()
         if self.sharing.fresh(now):
             self.seats.facts.lock_answered(now)
@@ -92,7 +92,7 @@ class ActCarrier:
         self._shared.changed()
 
     def stop(self, *, keep: bool = False) -> None:
-        """Stop giving, keeping and sharing seats; ``keep``: vacant ones are left to the next gateway."""
+        """Stop giving, keeping and sharing seats; ``keep``: leave vacant seats to the next gateway."""
         self._stopped = True
         self.run([*self.seats.stop(self.now(), keep=keep), *self.sharing.stop()])
 
@@ -117,7 +117,7 @@ class ActCarrier:
         return -1 if seat is None else seat.generation
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
-        """See `SeatedGroup`. In KIP-848 a member's requests use the connection over which it leaves."""
+        """See `SeatedGroup`. In KIP-848 groups, requests for a member use the connection on which it leaves."""
         seat = self.seats.table.of_member(member_id)
         if seat is None or self.seats.group_type is GroupType.CONSUMER:
             return False
@@ -184,7 +184,7 @@ class ActCarrier:
 
     @_done.register
     def _(self, act: KeepSeat) -> list[SeatAct]:
-        if self._keeps:  # else the coordinator does that alone, until the session ends
+        if self._keeps:  # otherwise the coordinator keeps it by itself until the session ends
             self._shared.start(self._keep(act), Act.KEEP, self.group)
         return []
 
@@ -200,7 +200,7 @@ class ActCarrier:
         return []
 
     def withdraw_leave(self, member_id: str, decision: asyncio.Future[bool]) -> None:
-        """Drop a LeaveGroup that waits; those of the same member by other connections stay."""
+        """Drop a waiting LeaveGroup; those of the same member on other connections stay."""
         waiting = self.leaves.get(member_id, [])
         if decision in waiting:
             waiting.remove(decision)
@@ -220,7 +220,7 @@ class ActCarrier:
             lambda connection: self._requests.keep(connection, *names), act.instance_id
         )
         if error in FENCED:
-            self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer of another gateway has it
+            self.kept_seat(act.instance_id, ActOutcome.RIGHT)  # a newcomer behind another gateway has it
         self.run(self.seats.kept(act.instance_id, act.member_id, error, self.now()))
 
     async def _give_up(self, act: GiveUpSeat) -> None:
@@ -230,7 +230,7 @@ class ActCarrier:
         )
         outcome = {NO_ERROR: ActOutcome.DONE, None: ActOutcome.FAILED}.get(error, ActOutcome.REFUSED)
         facts = {"instance_id": act.instance_id, "reason": str(act.reason), "error": error}
-        if self._given_up.get(act.instance_id) is not outcome:  # it is repeated until the coordinator accepts it
+        if self._given_up.get(act.instance_id) is not outcome:  # it is repeated until it is accepted
             self._given_up[act.instance_id] = outcome
             self._report.report(Act.GIVE_UP, outcome, self.group, member_id=act.member_id, **facts)
         if error == NO_ERROR:
@@ -244,7 +244,7 @@ class ActCarrier:
             lambda connection: self._requests.describe(connection, self.group)
         )
         if described is None:
-            return  # the newcomer joins as it is
+            return  # the newcomer's JoinGroup is forwarded unchanged
         if described.exists:
             # No frame shows that the coordinator removed a member that vanished.
             for member_id in [member_id for member_id in member_ids if member_id not in described.members]:

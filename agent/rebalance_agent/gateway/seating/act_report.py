@@ -14,7 +14,7 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActCounts", "ActReport", "NoCounts"]
 
 TEXT_MAX = 200
-"""Characters of a text in a log line: clients choose names."""
+"""Maximum characters of a text in a log line, since clients choose names."""
 
 _WRONG = {
     Act.HANDOVER: "the group rebalanced after each of the last handovers",
@@ -23,7 +23,7 @@ _WRONG = {
 
 LINES_SECONDS = 10.0
 LINES_MAX = 100
-"""Lines of one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at a time has as many."""
+"""Maximum lines for one kind of act in `LINES_SECONDS`: a deploy of a hundred consumers at once needs as many."""
 
 
 class ActCounts(Protocol):
@@ -52,7 +52,7 @@ class ActCounts(Protocol):
     def seats(self, held: int, vacant: int, *, off: bool, wrong: int) -> None:
         """Set the numbers of held JoinGroups and of vacant seats, and whether seats are switched off.
 
-        ``wrong``: groups whose acts were wrong too often, so that they have no seats any more.
+        ``wrong``: the number of groups that no longer get seats because their acts were wrong too often.
         """
         ...
 
@@ -81,7 +81,7 @@ class NoCounts:
 
 @dataclass(slots=True)
 class _Lines:
-    """The lines of one kind of act since a time."""
+    """The number of lines for one kind of act since a time."""
 
     since: float
     logged: int = 0
@@ -89,10 +89,13 @@ class _Lines:
 
 
 class ActReport:
-    """Logs, counts and publishes the acts of all groups. Clients can cause any number, so not all are logged."""
+    """Logs, counts and publishes the acts of all groups.
+
+    Clients can cause any number of acts, so not all are logged.
+    """
 
     def __init__(self, counts: ActCounts, clock: Clock, events: ActEvents) -> None:
-        """Count with ``counts``, publish by ``events``."""
+        """Count acts with ``counts``, and publish them with ``events``."""
         self.counts, self._events, self._clock = counts, events, clock
         self._lines = {act: _Lines(float("-inf")) for act in Act}
         self._log = structlog.get_logger("rebalance_agent.gateway.seats")
@@ -120,18 +123,18 @@ class ActReport:
         self._events.spared(act, group, member_id, partition_seconds)
 
     def refused(self, group: str, problem: str) -> None:
-        """Log that the cluster refuses the locks of a group: its seats are handed over behind this gateway only."""
+        """Log that the cluster refuses a group's locks, so that its seats are handed over only behind this gateway."""
         self.counts.act(Act.CLAIM, ActOutcome.FAILED)
         text = "seats.between.gateways has no effect: consumers take seats of consumers behind the same gateway only"
         self._log.error("seats_claim", outcome="failed", group=group[:TEXT_MAX], problem=problem, help=text)
 
     def wrong(self, group: str, act: Act) -> None:
-        """Log that a group gets no seats from now on, since its acts of one kind were wrong too often."""
+        """Log that a group gets no more seats because its acts of one kind were wrong too often."""
         text = f"{_WRONG[act]}; until this gateway restarts its seats are only observed, and its members keep theirs"
         self._log.error("seats_acts_wrong", group=group[:TEXT_MAX], act=str(act), help=text)
 
     def switched(self, reason: str) -> None:
-        """Log that the seats of all groups were switched off for ``reason``, or if it is empty, on again."""
+        """Log that the seats of all groups were switched off for ``reason`` or, if it is empty, on again."""
         if reason:
             text = (
                 "members keep their seats; none is held, kept or handed over until the file is removed or contains on"

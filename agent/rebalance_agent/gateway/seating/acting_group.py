@@ -1,4 +1,4 @@
-"""One group in mode ``on``: its frames wait for decisions, and its seats are kept and given up."""
+"""One group in mode ``on``: frames wait for decisions, and seats are kept and given up."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome
 __all__ = ["ActingGroup"]
 
 OVERDUE_SECONDS = 2.0
-"""Seconds after the end of a wait at which a JoinGroup or LeaveGroup is forwarded, whatever became of the decision."""
+"""Seconds after the end of a wait when a JoinGroup or LeaveGroup is forwarded even if there is no decision."""
 
 
 class ActingGroup:
     """See `SeatedGroup`."""
 
     def __init__(self, group: str, rule: SeatRule, seats: GroupSeats, shared: SharedParts) -> None:
-        """Begin without members."""
+        """Start without members."""
         self.group, self._rule, self._seats, self._shared = group, rule, seats, shared
         self._clock, self._report = shared.clock, shared.report
         self._vacancies = Vacancies(group, seats, shared.clock, shared.report)
         self._carrier = ActCarrier(group, seats, shared, self._vacancies, between=rule.between)
         self._connections = self._carrier.connections
         self._topics = TopicWatch(group, seats.table, self._connections)
-        self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # with the seconds for which each was held
+        self._returns: dict[int, tuple[ForwardSeated, float]] = {}  # each with the seconds for which it was held
         self._outcomes = ActOutcomes(group, seats.group_type, self._vacancies, shared.report, self._carrier.stop)
         self._unfenced = False
 
@@ -181,7 +181,7 @@ class ActingGroup:
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
         """See `SeatedGroup`."""
         self._outcomes.left(member_id)
-        await connection.answered()  # commits among them: a successor begins where this consumer stopped
+        await connection.answered()  # including commits: a successor continues where this consumer stopped
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
             self._connections.use(connection, seat.instance_id)
@@ -293,6 +293,6 @@ class ActingGroup:
             self._seats.topics_changed()
 
     def _moved(self, error: int, connection: ClientConnection) -> None:
-        """Forget a connection to a broker that is not the coordinator any more."""
+        """Forget a connection to a broker that is no longer the coordinator."""
         if error in COORDINATOR_MOVED:
             self._connections.forget(connection)

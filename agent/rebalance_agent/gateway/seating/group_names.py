@@ -1,4 +1,4 @@
-"""Names of groups that get no seats, for a reason that outlives the group's state.
+"""Names of groups that get no seats, for a reason that stays valid after the group's state is forgotten.
 
 A group whose state was forgotten because it was idle may have the same members later.
 """
@@ -10,14 +10,14 @@ from rebalance_agent.gateway.seats.rules.short_hash import short_hash
 __all__ = ["GROUP_NAMES_MAX", "GroupNames"]
 
 GROUP_NAMES_MAX = 10_000
-"""Longest number of names, which take 1 MiB."""
+"""Maximum number of names, which take 1 MiB."""
 
 
 class GroupNames:
-    """Names of groups, as short hashes. Once there are too many, every group counts as one of them."""
+    """Names of groups, as short hashes. Once there are too many, every group counts as included."""
 
     def __init__(self) -> None:
-        """No group is known."""
+        """Start without names."""
         self._names: set[str] = set()
 
     def __len__(self) -> int:
@@ -30,5 +30,5 @@ class GroupNames:
             self._names.add(short_hash(group))
 
     def __contains__(self, group: str) -> bool:
-        """Whether the group is one of them."""
+        """Whether the group is included."""
         return len(self._names) >= GROUP_NAMES_MAX or short_hash(group) in self._names

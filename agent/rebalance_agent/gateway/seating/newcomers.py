@@ -23,33 +23,33 @@ __all__ = [
 ]
 
 HELD_BYTES_MAX = 32 * 1024
-"""Bytes of a JoinGroup that is read for seats, and held: a usual one has some hundred, one with a thousand topics
+"""Largest JoinGroup (bytes) that is read for seats and held: a usual one has some hundred, one with a thousand topics
 30,000."""
 
 HELD_TOTAL_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of all JoinGroups that a gateway holds; each is in memory up to four times, as frame and as message."""
+"""Maximum bytes of all JoinGroups that a gateway holds; each is in memory up to four times, as frame and as message."""
 
 CLIENT_ID_MAX = 200
-"""Characters of a client id that are kept with a held JoinGroup: clients choose it."""
+"""Maximum characters of a client id kept with a held JoinGroup, since clients choose it."""
 
 UNKNOWN_PATIENCE_SECONDS = 24.0
-"""How long every client waits for an answer: sarama 30 s, aiokafka 40 s, by their defaults."""
+"""How long (seconds) any client waits for an answer: by default, sarama waits 30 s and aiokafka 40 s."""
 
 _WAIT_FOR_REBALANCE_TIMEOUT = ("apache-kafka-java", "librdkafka", "confluent-kafka", "kafka-python")
-"""Beginnings of the names (KIP-511) of clients that wait for a JoinGroup for the rebalance timeout and some seconds,
-which is their max.poll.interval.ms (300 s by default)."""
+"""Prefixes of the names (KIP-511) of clients that wait for the response to a JoinGroup slightly longer than their
+rebalance timeout, which is their max.poll.interval.ms (300 s by default)."""
 
 
 class HeldBytes:
     """The bytes of the JoinGroups that one gateway holds."""
 
     def __init__(self) -> None:
-        """Nothing is held."""
+        """Start with nothing held."""
         self._held = 0
 
     @contextlib.contextmanager
     def room(self, size: int) -> Iterator[bool]:
-        """Reserve ``size`` bytes for a JoinGroup in the block; yield whether there is room."""
+        """Reserve ``size`` bytes for a JoinGroup during the block; yield whether there is room."""
         fits = self._held + size <= HELD_TOTAL_BYTES_MAX
         taken = size if fits else 0
         self._held += taken
@@ -81,7 +81,7 @@ def newcomer(
 ) -> Newcomer:
     """Return the consumer of a JoinGroup that is sent to the coordinator; ``size``: bytes of the client's frame.
 
-    A large one is not read: with an unknown profile it is not held, and a member with it has no successor.
+    A large frame is not read: its profile is unknown, so it is not held and its member gets no successor.
     """
     profile = None
     if size <= HELD_BYTES_MAX:
@@ -104,14 +104,14 @@ def newcomer(
 
 @dataclass(frozen=True, slots=True)
 class EpochSubscription:
-    """What a member of KIP-848 subscribes to: in a heartbeat null where it did not change since the last one."""
+    """The subscription of a member (KIP-848); fields of a heartbeat are null if they are unchanged since the last."""
 
     topics: tuple[str, ...] = ()
     regex: str = ""
     rebalance_timeout_ms: int = -1
 
     def changed(self, message: Mapping[str, Any]) -> EpochSubscription:
-        """As of a heartbeat."""
+        """Return the subscription after a heartbeat."""
         topics, regex, timeout = (
             message["subscribed_topic_names"],
             message.get("subscribed_topic_regex"),
@@ -125,7 +125,7 @@ class EpochSubscription:
 
     @property
     def profile(self) -> JoinProfile | None:
-        """What is compared with a successor's; None of a member without a subscription."""
+        """The profile that is compared with a successor's; None if the member has no subscription."""
         known = bool(self.topics or self.regex)
         return epoch_profile(self.topics, self.regex, self.rebalance_timeout_ms) if known else None
 

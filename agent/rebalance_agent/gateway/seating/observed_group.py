@@ -36,12 +36,12 @@ _ACTS = {
 
 
 PENDING_SECONDS = 60.0
-"""Seconds for which a newcomer with a new member id is remembered: it joins with it at once."""
+"""Seconds for which a newcomer with a new member id is remembered: it rejoins with this id at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A newcomer that was given a member id to join with (KIP-394), and is forgotten at ``until``."""
+    """A newcomer that was given a member id for its next JoinGroup (KIP-394); it is forgotten at ``until``."""
 
     newcomer: Newcomer
     until: float
@@ -115,7 +115,7 @@ class ObservedGroup:
         """See `SeatedGroup`; no leave is changed."""
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:  # noqa: ARG002
-        """See `SeatedGroup`; always False, since the coordinator is not asked and the leave is not counted."""
+        """See `SeatedGroup`; always False: the coordinator is not asked, and the leave is not counted."""
         return False
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:  # noqa: ARG002
@@ -178,7 +178,7 @@ class ObservedGroup:
         return self._seats.idle and not (self._partitions or self._pending)
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """See `SeatedGroup`; predictions begin again."""
+        """See `SeatedGroup`; always empty: a restarted gateway forgets the predictions."""
         return ()
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:
@@ -188,14 +188,14 @@ class ObservedGroup:
         return self._clock.monotonic(), self._clock.now_ms() / 1000
 
     def _keep(self, values: OrderedDict[str, Any], member_id: str, value: object) -> None:
-        """Know ``value`` of a member; beyond `seats_max` of them forget the oldest."""
+        """Store a ``value`` for a member; beyond `seats_max` values, forget the oldest."""
         values.pop(member_id, None)
         values[member_id] = value
         if len(values) > self._seats.settings.seats_max:
             values.popitem(last=False)
 
     def _count(self) -> None:
-        """Count the increase of the tally since the last call."""
+        """Add the increase of the tally since the last call to the metrics."""
         now, before = self._predicted.tally, self._counted
         handed_over = now.rebalances_saved_min - before.rebalances_saved_min
         new = Counter(now.acts)

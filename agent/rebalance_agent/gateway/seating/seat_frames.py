@@ -56,9 +56,9 @@ _APIS = {
 
 
 class SeatFrames:
-    """Handles the frames of one connection. An error of it must leave the client's own frame unchanged.
+    """Handles the frames of one connection. If it fails, the client's own frame must stay unchanged.
 
-    It has no seat for a client that names an instance id of its own, but for its JoinGroup, which is noted.
+    A client with its own instance id gets no seat; only its JoinGroup is recorded.
     """
 
     def __init__(self, groups: SeatingGroups, connection: ClientConnection, held: Held) -> None:
@@ -70,14 +70,14 @@ class SeatFrames:
         self._epochs = EpochFrames(groups, self._members, connection, self._admission)
 
     def greeted(self, name: str, software: ClientSoftware) -> None:
-        """Take the client id and the library of the client."""
+        """Store the client's id and library."""
         self._software = software.name
         self._groups.opened(self._connection, name)
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
-        """Handle a request; it is not sent to the broker if the result is an answer.
+        """Handle a request. If the result is an answer, the request is not sent to the broker.
 
-        ``size``: bytes of the frame as it came.
+        ``size``: bytes of the received frame.
 
         Raises:
             ConnectionError: the client or the broker closed the connection.
@@ -107,7 +107,7 @@ class SeatFrames:
     def response(note: SeatNote, message: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
         """Handle the response to the request of ``note``; return whether the message was changed."""
         if isinstance(message, dict):
-            note.answered(message)  # no answer to a heartbeat of KIP-848 that was sent as it is is changed
+            note.answered(message)  # the answer to an unchanged heartbeat (KIP-848) stays unchanged
             return False
         before = message.error_code
         message.error_code = note.answered(message)
@@ -151,16 +151,16 @@ class SeatFrames:
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, instance_id: str) -> tuple[Any, bytes]:
-        """Send the JoinGroup with an instance id; its answer, decoded and as it came.
+        """Send the JoinGroup with an instance id; return its answer, decoded and as received.
 
-        Afterwards the message is the client's own again.
+        Afterwards ``opened`` contains the client's own message again.
         """
         opened.message.group_instance_id = instance_id
         try:
             frame = opened.frame()
         finally:
             opened.message.group_instance_id = None
-        answer = await self._connection.exchange(frame)  # even if the client disconnects: it has the seat then
+        answer = await self._connection.exchange(frame)  # even if the client disconnects: it may have the seat
         return open_frame(JoinGroupResponse, head, answer).message, answer
 
     def _joined(self, group: SeatedGroup, who: Newcomer, name: str, response: Any) -> int:  # noqa: ANN401
@@ -168,7 +168,7 @@ class SeatFrames:
         return group.join_answered(who, _result(response), self._connection)
 
     def _accepted(self, group: SeatedGroup, head: RequestHead, name: str, member_id: str, response: Any) -> int:  # noqa: ANN401
-        """The coordinator answered a SyncGroup or Heartbeat of a member."""
+        """Handle the coordinator's answer to a member's SyncGroup or Heartbeat; return the error for the client."""
         self._members.note_answer(name, member_id, response.error_code)
         group.answered(member_id, response.error_code, self._connection, self._groups.process(self._connection))
         if head.api_key == SyncGroupRequest.API_KEY:
@@ -192,15 +192,16 @@ class SeatFrames:
 
 
 def _unfenced(commit: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-    """Whether a TxnOffsetCommit names no member, so that the coordinator cannot refuse a former owner.
+    """Whether a TxnOffsetCommit names no member, so that the coordinator cannot refuse it from a former owner.
 
-    Below version 3 none does; later ones do unless the producer knows no consumer (measured on 4.3.0: accepted).
+    No version below 3 names one; later versions do, unless the producer knows no consumer (measured on 4.3.0:
+    accepted).
     """
     return not commit.member_id and commit.generation_id < 0 and commit.group_instance_id is None
 
 
 def _result(response: Any) -> JoinResult:  # noqa: ANN401 - kafka-python is untyped
-    """The answer to a JoinGroup."""
+    """Return the answer to a JoinGroup."""
     return JoinResult(
         error=response.error_code,
         member_id=response.member_id,
@@ -210,7 +211,7 @@ def _result(response: Any) -> JoinResult:  # noqa: ANN401 - kafka-python is unty
 
 
 def _partitions(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
-    """The number of partitions in a SyncGroup response; 0 where they cannot be read."""
+    """Return the number of partitions in a SyncGroup response; 0 where they cannot be read."""
     try:
         return count_partitions(decode_assignment(bytes(response.assignment or b"")).partitions)
     except DecodeError:
@@ -218,7 +219,7 @@ def _partitions(response: Any) -> int:  # noqa: ANN401 - kafka-python is untyped
 
 
 def _left(head: RequestHead, opened: OpenedFrame, member_id: str) -> bytes:
-    """The answer NONE to a LeaveGroup of one member."""
+    """Return a LeaveGroup response with error NONE for one member."""
     version = head.api_version
     fields: dict[str, Any] = {}
     if opened.message.members:

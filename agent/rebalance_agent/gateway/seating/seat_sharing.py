@@ -1,4 +1,4 @@
-"""Carries out the decisions of `SeatLocks` for one group: sends requests for locks, and passes changes of locks on."""
+"""Carries out the decisions of `SeatLocks` for one group: sends lock requests, and passes on changes of locks."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ __all__ = ["SeatSharing"]
 
 
 class SeatSharing:
-    """The seats of one group that other gateways offer, and those that this one offers to them.
+    """The seats of one group that other gateways offer, and those that this gateway offers to them.
 
-    ``run`` carries out acts of the seats. Methods that return acts leave them to the caller. ``requests`` is None where
-    this gateway knows no other one: then no lock is asked for, and no request sent.
+    ``run`` carries out acts of the seats. Methods that return acts leave these to the caller. ``requests`` is None if
+    this gateway does not share seats: then it requests no locks.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class SeatSharing:
         run: Callable[[Iterable[SeatAct]], None],
         requests: LockRequests | LeaseRequests | None,
     ) -> None:
-        """Share nothing yet."""
+        """Start without shared seats."""
         self._group, self._seats, self._connections, self._shared, self._run = group, seats, connections, shared, run
         self._clock, self._report, self._group_requests = shared.clock, shared.report, group_requests
         self._requests = requests
@@ -74,7 +74,7 @@ class SeatSharing:
         return self._done(self._locks.taken(instance_id, self._clock.monotonic()))
 
     def look(self) -> None:
-        """Make `due` send the waiting newcomers to other gateways, once for all changes until then."""
+        """Make `due` inform other gateways of the waiting newcomers, once for all changes until then."""
         self._look = self._requests is not None
 
     def due(self) -> list[SeatAct]:
@@ -85,7 +85,7 @@ class SeatSharing:
         return self._done([*acts, *self._locks.waits(self._seats.held.waiting(now), now)])
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         return -math.inf if self._look else self._locks.next_due()
 
     def stop(self) -> list[SeatAct]:
@@ -119,7 +119,7 @@ class SeatSharing:
         return follows
 
     async def _check(self, check: MemberCheck) -> None:
-        """Ask whether a member is still in its seat."""
+        """Ask the coordinator whether a member is still in its seat."""
         names = self._group, check.member_id, check.instance_id
         error = await self._connections.by_connection(
             lambda connection: self._group_requests.check(connection, *names), check.instance_id
@@ -129,7 +129,7 @@ class SeatSharing:
         self._run(self._done(self._locks.checked(check.instance_id, error, now)))
 
     async def _send(self, requests: LockRequests | LeaseRequests, beat: LockBeat) -> None:
-        """Send a request, by another connection where one ends before the answer: each may be done twice."""
+        """Send a request; if the connection ends before the answer, use another. So it may be carried out twice."""
         answer = await self._connections.by_connection(
             lambda connection: requests.beat(connection, beat), beat.instance_id
         )

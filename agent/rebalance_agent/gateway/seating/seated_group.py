@@ -17,7 +17,7 @@ __all__ = ["GrantedSeat", "JoinResult", "SeatedGroup"]
 
 @dataclass(frozen=True, slots=True)
 class GrantedSeat:
-    """A seat that a newcomer gets; ``last_member``: the id of its last member, empty where it is new."""
+    """A seat that a newcomer gets; ``last_member``: the id of its last member, empty if the seat is new."""
 
     instance_id: str
     last_member: str = ""
@@ -27,7 +27,7 @@ class GrantedSeat:
 class JoinResult:
     """The coordinator's answer to a JoinGroup, or to the first heartbeat of a member (KIP-848).
 
-    ``generation``: for a member of KIP-848 its epoch. ``leads``: it names the member as leader.
+    ``generation``: in KIP-848 the member epoch. ``leads``: whether the answer names the member as leader.
     """
 
     error: int
@@ -39,9 +39,9 @@ class JoinResult:
 class SeatedGroup(Protocol):
     """A group in mode ``on`` or ``observe``.
 
-    Its members have one protocol: classic, or that of KIP-848. There the first heartbeat of a member stands for a
-    JoinGroup, one with epoch -1 for a LeaveGroup, and an answer with an assignment is one to a SyncGroup, too. Methods
-    that return an error code return the one that the client is shown.
+    All its members use one protocol: classic, or KIP-848. In KIP-848 a member's first heartbeat stands for a JoinGroup,
+    a heartbeat with epoch -1 for a LeaveGroup, and an answer with an assignment also for a SyncGroup response. Methods
+    that return an error code return the code that the client gets.
     """
 
     @property
@@ -50,7 +50,7 @@ class SeatedGroup(Protocol):
         ...
 
     async def admitted(self, newcomer: Newcomer, connection: ClientConnection) -> GrantedSeat | None:
-        """Wait until a JoinGroup is to be sent; the seat to send it with, None: as it is.
+        """Wait until a JoinGroup may be sent; return the seat to send it with, None to send it unchanged.
 
         Raises:
             ConnectionError: the client disconnected meanwhile.
@@ -58,23 +58,23 @@ class SeatedGroup(Protocol):
         ...
 
     def seated(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> bool:
-        """A JoinGroup with an instance id was answered; whether the client is shown that answer."""
+        """Process the answer to a JoinGroup with an instance id; return whether the client gets this answer."""
         ...
 
     def withdraw(self, newcomer: Newcomer) -> None:
-        """Take a JoinGroup with an instance id whose client disconnected before the answer."""
+        """Withdraw a JoinGroup with an instance id whose client disconnected before the answer."""
         ...
 
     def join_answered(self, newcomer: Newcomer, result: JoinResult, connection: ClientConnection) -> int:
-        """A JoinGroup that was sent as it is was answered."""
+        """Process the answer to an unchanged JoinGroup; return the client's error code."""
         ...
 
     def sync_answered(self, member_id: str, error: int, partitions: int) -> int:
-        """A member's SyncGroup was answered, with this number of ``partitions`` if it was accepted."""
+        """Process the answer to a member's SyncGroup, with the number of assigned ``partitions`` if it was accepted."""
         ...
 
     def heartbeat_answered(self, member_id: str, error: int, beat: EpochBeat | None = None) -> int:
-        """A member's heartbeat was answered; ``beat``: what it changes (KIP-848), None in classic groups."""
+        """Process the answer to a member's heartbeat; ``beat``: its changes (KIP-848), None in classic groups."""
         ...
 
     def answered(self, member_id: str, error: int, connection: ClientConnection, process: int) -> None:
@@ -82,7 +82,7 @@ class SeatedGroup(Protocol):
         ...
 
     def seat_of(self, member_id: str) -> str | None:
-        """The instance id of a member's seat; empty where it only would have one, None for a member without a seat."""
+        """Return the instance id of a member's seat; empty if it is only predicted, None if there is no seat."""
         ...
 
     async def is_member(self, member_id: str, connection: ClientConnection) -> bool:
@@ -90,11 +90,11 @@ class SeatedGroup(Protocol):
         ...
 
     async def leaves(self, member_id: str, reason: str | None, connection: ClientConnection) -> bool:
-        """Decide whether the gateway answers a LeaveGroup itself. Raises as `ClientConnection.answered`."""
+        """Decide whether the gateway answers a LeaveGroup itself. Raises like `ClientConnection.answered`."""
         ...
 
     def leave_refused(self, member_id: str, error: int) -> None:
-        """A leave was changed so that the member's seat is kept, and the coordinator refused it (KIP-848)."""
+        """Record that the coordinator refused a leave that was changed to keep the member's seat (KIP-848)."""
         ...
 
     def refuse_unfenced(self) -> None:
@@ -126,13 +126,13 @@ class SeatedGroup(Protocol):
         ...
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due` in monotonic seconds; None: not before another input."""
+        """Return the time of the next call of `due` in monotonic seconds; None: not before another input."""
         ...
 
     def stop(self, *, keep: bool = False) -> None:
         """Stop giving seats, holding JoinGroups and keeping seats.
 
-        ``keep``: the next gateway knows the seats; vacant ones are left as they are if the rule keeps them.
+        ``keep``: the next gateway knows the seats; vacant seats are left unchanged if the rule keeps them.
         """
         ...
 
@@ -141,7 +141,7 @@ class SeatedGroup(Protocol):
         ...
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """The seats that outlive the gateway's process; none if the group gets no seats from now on."""
+        """Return the seats to restore after a restart of the gateway; none if the group gets no more seats."""
         ...
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float) -> None:

@@ -36,19 +36,19 @@ from rebalance_agent.model.reported.seat_event import Act
 __all__ = ["CHECK_SECONDS", "SeatingGroups"]
 
 CHECK_SECONDS = 0.5
-"""Seconds between two checks for clients that are gone while the gateway holds something of theirs."""
+"""Seconds between two checks for disconnected clients while the gateway holds a request of theirs."""
 
 IDLE_SECONDS = 60.0
-"""Longest time between two steps, in which groups without seats and members are forgotten."""
+"""Longest time (seconds) between two steps; a step forgets groups without seats and members."""
 
 PAUSE_SECONDS_MIN = 0.01
-"""Shortest pause between two steps, even if something due fails again and again."""
+"""Shortest pause (seconds) between two steps, even if a due act fails again and again."""
 
 SWITCH_OFF_SECONDS = 3.0
-"""Longest wait at the end for the coordinator's answers, each of which takes a millisecond."""
+"""Longest wait (seconds) at the end for the coordinator's answers, each of which takes a millisecond."""
 
 SWITCH_SECONDS = 5.0
-"""Seconds between two looks at the file that switches seats off; a changed ConfigMap takes up to a minute to arrive."""
+"""Seconds between two checks of the file that switches seats off; a ConfigMap change takes up to a minute anyway."""
 
 TOKEN_BYTES = 8
 """Random bytes in the names of seats, new at each start: a name that was used before could still have a member."""
@@ -72,10 +72,10 @@ class SeatingGroups:
         leases: Objects | None = None,
         saves: bool = False,
     ) -> None:
-        """Begin without groups.
+        """Start without groups.
 
         ``admission_seconds``: see `SeatSettings`. ``switch_file``: see `read_switch`; empty: there is none. ``emit``
-        takes events. ``leases``: see `SharedParts`. ``saves``: the next gateway in this place restores the seats.
+        gets events. ``leases``: see `SharedParts`. ``saves``: the next gateway here restores the seats.
         """
         self._wake = asyncio.Event()
         token = secrets.token_hex(TOKEN_BYTES)
@@ -101,22 +101,22 @@ class SeatingGroups:
         return SeatFrames(self, connection, held)
 
     def opened(self, connection: ClientConnection, client_id: str) -> None:
-        """Record that the client of a connection has sent its client id: it is alive, or its successor is."""
+        """Record that the client of a connection has sent its client id: it, or its successor, is alive."""
         for process in self.clients.opened(connection, client_id, self.process(connection)):
             self._each(lambda group, process=process: group.connections_opened(process))  # type: ignore[misc]
 
     def process(self, connection: ClientConnection) -> int:
-        """The number of a connection, which identifies its client."""
+        """Return the number of a connection, which identifies its client."""
         return self._processes.get(connection, 0)
 
     def next_join(self) -> int:
-        """The number of a new JoinGroup."""
+        """Return the number of a new JoinGroup."""
         return next(self._numbers)
 
     def of(self, group: str, group_type: GroupType = GroupType.CLASSIC) -> SeatedGroup | None:
-        """The group; None where all its frames of this protocol are to be forwarded as they are.
+        """Return the group; None if all its frames of this protocol are to be forwarded unchanged.
 
-        A group has seats of one protocol at a time; it changes to another one once it knows no member any more.
+        A group has seats of one protocol at a time; it can change to the other once no member is known.
         """
         known = self._groups.get(group)
         if known is not None and known.group_type is not group_type and known.idle:
@@ -149,14 +149,14 @@ class SeatingGroups:
     # -- restart -----------------------------------------------------------------------------------------------
 
     def saved(self) -> dict[str, tuple[SavedSeat, ...]]:
-        """The seats that outlive the gateway's process, by group."""
+        """Return the seats that outlive the gateway's process, by group."""
         saved = self._each(lambda group: group.saved())
         return {name: seats for name, seats in saved.items() if seats}
 
     def restore(self, saved: Mapping[str, tuple[SavedSeat, ...]], elapsed_seconds: float) -> None:
         """Restore seats that were saved ``elapsed_seconds`` ago, before any client connects.
 
-        Only where a rule still has mode ``on``; even while the file switches seats off: members keep theirs.
+        This needs a rule with mode ``on``, but is done also while the file switches seats off: members keep theirs.
         """
         for name, seats in saved.items():
             rule = self._rules.of(name)
@@ -204,7 +204,7 @@ class SeatingGroups:
                 await asyncio.wait_for(self._wake.wait(), self._pause())
 
     def step(self) -> None:
-        """Carry out the acts that are due by now. An error of one group does not affect the others."""
+        """Carry out the acts that are due by now. An error in one group does not affect the others."""
         now = self._clock.monotonic()
         if now >= self._switch_at:
             self._look_at_switch()
@@ -232,7 +232,7 @@ class SeatingGroups:
         )
 
     async def switch_off(self) -> None:
-        """Stop holding JoinGroups and keeping seats; only a restart of the gateway undoes it. Members continue.
+        """Stop holding JoinGroups and keeping seats until the gateway restarts. Members continue.
 
         Returns when the coordinator has answered, at most `SWITCH_OFF_SECONDS` later.
         """
@@ -264,7 +264,7 @@ class SeatingGroups:
         return ObservedGroup(rule, seats, self._shared)
 
     def _pause(self) -> float:
-        """Seconds until the next step, if nothing happens until then."""
+        """Return the seconds until the next step, if nothing happens before."""
         watched = len(self.watch) or self._lingering or self.clients.undecided
         dues = [self._switch_at, *self._each(lambda group: group.next_due()).values()]
         times = [due - self._clock.monotonic() for due in dues if due is not None]
@@ -283,9 +283,9 @@ class SeatingGroups:
         self._observing.forget_idle()
 
     def _each(self, call: Callable[[SeatedGroup], _Result]) -> dict[str, _Result]:
-        """Return the results of ``call`` by group, without groups for which it fails.
+        """Return the results of ``call`` by group, omitting groups for which it fails.
 
-        Its members continue, and its held requests are bounded.
+        The members of such a group continue, and its held requests are bounded.
         """
         results = {}
         for name, group in tuple(self._groups.items()):

@@ -23,12 +23,12 @@ SAVE_SECONDS = 1.0
 class SeatsFile:
     """Saves the seats of ``groups`` whenever they change. Errors are counted, and the gateway continues.
 
-    The file is replaced as a whole, and only its owner may read it. There is no fsync: it outlives the process, not the
-    machine. Two gateways must not have the same one.
+    The file is replaced as a whole, and only its owner may read it. There is no fsync: the file survives the end of the
+    process, but perhaps not of the machine. Two gateways must not use the same file.
     """
 
     def __init__(self, path: str, groups: SeatingGroups, clock: Clock) -> None:
-        """Nothing is read or written yet."""
+        """Set the path; nothing is read or written yet."""
         self._path, self._groups, self._clock = Path(path), groups, clock
         self._saved = b""
 
@@ -60,7 +60,7 @@ class SeatsFile:
     def _save(self, seats: SeatList) -> None:
         """Write the list, unless the file has it already; in a thread, since a disk may be slow."""
         data = encode_seats(seats)
-        entries = data.partition(b"\n")[2]  # the first line has the time
+        entries = data.partition(b"\n")[2]  # the first line contains the time
         if entries == self._saved:
             return
         new = self._path.with_name(f".{self._path.name}.new")

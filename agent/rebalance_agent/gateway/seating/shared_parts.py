@@ -22,10 +22,10 @@ __all__ = ["SharedParts"]
 
 @dataclass(eq=False)
 class SharedParts:
-    """The shared objects. ``watch`` notices clients that are gone; ``changed`` is called when a new act is due.
+    """The shared objects. ``watch`` notices disconnected clients; ``changed`` is called when a new act is due.
 
-    ``token``: random, and new at each start of the gateway. ``leases``: the locks of groups whose rule chooses Lease
-    objects; None: no group has such locks.
+    ``token``: a random text, new at each start of the gateway. ``leases``: access to Lease objects, for groups whose
+    rule chooses these locks; None if no rule does.
     """
 
     clock: Clock
@@ -36,7 +36,7 @@ class SharedParts:
     watch: DisconnectWatch = field(default_factory=DisconnectWatch)
 
     def __post_init__(self) -> None:
-        """No request of the gateway is under way."""
+        """Start without pending requests."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None], act: Act, group: str) -> None:
@@ -46,7 +46,7 @@ class SharedParts:
         task.add_done_callback(self._tasks.discard)
 
     def lock_requests(self, group: str, between: Between) -> LockRequests | LeaseRequests | None:
-        """Return the requests for the locks of a group; None where it has none by its rule, or by its long name."""
+        """Return the requests for the locks of a group; None if its rule has no locks, or its name is too long."""
         if between is Between.LEASE:
             return LeaseRequests(group, self.leases, self.clock)
         try:

@@ -1,4 +1,4 @@
-"""A file that switches the seats of a whole fleet off, such as a ConfigMap that is mounted into every pod."""
+"""A file that switches off the seats of a whole fleet, such as a ConfigMap mounted into every pod."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from rebalance_agent.regular_files import regular_file
 __all__ = ["Switch", "read_switch"]
 
 BYTES_MAX = 64
-"""Bytes that are read: the file contains one word."""
+"""Maximum bytes that are read: the file contains one word."""
 
 
 class Switch(NamedTuple):
-    """The content of the file. ``reason``: why seats are off, in words; empty: they are on.
+    """The content of the file. ``reason``: why seats are off, in words; empty if they are on.
 
-    ``understood``: False if it can be neither read nor understood.
+    ``understood``: False if the file cannot be read or understood.
     """
 
     reason: str = ""
@@ -25,9 +25,9 @@ class Switch(NamedTuple):
 def read_switch(path: str) -> Switch:
     """Read whether the file ``path`` switches seats off.
 
-    It does not if it does not exist, or contains ``on`` (in any case, with or without white space around). Everything
-    else switches off, ``off`` above all: a switch that cannot be read or understood must not leave seats on, since the
-    group only rebalances more without them.
+    It does not if the file does not exist or contains ``on`` (upper or lower case, white space around it is ignored).
+    Everything else, such as ``off``, switches seats off, also a file that cannot be read or understood: without seats a
+    group only rebalances more often.
     """
     try:
         with regular_file(path) as file:

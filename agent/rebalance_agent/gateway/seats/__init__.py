@@ -1,69 +1,68 @@
-"""Decides which consumers take the seats of others in groups of consumers; it decides, and does nothing.
+"""Decides which consumers take over the seats of others; the decisions are carried out elsewhere.
 
-A *seat* is a static membership (KIP-345) that the gateway gives to a consumer which has no instance id of its own: its
-JoinGroup is sent with one. When the consumer is restarted, its successor's JoinGroup is sent with the same instance id,
-and in a stable group it gets the assignment of its predecessor at once, and the group does not rebalance.
+A *seat* is a static membership (KIP-345) that the gateway gives to a consumer without its own instance id, by adding
+one to its JoinGroup. When the consumer restarts, its successor's JoinGroup is sent with the same instance id. In a
+stable group the successor gets its predecessor's assignment at once, and the group does not rebalance.
 
-Everything here is pure: no socket, no thread, no clock (times are arguments), no message of ``kafka``. `GroupSeats`
-takes the events of one group and returns acts as values; the caller carries them out, as the gateway's package
-``seating`` does.
+Everything here is pure: it uses no sockets, threads, clock (times are arguments) or messages of ``kafka``. `GroupSeats`
+processes the events of one group and returns acts as values; the package ``seating`` carries them out.
 
 The inputs, and the decision about each:
 
 | input | decision |
 | --- | --- |
-| JoinGroup with a member id or an own instance id, below v5, of Streams, unreadable, ... | forward as it is |
+| JoinGroup with a member id or its own instance id, below v5, of Streams, unreadable, ... | forward unchanged |
 | JoinGroup of a newcomer: a seat of an equal consumer is free | claim its lock; join with its instance id |
-| ... the free seat's consumer differed | give that seat up; join with a new one |
+| ... the last consumer of the free seat differs | give that seat up; join with a new one |
 | ... no seat is free | hold: until one is, or the hold and the next admission time are over; then join with a new one |
 | ... that client does not wait until the next admission time | join after the hold |
-| ... the group is empty or rebalances anyway, or the consumer only lost its membership | join with a new seat at once |
-| ... the lock does not answer, was not confirmed lately, or the client waits no longer | forward as it is |
-| ... a client with its id closed its connection lately while it was held | forward as it is |
+| ... the group is empty or rebalancing, or the consumer only lost its membership | join with a new seat at once |
+| ... the lock does not answer, was not confirmed recently, or the client waits no longer | forward unchanged |
+| ... a client with its id recently closed its connection while held | forward unchanged |
 | response to a JoinGroup with our instance id: an error | send the client's own JoinGroup instead |
-| ... the coordinator moved or loads (14, 15, 16) | show it: the client's own would have got the same |
-| response with FENCED_INSTANCE_ID to a seated client's own frame | show UNKNOWN_MEMBER_ID |
+| ... the coordinator moved or is loading (14, 15, 16) | return it: the client's own would have got the same |
+| response with FENCED_INSTANCE_ID to a seated client's own frame | return UNKNOWN_MEMBER_ID to the client |
 | LeaveGroup, an equal newcomer waits, or a restart costs less than two rebalances | answer it; keep the seat |
-| ... the group was not described lately | describe it first: it may have another protocol by now |
-| ... in a rebalance, or by poll limit or unsubscribe() | forward as it is |
-| ... otherwise | describe the group: does one wait at another gateway? Keep the seat, or forward as it is |
+| ... the group was not described recently | describe it first: its protocol may have changed |
+| ... in a rebalance, or because of the poll limit or unsubscribe() | forward unchanged |
+| ... otherwise | describe the group; keep the seat if a newcomer waits at another gateway, else forward unchanged |
 | REBALANCE_IN_PROGRESS in any response | give up all vacant seats; let held newcomers join this rebalance |
-| no member took the vacant seat in time, or its consumer continues to live | give it up |
+| no member took the vacant seat in time, or its consumer is still alive | give it up |
 | heartbeat for a vacant member: UNKNOWN_MEMBER_ID | a successor has the seat: forget it |
 | a process closed all its connections | a second later a newcomer may take its seats |
 | ... and none did within the crash window | give them up |
 | ... and opens one again | it was alive: nothing |
-| ... and joins as a newcomer | it is the successor: it may take them at once |
-| a newcomer's client is gone when it gets a seat | the next newcomer takes it, or give it up |
-| a request that the coordinator did not accept | nothing: any client may name any member |
-| the lock is lost | nothing for its member; no newcomer joins by it |
-| topics of a leader changed that returned by a JoinGroup below v9 | show it REBALANCE_IN_PROGRESS once |
-| restart of the gateway | vacant seats are kept for the rest of their time; others are left alone |
+| ... and joins as a newcomer | it is the successor: it may take the seats at once |
+| a newcomer's client has disconnected when it gets a seat | the next newcomer takes it, or give it up |
+| a request that the coordinator did not accept | ignore it: any client may name any member |
+| the lock is lost | its member continues; no newcomer joins with it |
+| topics changed, and the leader returned with a JoinGroup below v9 | return REBALANCE_IN_PROGRESS to it once |
+| restart of the gateway | vacant seats are kept for their remaining time; others are not touched |
 | ... and a request of a member is accepted, or a heartbeat for a vacant one | its seat is known again |
-| ... and none is, until the session is over | forget the seat |
+| ... and none is accepted until the session ends | forget the seat |
 | seats are switched off | held JoinGroups are forwarded, vacant seats given up; members continue |
 
-In groups of KIP-848 the first heartbeat of a member stands for its JoinGroup, and one with epoch -1 for a LeaveGroup:
-*answer it* means that the coordinator gets epoch -2 instead. A vacant seat needs no heartbeat there, and stays when the
-group rebalances; a successor joins once its predecessor has left with epoch -2, which the gateway sends for one that
-was killed.
+In groups of KIP-848 a member's first heartbeat stands for its JoinGroup, and a heartbeat with epoch -1 for its
+LeaveGroup: *answer it* means that the coordinator gets epoch -2 instead. There a vacant seat needs no heartbeats, and
+stays when the group rebalances. A successor joins once its predecessor has left with epoch -2, which the gateway sends
+for a killed member.
 
-A returning member joins in a stable or preparing group only: in a completing one it would cause one more rebalance.
+A returning member joins only in a stable or preparing group: in a completing group it would cause one more rebalance.
 A kept seat's lock is released, so that a newcomer of any gateway may take it (`locks`).
 
 *Give up* is a LeaveGroup with member id and instance id: the coordinator refuses it once a successor has the seat, so
-it can be sent at any time. The lock only keeps two newcomers from taking one seat in turn; it does not guard commits.
-That is the coordinator alone: it refuses the id of the seat's former member.
+it can be sent at any time. The lock only prevents two newcomers from taking one seat in turn. It does not protect
+commits; the coordinator does, by refusing the id of the seat's former member.
 
 - ``group_seats``: the state machine of one group; ``gateway_seats``: all groups, the mode, the switch.
-- ``locks``: the locks of seats between gateways, by a helper group; ``SeatLocks`` answers the acts about locks.
+- ``locks``: the locks of seats between gateways, in a helper group; ``SeatLocks`` carries out the acts about locks.
 - ``rules``: which consumers may have a seat or take one over, waiting times, errors that clients get, limits.
-- ``held_joins``: newcomers that wait; ``impatient_clients``: those that do not; ``free_seats``: the seats they find;
-  ``seated_joins``: JoinGroups that were sent with an instance id.
+- ``held_joins``: newcomers that wait; ``impatient_clients``: clients that do not wait; ``free_seats``: the seats for
+  newcomers; ``seated_joins``: JoinGroups that were sent with an instance id.
 - ``member_leaves``: the LeaveGroups of seated members; ``seat_keeper``: vacant seats, kept by heartbeats, and given up.
-- ``outcomes``: checks whether acts kept their promise, and counts what they spared.
+- ``outcomes``: checks whether acts had the intended effect, and counts what they spared.
 - ``predicted_seats``: mode ``observe``, in which acts are counted and not carried out.
-- ``seat``: a seat's state; ``saved_seats``: the seats that outlive a restart; ``seat_list``: all of them as JSON.
+- ``seat``: a seat's state; ``saved_seats``: the seats kept over a restart; ``seat_list``: all of them as JSON.
 - ``group_facts``: phase, locks, other gateways' seats; ``seat_acts``: the acts.
 """
 

@@ -13,12 +13,12 @@ __all__ = ["FreeSeats"]
 class FreeSeats:
     """The free seats that no newcomer has claimed, for one pass over the held JoinGroups.
 
-    ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: the same of other gateways.
+    ``own``: fingerprint -> instance id -> free seat of this gateway; ``elsewhere``: the same for other gateways.
     ``vacant``: vacant seats of this gateway; ``seated``: the fingerprints of all seats of this gateway.
     """
 
     def __init__(self, table: SeatTable, roster: SeatsRoster | None, claimed: Collection[str]) -> None:
-        """Index the free seats of ``table`` and of ``roster``; None: other gateways' seats are unknown."""
+        """Index the free seats of ``table`` and of ``roster`` (None if other gateways' seats are unknown)."""
         self.own: dict[str, dict[str, Seat]] = {}
         self.elsewhere: dict[str, dict[str, FreeSeat]] = {}
         self.vacant: list[Seat] = []

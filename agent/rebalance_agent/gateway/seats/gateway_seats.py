@@ -17,17 +17,17 @@ __all__ = ["GatewaySeats", "new_seat_names"]
 def new_seat_names(gateway_token: str) -> Iterator[str]:
     """Yield instance ids of new seats.
 
-    ``gateway_token`` is random and new at each start of a gateway: a name that was used before would make the newcomer
-    take the place of a member that may still be there.
+    ``gateway_token`` is random and new at each start of a gateway: with a name that was used before, the newcomer would
+    take the place of a member that may still exist.
     """
     return (f"{SEAT_PREFIX}{gateway_token}-{number}" for number in count(1))
 
 
 class GatewaySeats:
-    """Group -> its seats. ``mode`` holds for all groups; with ``off`` nothing is known and nothing decided."""
+    """Group -> its seats. ``mode`` applies to all groups; with ``off`` nothing is stored or decided."""
 
     def __init__(self, settings: SeatSettings, mode: SeatMode, gateway_token: str) -> None:
-        """Begin without groups."""
+        """Start without groups."""
         self.settings, self.mode = settings, mode
         self._names = new_seat_names(gateway_token)
         self._groups: dict[str, GroupSeats] = {}
@@ -35,11 +35,11 @@ class GatewaySeats:
     def of(
         self, group: str, settings: SeatSettings | None = None, group_type: GroupType = GroupType.CLASSIC
     ) -> GroupSeats | None:
-        """The group's seats; None where every frame of the group is to be forwarded as it is.
+        """Return the group's seats; None if every frame of the group is to be forwarded unchanged.
 
-        That is with ``off``, and for groups beyond ``groups_max``; seats that were given before are still known.
-        Also where the group has seats of another protocol than ``group_type``.
-        ``settings``: those of a group that is seen for the first time, where they are not those of the gateway.
+        This is the case with ``off``, for groups beyond ``groups_max``, and if the group has seats of a protocol other
+        than ``group_type``; seats that were given before are still known. ``settings``: the settings of a new group, if
+        they differ from the gateway's.
         """
         seats = self._groups.get(group)
         if seats is None and self.mode is not SeatMode.OFF and len(self._groups) < self.settings.groups_max:
@@ -47,7 +47,7 @@ class GatewaySeats:
         return seats if seats is not None and seats.group_type is group_type else None
 
     def switch_off(self, now: float) -> dict[str, list[SeatAct]]:
-        """Stop giving and keeping seats; return the last acts by group. Only a restart of the gateway undoes it."""
+        """Stop giving and keeping seats until the gateway restarts; return the last acts by group."""
         self.mode = SeatMode.OFF
         return {group: acts for group, seats in self._groups.items() if (acts := seats.stop(now))}
 
@@ -56,7 +56,7 @@ class GatewaySeats:
         return {group: acts for group, seats in self._groups.items() if (acts := seats.due(now))}
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         times = (seats.next_due() for seats in self._groups.values())
         return min((time for time in times if time is not None), default=None)
 

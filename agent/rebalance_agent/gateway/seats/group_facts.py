@@ -12,7 +12,7 @@ from rebalance_agent.gateway.seats.seat import Seat, SeatState, SeatTable
 __all__ = ["FreeSeat", "GroupFacts", "GroupPhase", "SeatsRoster", "WaitingElsewhere", "successor_waits"]
 
 ROSTER_SECONDS_MAX = 3.0
-"""Seconds after which a description is too old to be used: two in a row may fail or come late."""
+"""Seconds after which a description is too old to be used: two in a row may fail or be late."""
 
 
 class GroupPhase(StrEnum):
@@ -29,9 +29,9 @@ class GroupPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FreeSeat:
-    """A seat that another gateway offers; never one that only looks idle.
+    """A seat that another gateway offers (not one that only seems idle).
 
-    ``fingerprint``: that of its last member's profile; ``leads``: whether that member leads.
+    ``fingerprint``: of its last member's profile; ``leads``: whether that member leads.
     """
 
     instance_id: str
@@ -51,9 +51,9 @@ class WaitingElsewhere:
 class SeatsRoster:
     """A description of the group and its locks.
 
-    ``members``: all members of the group; ``seated``: those with a seat of any gateway. ``mixed``: it has members of
-    both protocols, or migrates. ``exists``: False even where it has another protocol. ``epoch``: the group's (KIP-848),
-    -1 in classic groups.
+    ``members``: all members of the group; ``seated``: those with a seat of any gateway. ``mixed``: the group has
+    members of both protocols, or is migrating. ``exists``: False also if the group has another protocol. ``epoch``: the
+    group epoch (KIP-848), -1 in classic groups.
     """
 
     phase: GroupPhase
@@ -68,7 +68,7 @@ class SeatsRoster:
 
 @dataclass(slots=True)
 class GroupFacts:
-    """The newest facts, each with the time at which it became known (seconds of the caller's clock)."""
+    """The newest facts, each with the time when it became known (seconds of the caller's clock)."""
 
     settings: SeatSettings
     phase: GroupPhase = GroupPhase.UNKNOWN
@@ -77,11 +77,11 @@ class GroupFacts:
     _lock_at: float = float("-inf")
 
     def described(self, roster: SeatsRoster, now: float) -> None:
-        """Take a description of the group."""
+        """Process a description of the group."""
         self.roster, self._roster_at, self.phase = roster, now, roster.phase
 
     def lock_answered(self, now: float) -> None:
-        """Take any answer of the coordinator of the locks."""
+        """Process any answer of the coordinator of the locks."""
         self._lock_at = now
 
     def lock_confirmed(self, now: float) -> bool:
@@ -89,27 +89,27 @@ class GroupFacts:
         return now - self._lock_at <= self.settings.lock_fresh_seconds
 
     def known_roster(self, now: float) -> SeatsRoster | None:
-        """The last description, unless it is too old."""
+        """Return the last description, unless it is too old."""
         return self.roster if now - self._roster_at <= ROSTER_SECONDS_MAX else None
 
     def mixed(self, now: float) -> bool:
-        """Whether the last description, unless it is too old, shows a group of mixed protocols, which gets no seats."""
+        """Whether the last description (unless too old) shows a group of mixed protocols, which gets no seats."""
         roster = self.known_roster(now)
         return roster is not None and roster.mixed
 
     def seatable(self, now: float) -> bool:
-        """Whether it is one of a group of one protocol, that of its seats, with members."""
+        """Whether the last description shows a group with members and with one protocol, that of its seats."""
         roster = self.known_roster(now)
         return roster is not None and roster.members > 0 and not roster.mixed
 
     @property
     def joinable(self) -> bool:
-        """Whether a newcomer that takes a seat now causes no rebalance by that."""
+        """Whether a newcomer could take a seat now without causing a rebalance."""
         return self.phase in (GroupPhase.STABLE, GroupPhase.PREPARING)
 
 
 def successor_waits(seat: Seat, table: SeatTable, roster: SeatsRoster | None) -> bool:
-    """Whether more equal newcomers wait at other gateways than equal seats are vacant, at any gateway."""
+    """Whether more equal newcomers wait at other gateways than there are equal vacant seats at all gateways."""
     if roster is None or seat.profile is None:
         return False
     fingerprint = seat.profile.fingerprint

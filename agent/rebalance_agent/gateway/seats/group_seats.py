@@ -1,6 +1,6 @@
-"""The state machine of one group's seats at one gateway: it takes events of the group and returns acts.
+"""The state machine of one group's seats at one gateway: it processes events of the group and returns acts.
 
-It has no clock, no socket and no thread. ``now`` is in seconds of the caller's monotonic clock, ``epoch_seconds`` in
+It uses no clock, sockets or threads. ``now`` is in seconds of the caller's monotonic clock, ``epoch_seconds`` in
 seconds since the epoch. Acts are values (`seat_acts`), in the order in which they are to be carried out.
 """
 
@@ -42,15 +42,15 @@ __all__ = ["GroupSeats"]
 class GroupSeats:
     """One group's seats, vacant seats and held newcomers.
 
-    ``new_names`` gives instance ids that were never used (see `HeldJoins`). Requests of members with an instance id of
-    their own, and their answers, are not passed to it, but for JoinGroups. Those of other members are, even if their
-    seat is not known here: a gateway that lost its list does not know the seats that it gave.
+    ``new_names`` yields instance ids that were never used (see `HeldJoins`). Of members with their own instance id,
+    only JoinGroups and their answers are to be passed to it. Of other members, all requests and answers are, even if
+    their seat is unknown here: a gateway that lost its list does not know the seats that it gave.
     """
 
     def __init__(
         self, settings: SeatSettings, new_names: Iterator[str], group_type: GroupType = GroupType.CLASSIC
     ) -> None:
-        """Begin without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
+        """Start without seats; ``group_type``: classic, or consumer (KIP-848), whose member epochs are generations."""
         self.settings, self.group_type = settings, group_type
         self.table = SeatTable(settings)
         classic = group_type is GroupType.CLASSIC
@@ -86,17 +86,17 @@ class GroupSeats:
     def join_answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """Take the response to a JoinGroup with our instance id; also return whether the client is shown it."""
+        """Process the response to a JoinGroup with our instance id; also return whether the client is shown it."""
         acts, verdict = self._seated.answered(join, error, member_id, generation, leads=leads, now=now)
-        comes_back = error in COORDINATOR_MOVED and not self._stopped  # it joins again at the new coordinator
+        comes_back = error in COORDINATOR_MOVED and not self._stopped  # the client rejoins at the new coordinator
         return [*acts, *self.held.advance(now), *([] if comes_back else self._unwanted(now))], verdict
 
     def rejoin_answered(
         self, newcomer: Newcomer, error: int, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], int]:
-        """Take the response to a member's own JoinGroup; also return the error code for the client.
+        """Process the response to a member's own JoinGroup; also return the error code for the client.
 
-        The content of the JoinGroup counts only now: any client may name any member.
+        The content of the JoinGroup counts only now, since any client may name any member.
         """
         seat, acts = self._answered(newcomer.member_id, error, now)
         if seat is None:
@@ -105,12 +105,12 @@ class GroupSeats:
             seat.generation, seat.leads, seat.returned = generation, leads, False
             seat.profile, seat.version = newcomer.profile, newcomer.version
             if seat.state is SeatState.VACANT and self.group_type is GroupType.CONSUMER:
-                seat.state = SeatState.OCCUPIED  # it had left, and is back with the same member id
+                seat.state = SeatState.OCCUPIED  # the member had left, and returned with the same member id
             self.facts.phase = GroupPhase.COMPLETING
         return [*acts, *self._after_error(seat, error, now)], shown_error(error)
 
     def sync_answered(self, member_id: str, error: int, now: float) -> tuple[list[SeatAct], int]:
-        """Take the response to a member's SyncGroup; also return the error code for the client."""
+        """Process the response to a member's SyncGroup; also return the error code for the client."""
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
             return acts, shown_error(error)
@@ -123,7 +123,7 @@ class GroupSeats:
         """Drop a JoinGroup whose connection was closed before the response."""
         if self.held.undecided(join):
             self.held.withdraw(join, now)
-            return []  # it asked for no seat: nothing is free for others now that was not before
+            return []  # it had not asked for a seat: nothing became free for others
         acts = [*self.held.withdraw(join, now), *self._seated.withdraw(join), *self.held.advance(now)]
         return [*acts, *self._unwanted(now)]
 
@@ -135,7 +135,7 @@ class GroupSeats:
     # -- members -----------------------------------------------------------------------------------------------
 
     def seen(self, member_id: str, process: int | None = None) -> None:
-        """Record that the coordinator accepted a member's own request, so that its process lives, as ``process``.
+        """Record that the coordinator accepted a member's own request: its process, ``process``, is alive.
 
         Call it for requests of clients that are still connected when they are answered.
         """
@@ -146,12 +146,12 @@ class GroupSeats:
     def heartbeat_answered(
         self, member_id: str, error: int, now: float, beat: EpochBeat | None = None
     ) -> tuple[list[SeatAct], int]:
-        """A member's own heartbeat was answered; and the error that the client is shown.
+        """Process the answer to a member's own heartbeat; also return the error for the client.
 
-        ``beat``: what it changes (KIP-848), None in classic groups.
+        ``beat``: the changes by the heartbeat (KIP-848), None in classic groups.
 
-        A returned leader that is to notice a topic's change is shown REBALANCE_IN_PROGRESS once: it joins again, and
-        so leads a rebalance.
+        A returned leader that must notice a topic's change gets REBALANCE_IN_PROGRESS once: it rejoins, and leads a
+        rebalance.
         """
         seat, acts = self._answered(member_id, error, now)
         if seat is None:
@@ -166,9 +166,9 @@ class GroupSeats:
     def leave(
         self, member_id: str, reason: str | None, forecast: LeaveForecast, now: float, epoch_seconds: float
     ) -> list[SeatAct]:
-        """Handle a LeaveGroup by member id alone, after all earlier requests of that connection were answered.
+        """Handle a LeaveGroup with only a member id, after all earlier requests of its connection were answered.
 
-        Commits before it were answered, too: a successor reads from where this consumer stopped.
+        So earlier commits are answered, and a successor reads from where this consumer stopped.
         """
         seat = self.table.of_member(member_id)
         if seat is None:
@@ -183,7 +183,7 @@ class GroupSeats:
         return [] if seat is None else self._leaves.stop(seat)
 
     def connections_closed(self, process: int, now: float) -> list[SeatAct]:
-        """Record that a process itself closed all its connections; a broker or the gateway may not have closed them."""
+        """Record that a process closed all its connections itself, not a broker or the gateway."""
         self.keeper.connections_closed(process, now)
         return self.held.advance(now)
 
@@ -196,7 +196,7 @@ class GroupSeats:
         self.keeper.ended(process)
 
     def topics_changed(self) -> None:
-        """Take a change of the topics' partitions: leaders that returned below v9 have to join again."""
+        """Process a change of the topics' partitions: leaders that returned with a JoinGroup below v9 must rejoin."""
         for seat in self.table:
             blind = seat.returned and seat.leads and seat.version < SKIP_ASSIGNMENT_VERSION
             seat.rejoin_due |= blind and seat.state is SeatState.OCCUPIED
@@ -204,7 +204,7 @@ class GroupSeats:
     # -- the gateway's own requests ----------------------------------------------------------------------------
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
-        """Take an answer about a lock: granted or confirmed, or refused or ended (``granted`` is False)."""
+        """Process an answer about a lock: it was granted or confirmed, or (``granted`` False) refused or ended."""
         self.facts.lock_answered(now)
         seat = self.table.get(instance_id)
         if seat is not None and (not granted or seat.state not in (SeatState.VACANT, SeatState.GIVEN_UP)):
@@ -212,9 +212,9 @@ class GroupSeats:
         return self.held.lock_answered(instance_id, granted=granted, now=now)
 
     def described(self, roster: SeatsRoster, now: float) -> list[SeatAct]:
-        """Take a description of the group and its locks.
+        """Process a description of the group and its locks.
 
-        A group with members that is described as not existing has another protocol.
+        If a group with members is described as not existing, it has another protocol.
         """
         acts = [] if roster.exists else self.keeper.forget_expired(now)
         if not roster.exists and any(seat.member_id for seat in self.table):
@@ -226,7 +226,7 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Take the answer to a `KeepSeat`; ``error`` None: it was not answered."""
+        """Process the answer to a `KeepSeat`; ``error`` None: it was not answered."""
         self._heard(self.table.of_member(member_id), error, now)
         acts = self.keeper.kept(instance_id, member_id, error, now)
         if error == REBALANCE_IN_PROGRESS:
@@ -234,7 +234,7 @@ class GroupSeats:
         return [*acts, *self.held.advance(now)] if acts else []
 
     def given_up(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Take the answer to a `GiveUpSeat`; ``error`` None: it was not answered."""
+        """Process the answer to a `GiveUpSeat`; ``error`` None: it was not answered."""
         return [*self.keeper.given_up(instance_id, member_id, error), *self.held.advance(now)]
 
     # -- time and restart --------------------------------------------------------------------------------------
@@ -245,12 +245,12 @@ class GroupSeats:
         return [*self._leaves.due(now), *self.keeper.due(now), *self.held.advance(now)]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         times = (part.next_due() for part in (self._leaves, self.keeper, self.held, self._restored))
         return min((time for time in times if time is not None), default=None)
 
     def saved(self, now: float) -> tuple[SavedSeat, ...]:
-        """The seats that a restart of the gateway has to know."""
+        """Return the seats that must be known after a restart of the gateway."""
         return (*save(self.table, now, self.group_type), *self._restored.saved())
 
     def restore(self, seats: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
@@ -258,7 +258,7 @@ class GroupSeats:
         self._restored.add(seats, elapsed_seconds, now)
 
     def stop(self, now: float, *, keep: bool = False) -> list[SeatAct]:
-        """Stop giving and keeping seats; members that have one continue. ``keep``: vacant ones are left as they are."""
+        """Stop giving and keeping seats; members with a seat continue. ``keep``: leave vacant seats unchanged."""
         self._stopped = True
         return [*self.held.stop(), *self._leaves.stop_all(), *([] if keep else self._unwanted(now))]
 
@@ -276,7 +276,7 @@ class GroupSeats:
         return [act for seat in vacant for act in self.keeper.give_up(seat, GiveUpReason.NO_SUCCESSOR, now)]
 
     def _answered(self, member_id: str, error: int, now: float) -> tuple[Seat | None, list[SeatAct]]:
-        """The seat of a member whose own request was answered; it may be one from before a restart of the gateway."""
+        """Return the seat of a member whose request was answered, perhaps one from before a gateway's restart."""
         seat, acts = self.table.of_member(member_id), list[SeatAct]()
         if seat is None and error in (NO_ERROR, REBALANCE_IN_PROGRESS):
             seat = self._restored.confirmed(member_id)

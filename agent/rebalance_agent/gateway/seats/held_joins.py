@@ -31,10 +31,11 @@ __all__ = ["HeldJoin", "HeldJoins"]
 
 @dataclass(slots=True)
 class HeldJoin:
-    """A JoinGroup that is held. ``instance_id``: the seat whose lock it asked for at ``asked_at``, or was granted.
+    """A held JoinGroup. ``instance_id``: the seat whose lock was requested at ``asked_at``, or granted.
 
-    ``last``: the last member of that seat, None if it is new; ``joint``: whether a new one joins at a multiple of the
-    admission period. ``due_at``: when to decide again. ``refused``: seats that other gateways have.
+    ``last``: the last member of that seat, None if the seat is new; ``joint``: whether the newcomer joins with a new
+    seat at a multiple of the admission period. ``due_at``: when to decide again. ``refused``: seats that other gateways
+    have.
     """
 
     newcomer: Newcomer
@@ -60,7 +61,7 @@ _NOTHING_FREE = FreeSeats(SeatTable(SeatSettings()), None, ())
 class HeldJoins:
     """The held JoinGroups of one group.
 
-    ``new_names`` gives the instance ids of new seats. None of them may ever have been used: a member that once had it
+    ``new_names`` yields the instance ids of new seats, which must never have been used: a former member with this id
     could still be in the group, and the newcomer would get that member's assignment.
     """
 
@@ -72,7 +73,7 @@ class HeldJoins:
         facts: GroupFacts,
         new_names: Iterator[str],
     ) -> None:
-        """Hold nothing."""
+        """Start without held JoinGroups."""
         self._table, self._keeper, self._seated, self._facts = table, keeper, seated, facts
         self._settings = facts.settings
         self._new_names = new_names
@@ -119,7 +120,7 @@ class HeldJoins:
         return self._unclaim(held)
 
     def lock_answered(self, instance_id: str, *, granted: bool, now: float) -> list[SeatAct]:
-        """Take the answer to a claim, or the later loss of the lock (``granted`` is False)."""
+        """Process the answer to a claim, or the later loss of the lock (``granted`` is False)."""
         held = self._claims.get(instance_id)
         if held is None:
             seat = self._table.get(instance_id)
@@ -132,7 +133,7 @@ class HeldJoins:
         return self._advance(held, now, self._look(now))
 
     def advance(self, now: float) -> list[SeatAct]:
-        """Decide about every held JoinGroup, in the order of their arrival."""
+        """Decide about every held JoinGroup, in the order of arrival."""
         free = self._look(now)
         acts = [act for held in tuple(self._held.values()) for act in self._advance(held, now, free)]
         if not self._held:
@@ -142,14 +143,14 @@ class HeldJoins:
         return acts
 
     def next_due(self) -> float | None:
-        """The time of the next call of `advance` without a new fact; None if nothing is held."""
+        """Return the time of the next call of `advance` without a new fact; None if nothing is held."""
         times = [held.due_at for held in self._held.values()]
         if self._describe_at is not None and times:
             times.append(self._describe_at)
         return min(times, default=None)
 
     def matching(self, seat: Seat) -> bool:
-        """Whether a held newcomer without a seat may take this seat."""
+        """Whether a held newcomer without a claimed seat may take this seat."""
         return any(held.instance_id is None and self._fits(seat, held) for held in self._held.values())
 
     def wants(self, seat: Seat) -> bool:
@@ -184,7 +185,7 @@ class HeldJoins:
         return [DescribeSeats()]
 
     def _decide(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
-        """One step: choose a seat, wait for its lock, wait until the group may be joined, join."""
+        """Do one step: choose a seat, wait for its lock, wait until the group may be joined, join."""
         acts: list[SeatAct] = []
         if held.instance_id is not None and held.last is not None and not self._still_free(held.instance_id):
             acts += self._unclaim(held)
@@ -207,7 +208,7 @@ class HeldJoins:
         return acts
 
     def _choose(self, held: HeldJoin, now: float, free: FreeSeats) -> list[SeatAct]:
-        """A free seat of an equal consumer; a new one once the newcomer is to be admitted."""
+        """Return a free seat of an equal consumer; a new one once the newcomer is to be admitted."""
         for seat in free.own.get(held.fingerprint, {}).values():
             if seat.free and now >= seat.free_at and self._takes(seat.instance_id, seat.last_member, held):
                 free.claim(held.fingerprint, seat.instance_id)
@@ -218,7 +219,7 @@ class HeldJoins:
                 return self._forward(held, PlainReason.NO_LOCK)
             return []
         for one in free.elsewhere.get(held.fingerprint, {}).values():
-            last = LastMember(held.newcomer.profile, one.leads)  # an equal one: its fingerprint is the same
+            last = LastMember(held.newcomer.profile, one.leads)  # the profiles are equal, since the fingerprints are
             if self._takes(one.instance_id, last, held):
                 free.claim(held.fingerprint, one.instance_id)
                 return self._ask(held, one.instance_id, now, last, granted=False)
@@ -237,9 +238,9 @@ class HeldJoins:
         return held.wait.admission if seated else held.wait.unseated_admission
 
     def _replace_different(self, held: HeldJoin, now: float, free: FreeSeats) -> tuple[list[SeatAct], bool]:
-        """Give up a vacant seat that no equal newcomer waits for: this newcomer is the successor, with another profile.
+        """Give up a vacant seat for which no equal newcomer waits: this newcomer is its successor with another profile.
 
-        Unless an equal consumer has a seat here: then it may be the successor of that one.
+        This is not done if an equal consumer has a seat here, whose successor the newcomer may be.
         """
         if held.fingerprint in free.seated:
             return [], False
@@ -268,16 +269,16 @@ class HeldJoins:
         return [*self._unclaim(held), ForwardJoin(held.newcomer.join, reason)]
 
     def _unclaim(self, held: HeldJoin) -> list[SeatAct]:
-        """The newcomer does not take the seat that it asked for."""
+        """Withdraw the newcomer's request for a seat."""
         acts = self._release(held)
         self._claims.pop(held.instance_id or "", None)
         held.instance_id, held.granted, held.joint = None, False, None
         return acts
 
     def _release(self, held: HeldJoin) -> list[SeatAct]:
-        """Release the lock of a newcomer that does not take the seat, but not that of a disconnected consumer's seat.
+        """Release the lock of a newcomer that does not take the seat, except that of a disconnected consumer's seat.
 
-        A claim that is not answered yet is released when it is.
+        A claim that is not answered yet is released once it is answered.
         """
         if held.instance_id is None or not held.granted:
             return []

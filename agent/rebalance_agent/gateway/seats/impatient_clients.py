@@ -1,24 +1,24 @@
-"""Remembers clients that gave up while their JoinGroup was held, so that it is not held at each of their retries."""
+"""Remembers clients that gave up while their JoinGroup was held, so that it is not held again at each retry."""
 
 from __future__ import annotations
 
 __all__ = ["IMPATIENT_SECONDS", "ImpatientClients"]
 
 IMPATIENT_SECONDS = 60.0
-"""For how long no JoinGroup of a client id is held after its connection was closed while one was held: it may wait for
-less time than clients of its kind are known to wait."""
+"""How long (seconds) no JoinGroup of a client id is held after the client closed its connection while one was held: it
+may wait for less time than is typical of its kind."""
 
 
 class ImpatientClients:
-    """The client ids whose JoinGroups are not held now. Times are in seconds of the caller's monotonic clock."""
+    """The client ids whose JoinGroups are currently not held. Times are in seconds of the caller's monotonic clock."""
 
     def __init__(self, clients_max: int) -> None:
-        """Remember up to ``clients_max`` client ids: the last ones."""
+        """Remember the last ``clients_max`` client ids."""
         self._clients_max = clients_max
         self._until: dict[str, float] = {}
 
     def add(self, client_id: str, now: float) -> None:
-        """Record that a client with this id gave up ``now``; many clients may have the empty one, which is ignored."""
+        """Record that a client with this id gave up ``now``. The empty id, which many clients may have, is ignored."""
         if not client_id:
             return
         self._until.pop(client_id, None)
@@ -27,5 +27,5 @@ class ImpatientClients:
             del self._until[next(iter(self._until))]
 
     def knows(self, client_id: str, now: float) -> bool:
-        """Whether a client with this id gave up lately."""
+        """Whether a client with this id gave up recently."""
         return now < self._until.get(client_id, now)

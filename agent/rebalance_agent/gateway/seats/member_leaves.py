@@ -25,9 +25,9 @@ __all__ = ["MemberLeaves"]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A LeaveGroup that waits for a description of the group until ``until``; ``kept_until``: its seat's time.
+    """A LeaveGroup that waits until ``until`` for a description of the group; ``kept_until``: its seat's deadline.
 
-    ``wanted``: its seat is to be kept whether one waits for it at another gateway or not.
+    ``wanted``: keep its seat even if no newcomer waits for it at another gateway.
     """
 
     until: float
@@ -36,10 +36,10 @@ class _Asked:
 
 
 class MemberLeaves:
-    """Decides about LeaveGroups by member id alone. At most one waits for each seat."""
+    """Decides about LeaveGroups with only a member id. At most one waits for each seat."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, held: HeldJoins, facts: GroupFacts) -> None:
-        """No LeaveGroup waits."""
+        """Start without waiting LeaveGroups."""
         self._table, self._keeper, self._held, self._facts = table, keeper, held, facts
         self._asked: dict[str, _Asked] = {}
 
@@ -48,13 +48,14 @@ class MemberLeaves:
     ) -> list[SeatAct]:
         """Handle a LeaveGroup, after all earlier requests of that connection were answered.
 
-        The group is described first if the last description is too old: it may have another protocol by now. It is also
-        described if only a newcomer at another gateway could be the successor: a known one may have got a seat by now.
+        The group is described first if the last description is too old, since its protocol may have changed. It is also
+        described if only a newcomer at another gateway could be the successor, since that newcomer may already have a
+        seat.
         """
         settings = self._facts.settings
         until = kept_until(settings, now, epoch_seconds)
         if not forecast.worth_keeping:
-            until = min(until, now + settings.handover_seconds)  # only for a newcomer that already waits
+            until = min(until, now + settings.handover_seconds)  # keep it only for a newcomer that already waits
         refusal = leave_refusal(reason, forecast, stable=self._stable(seat), successor=self._held.matching(seat))
         seat.for_newcomer = not forecast.worth_keeping
         if refusal is None and self._facts.seatable(now):
@@ -69,12 +70,12 @@ class MemberLeaves:
         return [act for member_id in tuple(self._asked) for act in self._decide(member_id, now)]
 
     def due(self, now: float) -> list[SeatAct]:
-        """Decide about the LeaveGroups whose wait is over by ``now``."""
+        """Decide about the LeaveGroups whose wait has ended by ``now``."""
         late = [member_id for member_id, asked in self._asked.items() if asked.until <= now]
         return [act for member_id in late for act in self._decide(member_id, now)]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None if no LeaveGroup waits."""
+        """Return when to call `due` next; None if no LeaveGroup waits."""
         return min((asked.until for asked in self._asked.values()), default=None)
 
     def abandoned(self, seat: Seat, now: float) -> list[SeatAct]:
@@ -85,7 +86,7 @@ class MemberLeaves:
         return [*self._keeper.give_up(seat, GiveUpReason.CRASHED, now), *self._held.advance(now)]
 
     def unwanted(self, now: float) -> list[SeatAct]:
-        """Give up the seats that are kept for a newcomer that is gone, unless another one waits at any gateway."""
+        """Give up seats kept for a newcomer that has disconnected, unless another waits at any gateway."""
         roster = self._facts.known_roster(now)
         elsewhere = {one.fingerprint for one in roster.waiting} if roster is not None else set()
         acts: list[SeatAct] = []
@@ -108,7 +109,7 @@ class MemberLeaves:
     def _decide(self, member_id: str, now: float) -> list[SeatAct]:
         asked, seat = self._asked.pop(member_id), self._table.of_member(member_id)
         if seat is None:
-            return [ForwardLeave(member_id, None)]  # it has no seat any more: the coordinator answers with an error
+            return [ForwardLeave(member_id, None)]  # it no longer has a seat: the coordinator answers with an error
         if not self._stable(seat):
             return self._send(seat, GiveUpReason.REBALANCE, now)
         if not (asked.wanted or self._successor(seat, now)):
@@ -130,13 +131,13 @@ class MemberLeaves:
 
     def _keep(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         if seat.state is SeatState.DISCONNECTED:
-            seat.process = None  # it ends: it asked to leave
+            seat.process = None  # the process is ending, since it asked to leave
         return [AnswerLeave(seat.member_id), *self._vacate(seat, until, now)]
 
     def _vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
         acts = self._keeper.vacate(seat, until, now)
         if self._held.matching(seat):
-            # A newcomer of this gateway takes it: the lock is kept.
+            # If a newcomer of this gateway takes the seat, the lock is kept.
             seat.locked = any(isinstance(act, ReleaseLock) for act in acts)
             acts = self._held.advance(now)
         return acts

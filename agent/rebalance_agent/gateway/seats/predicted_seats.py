@@ -1,9 +1,9 @@
 """Mode ``observe``: counts the decisions of `GroupSeats`, while all frames are forwarded unchanged.
 
-The same state machine decides; its acts are counted instead of carried out, and it takes the usual outcome
-of each for granted. So it continues from a group in which seats are on, while the real one rebalances.
+The same state machine decides; its acts are counted instead of carried out, and each is assumed to have its usual
+outcome. So its state is that of a group with seats, while the real group rebalances.
 
-It sees the members behind one gateway: a successor behind another gateway is not recognized, and does not count.
+It sees only the members behind one gateway: a successor behind another gateway is not recognised, and does not count.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = ["PredictedSeats", "SeatTally"]
 class SeatTally:
     """The savings and losses of the acts so far, if they had been carried out.
 
-    ``rebalances_saved_min``: one for each handover. Without seats the member's leave alone begins a rebalance; its
-    successor's join may fall into the same one, so that it is not counted. ``partition_seconds_lost_max``: for every
-    second in which a seat was vacant all partitions of its member, though the rebalances would have stopped some of
-    them, too. ``acts``: how often each kind of act was decided.
+    ``rebalances_saved_min``: one for each handover. Without seats the member's leave starts a rebalance; its
+    successor's join may fall into the same one, so it is not counted. ``partition_seconds_lost_max``: all partitions of
+    the member for every second in which its seat was vacant, although the rebalances would also have stopped some of
+    them. ``acts``: the number of decisions for each kind of act.
 
-    ``joint``: newcomers that would have joined at a multiple of the admission period; ``rebalances_merged_min``: those
-    of them that joined in a later generation than another one of the same multiple; ``waited_seconds``: how long they
-    would have waited for it.
+    ``joint``: the number of newcomers that would have joined at a multiple of the admission period;
+    ``rebalances_merged_min``: those of them that joined in a later generation than another newcomer of the same
+    multiple; ``waited_seconds``: how long they would have waited.
     """
 
     rebalances_saved_min: int = 0
@@ -79,7 +79,7 @@ class PredictedSeats:
     def joined(
         self, newcomer: Newcomer, member_id: str, now: float, epoch_seconds: float, generation: int = -1
     ) -> None:
-        """Take the forwarded JoinGroup of a newcomer that is the member ``member_id`` since ``generation``."""
+        """Process the forwarded JoinGroup of a newcomer, which is member ``member_id`` since ``generation``."""
         self._seats.facts.lock_answered(now)
         while len(self._join_of) >= self._seats.settings.seats_max:
             self._forget_oldest(now)
@@ -98,7 +98,10 @@ class PredictedSeats:
         partitions: int,
         stable: bool,
     ) -> None:
-        """Take the forwarded LeaveGroup of a member with this number of partitions. ``stable``: the group was."""
+        """Process the forwarded LeaveGroup of a member with this number of partitions.
+
+        ``stable``: the group was stable.
+        """
         join = self._join_of.pop(member_id, None)
         if join is None:
             return
@@ -111,7 +114,7 @@ class PredictedSeats:
         self._seats.facts.phase = GroupPhase.STABLE
 
     def beaten(self, member_id: str, beat: EpochBeat) -> None:
-        """A heartbeat of a member was accepted (KIP-848)."""
+        """Record that a heartbeat of a member was accepted (KIP-848)."""
         seat = self._seats.table.of_member(_predicted(self._join_of.get(member_id, 0)))
         if seat is not None:
             seat.beaten(EpochBeat(seat.generation, beat.profile))
@@ -122,11 +125,11 @@ class PredictedSeats:
         self._count(self._seats.due(now), now)
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         return self._seats.next_due()
 
     def _forget_oldest(self, now: float) -> None:
-        """Forget the member that joined first: one that vanished without leaving is never heard of again."""
+        """Forget the member that joined first: a member may have vanished without leaving."""
         join = self._join_of.pop(next(iter(self._join_of)))
         self._generations.pop(join, None)
         self._count(self._seats.withdraw(join, now), now)
@@ -178,7 +181,7 @@ class PredictedSeats:
         return self._seats.given_up(act.instance_id, act.member_id, 0, self._now)
 
     def _admitted(self, join: int, admission: Admission) -> None:
-        """Count a newcomer that would have joined with others, and the rebalance of its own that it really caused."""
+        """Count a newcomer that would have joined with others, and the separate rebalance that it really caused."""
         self.tally.joint += 1
         self.tally.waited_seconds += max(0.0, self._now - admission.alone_at)
         generation = self._generations.pop(join, -1)
@@ -198,5 +201,5 @@ class PredictedSeats:
 
 
 def _predicted(join: int) -> str:
-    """The predicted member id of a newcomer."""
+    """Return the predicted member id of a newcomer."""
     return f"predicted-{join}"

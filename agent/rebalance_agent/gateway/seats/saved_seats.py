@@ -1,8 +1,8 @@
-"""The seats of one group that outlive the gateway's process, and their state after its restart.
+"""The seats of one group that are kept over a restart of the gateway, and their state afterwards.
 
-Without them nothing is unsafe: members stay static and are known by their ids, and a vacant one is removed when its
-session ends. What was saved may be old, so a seat counts again only once the coordinator has accepted a request of its
-member: until then no newcomer waits for it or takes it.
+Losing them is safe: members stay static and are known by their ids, and a vacant member is removed when its session
+ends. Saved seats may be out of date, so a seat counts again only once the coordinator has accepted a request of its
+member. Until then no newcomer waits for it or takes it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["RestoredSeats", "SavedSeat", "save"]
 
 RESTORED_SECONDS_MAX = 300.0
-"""Longest time for which a request of a restored seat's member is waited for; a session is 45 s long by default."""
+"""Longest wait (seconds) for a request of a restored seat's member; a session is 45 s by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedSeat:
-    """A seat when it was saved. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up.
+    """A saved seat. ``kept_seconds``: for how much longer it is kept if vacant, 0 if it was given up.
 
-    ``group_type``: the protocol of its group. ``partitions``: those of its member, 0 if unknown.
+    ``group_type``: the protocol of its group. ``partitions``: its member's number of partitions, 0 if unknown.
     """
 
     instance_id: str
@@ -43,7 +43,7 @@ class SavedSeat:
 
 
 def save(table: SeatTable, now: float, group_type: GroupType) -> tuple[SavedSeat, ...]:
-    """The seats with a member. Who gets a seat whose JoinGroup is not answered is not known: it is not saved."""
+    """Return the seats with a member. A seat with an unanswered JoinGroup is not saved: its member is unknown."""
     seats = ((seat, seat.profile) for seat in table if seat.state is not SeatState.JOINING)
     return tuple(_saved(seat, profile, now, group_type) for seat, profile in seats if profile is not None)
 
@@ -52,7 +52,7 @@ class RestoredSeats:
     """The restored seats of one group whose members the coordinator has not confirmed yet."""
 
     def __init__(self, table: SeatTable, settings: SeatSettings) -> None:
-        """Nothing was restored. Vacant seats, and members that are confirmed, are put into ``table``."""
+        """Start without restored seats. Vacant seats and confirmed members are put into ``table``."""
         self._table, self._settings = table, settings
         self._seats: dict[str, SavedSeat] = {}
         self._until: dict[str, float] = {}
@@ -64,9 +64,9 @@ class RestoredSeats:
     def add(self, saved: Iterable[SavedSeat], elapsed_seconds: float, now: float) -> None:
         """Restore seats ``elapsed_seconds`` after they were saved.
 
-        Vacant ones are kept for the rest of their time, since no other gateway does; a clock that went backwards counts
-        as if that were over. Consumers of the others may live, so nothing is done for them: if they do not, their
-        sessions end. So do those of vacant ones of KIP-848, which no heartbeat confirms.
+        Vacant seats are kept for their remaining time, since no other gateway keeps them; if the clock went backwards,
+        this time counts as over. Consumers of the other seats may be alive, so nothing is done for them; if they are
+        not, their sessions end. So do the sessions of vacant seats of KIP-848, which no heartbeat confirms.
         """
         for one in saved:
             if len(self._table) + len(self._seats) >= self._settings.seats_max:
@@ -81,11 +81,11 @@ class RestoredSeats:
             seat = _seat(one, SeatState.VACANT)
             seat.vacant_since = seat.next_at = seat.heard_at = now
             seat.vacant_until = now + min(max(0.0, rest), self._settings.vacant_seconds)
-            seat.free_at = math.inf  # until the coordinator has accepted a heartbeat for it
+            seat.free_at = math.inf  # not free until the coordinator has accepted a heartbeat for it
             self._table.add(seat)
 
     def confirmed(self, member_id: str) -> Seat | None:
-        """Confirm a member's seat, since the coordinator accepted its request; return the seat, None if it has none."""
+        """Confirm a member's seat, since the coordinator accepted its request; return the seat, None without one."""
         self._until.pop(member_id, None)
         one = self._seats.pop(member_id, None)
         if one is None or self._table.full or self._table.get(one.instance_id) is not None:
@@ -95,7 +95,7 @@ class RestoredSeats:
         return seat
 
     def saved(self) -> tuple[SavedSeat, ...]:
-        """The seats that are not confirmed, for the next restart."""
+        """Return the seats that are not confirmed, for the next restart."""
         return tuple(self._seats.values())
 
     def due(self, now: float) -> None:
@@ -104,7 +104,7 @@ class RestoredSeats:
             del self._until[member_id], self._seats[member_id]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None if no seat waits to be confirmed."""
+        """Return when to call `due` next; None if no seat waits to be confirmed."""
         return min(self._until.values(), default=None)
 
 

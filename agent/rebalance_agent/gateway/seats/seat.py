@@ -16,9 +16,9 @@ __all__ = ["EpochBeat", "Seat", "SeatState", "SeatTable"]
 
 @dataclass(frozen=True, slots=True)
 class EpochBeat:
-    """An accepted heartbeat of a member of KIP-848: its ``epoch`` from then on.
+    """An accepted heartbeat of a member (KIP-848). ``epoch``: the member epoch from then on.
 
-    ``profile``: its new one, if the heartbeat changes what it subscribes to.
+    ``profile``: the member's new profile, if the heartbeat changes its subscription.
     """
 
     epoch: int
@@ -33,29 +33,28 @@ class SeatState(StrEnum):
     OCCUPIED = "occupied"
     """A consumer behind this gateway has it, and heartbeats itself."""
     DISCONNECTED = "disconnected"
-    """All connections of its consumer's process were closed by the process. No heartbeat is sent for it: the consumer
-    may be alive, and only reconnect."""
+    """The process of its consumer has closed all its connections. No heartbeat is sent for it, since the consumer may
+    be alive and only reconnecting."""
     VACANT = "vacant"
-    """Its consumer has left, and the coordinator does not know it: this gateway heartbeats for it."""
+    """Its consumer has left, which the coordinator does not know: this gateway sends heartbeats for it."""
     GIVEN_UP = "given_up"
-    """A LeaveGroup was sent for it; no heartbeat is sent for it any more."""
+    """A LeaveGroup was sent for it; no more heartbeats are sent."""
 
 
 @dataclass(slots=True)
 class Seat:
     """A static membership that the gateway gave to a consumer.
 
-    ``member_id``, ``generation``: those of its last member, as the coordinator knows it; empty and -1 before the first
-    one. ``version``: that of that member's JoinGroup. ``returned``: it returned to a stable group, and so leads, if
-    ``leads``, without having been elected in a rebalance. ``for_newcomer``: if vacant, it is kept only for a newcomer
-    that waits. ``rejoin_due``: it is to join again. ``locked``: this gateway has the lock. ``process``: None where
-    unknown. ``partitions``: those of the member's last assignment.
+    ``member_id``, ``generation``: of its last member, as the coordinator knows it; empty and -1 before the first
+    member. ``version``: the version of that member's JoinGroup. ``returned``: the member returned to a stable group; so
+    if it leads (``leads``), it was not elected in a rebalance. ``for_newcomer``: a vacant seat is kept only for a
+    newcomer that already waits. ``rejoin_due``: the member must rejoin. ``locked``: this gateway has the lock.
+    ``process``: None if unknown. ``partitions``: the number of partitions in the member's last assignment.
 
-    Times are in seconds of the caller's clock: ``heard_at``, when the coordinator accepted a
-    request of its member; ``free_at``, from when a newcomer may take it, if it is free: infinite where the coordinator
-    has not confirmed its member since a restart of the gateway;
-    ``vacant_since``, ``vacant_until``; ``next_at``, when something is to be done; ``expires_at``, when the coordinator
-    has removed it in any case.
+    Times are in seconds of the caller's clock. ``heard_at``: when the coordinator last accepted a request of its
+    member. ``free_at``: when a newcomer may take the seat, if it is free; infinite until the coordinator has confirmed
+    its member after a restart of the gateway. ``vacant_since`` and ``vacant_until``: the time for which it is vacant.
+    ``next_at``: when the next act is due. ``expires_at``: by when the coordinator has removed the member in any case.
     """
 
     instance_id: str
@@ -90,18 +89,18 @@ class Seat:
         return self.state in (SeatState.VACANT, SeatState.DISCONNECTED)
 
     def beaten(self, beat: EpochBeat) -> None:
-        """The coordinator accepted a heartbeat of its member (KIP-848)."""
+        """Record that the coordinator accepted a heartbeat of its member (KIP-848)."""
         self.generation = beat.epoch
         if beat.profile is not None:
             self.profile = beat.profile
 
     def expired(self, now: float) -> bool:
-        """Whether the coordinator has removed its member, since it accepted nothing of it for a session."""
+        """Whether the coordinator has removed its member, having accepted no request of it for a session timeout."""
         return now >= self.heard_at + self.session_seconds
 
     @property
     def session_seconds(self) -> float:
-        """The session timeout; 0 where unknown."""
+        """The session timeout in seconds; 0 if unknown."""
         return 0.0 if self.profile is None else self.profile.session_timeout_ms / 1000
 
 
@@ -109,7 +108,7 @@ class SeatTable:
     """The seats of one group, by instance id and by member id."""
 
     def __init__(self, settings: SeatSettings) -> None:
-        """Begin without seats; at most ``seats_max`` of ``settings`` are known."""
+        """Start without seats; at most ``seats_max`` of ``settings`` are known."""
         self.settings = settings
         self._seats: dict[str, Seat] = {}
         self._by_member: dict[str, Seat] = {}
@@ -128,19 +127,19 @@ class SeatTable:
         return len(self._seats) >= self.settings.seats_max
 
     def get(self, instance_id: str) -> Seat | None:
-        """The seat with this instance id."""
+        """Return the seat with this instance id."""
         return self._seats.get(instance_id)
 
     def of_member(self, member_id: str) -> Seat | None:
-        """The seat whose last member has this id."""
+        """Return the seat whose last member has this id."""
         return self._by_member.get(member_id) if member_id else None
 
     def of_process(self, process: int | None) -> list[Seat]:
-        """The seats of a process; none if ``process`` is None."""
+        """Return the seats of a process; none if ``process`` is None."""
         return [] if process is None else [seat for seat in self if seat.process == process]
 
     def add(self, seat: Seat) -> None:
-        """Add a seat; it replaces one with the same instance id."""
+        """Add a seat, replacing one with the same instance id."""
         self.remove(seat.instance_id)
         self._seats[seat.instance_id] = seat
         if seat.member_id:

@@ -1,7 +1,7 @@
-"""Acts of the gateway for the seats of one group, as values: `GroupSeats` returns them, its caller carries them out.
+"""Acts of the gateway for the seats of one group, as values: `GroupSeats` returns them; its caller carries them out.
 
-``join`` identifies a JoinGroup (`Newcomer.join`). Every act on the coordinator that ends a membership names the member
-id: a LeaveGroup with the instance id alone would remove any member that has the seat.
+``join`` identifies a JoinGroup (`Newcomer.join`). Every request that ends a membership contains the member id: a
+LeaveGroup with only the instance id would remove whichever member has the seat.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class ForwardJoin:
 class ForwardSeated:
     """Send the JoinGroup with an instance id.
 
-    ``returns``: another member had the seat before. ``joint``: the admission for which it waited, until a multiple of
-    the period; None: it did not.
+    ``returns``: another member had the seat before. ``joint``: the joint admission (at a multiple of the period) for
+    which it waited; None if it did not wait for one.
     """
 
     join: int
@@ -62,7 +62,7 @@ class HoldJoin:
 
 @dataclass(frozen=True, slots=True)
 class ForwardLeave:
-    """Send the client's own LeaveGroup, even if its connection was closed meanwhile."""
+    """Send the client's own LeaveGroup, even if its connection has been closed."""
 
     member_id: str
     reason: GiveUpReason | None
@@ -78,7 +78,7 @@ class HoldLeave:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLeave:
-    """Answer the LeaveGroup with NONE, and do not send it; after all earlier requests of the client were answered."""
+    """Answer the LeaveGroup with NONE instead of sending it; after all earlier requests of the client were answered."""
 
     member_id: str
 
@@ -87,9 +87,11 @@ class AnswerLeave:
 class KeepSeat:
     """Send a heartbeat for the vacant member, but not after ``until`` (seconds of the caller's clock).
 
-    In groups of KIP-848, where it only shows whether a newcomer of another gateway has the seat: another -2.
+    In groups of KIP-848 this is another heartbeat with epoch -2, which only shows whether another gateway's newcomer
+    has the seat.
 
-    A gateway that was stopped for long and continues would make a group wait that began to rebalance meanwhile.
+    ``until`` matters if the gateway was suspended: a late heartbeat would make a group wait that has begun to
+    rebalance.
     """
 
     instance_id: str
@@ -100,14 +102,14 @@ class KeepSeat:
 
 @dataclass(frozen=True, slots=True)
 class ContinueSeat:
-    """Send nothing: the coordinator confirmed a member that had this seat before the gateway restarted."""
+    """Send nothing: the coordinator confirmed the member that had this seat before the gateway restarted."""
 
     instance_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUpSeat:
-    """Send a LeaveGroup with both ids, which does nothing once a successor has the seat."""
+    """Send a LeaveGroup with both ids, which has no effect once a successor has the seat."""
 
     instance_id: str
     member_id: str

@@ -1,7 +1,7 @@
-"""Keeps the seats of consumers that are gone, and gives them up.
+"""Keeps the seats of departed consumers, and gives them up.
 
-In a rebalance the group waits for a vacant member until its session ends, and each heartbeat for it makes that later.
-So at the first sign of a rebalance the seat is given up, and nothing is ever sent for it again but its LeaveGroup.
+In a rebalance the group waits for a vacant member until its session ends, and each heartbeat for it extends the
+session. So at the first sign of a rebalance the seat is given up, and only its LeaveGroup is sent from then on.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ class SeatKeeper:
     """The vacant, disconnected and given-up seats of one group."""
 
     def __init__(self, table: SeatTable, settings: SeatSettings, *, by_heartbeats: bool = True) -> None:
-        """Keep seats of ``table``; ``by_heartbeats`` is False where they do not make a vacant member's session longer.
+        """Keep seats of ``table``; ``by_heartbeats`` is False if heartbeats do not extend a vacant member's session.
 
-        That is in groups of KIP-848: there it stays until its session ends, and others never wait for it.
+        This is the case in groups of KIP-848: there the member stays until its session ends, and others never wait for
+        it.
         """
         self._table, self._settings, self._by_heartbeats = table, settings, by_heartbeats
 
     def vacate(self, seat: Seat, until: float, now: float) -> list[SeatAct]:
-        """The consumer has left, as far as it knows: keep its seat ``until`` then, for a newcomer of any gateway."""
+        """Keep the seat of a consumer that believes it has left, for a newcomer of any gateway, until ``until``."""
         if not self._by_heartbeats:
             until = max(now, min(until, seat.heard_at + EPOCH_KEPT_SECONDS))
         seat.state, seat.free_at, seat.vacant_since, seat.vacant_until = SeatState.VACANT, now, now, until
@@ -39,13 +40,13 @@ class SeatKeeper:
         return self._release(seat)
 
     def give_up(self, seat: Seat, reason: GiveUpReason | ProfileDifference, now: float) -> list[SeatAct]:
-        """Send a LeaveGroup for the seat's last member, now and until it is answered or the session is over."""
+        """Send a LeaveGroup for the seat's last member, repeated until it is answered or the session ends."""
         seat.state, seat.given_up_for = SeatState.GIVEN_UP, reason
         seat.next_at, seat.expires_at = now + self._settings.keeper_seconds, now + seat.session_seconds
         return [GiveUpSeat(seat.instance_id, seat.member_id, reason)]
 
     def kept(self, instance_id: str, member_id: str, error: int | None, now: float) -> list[SeatAct]:
-        """Take the answer to a heartbeat for a vacant seat; ``error`` None: it was not answered."""
+        """Process the answer to a heartbeat for a vacant seat; ``error`` None: it was not answered."""
         seat = self._table.get(instance_id)
         if seat is None or seat.member_id != member_id or seat.state is not SeatState.VACANT:
             return []
@@ -67,7 +68,7 @@ class SeatKeeper:
         return self.forget(seat) if error == NO_ERROR or error in FENCED else []
 
     def rebalancing(self, now: float) -> list[SeatAct]:
-        """Give up all vacant seats, since the group rebalances. Disconnected consumers may be alive, and will join."""
+        """Give up all vacant seats, since the group rebalances. Disconnected consumers may be alive and rejoin."""
         vacant = [seat for seat in self._table if seat.state is SeatState.VACANT]
         return [act for seat in vacant for act in self.give_up(seat, GiveUpReason.REBALANCE, now)]
 
@@ -81,7 +82,7 @@ class SeatKeeper:
         self.ended(process)
 
     def succeeded(self, process: int, now: float) -> None:
-        """Record that a newcomer of the same client came: this process's members are gone, and their seats are free."""
+        """Record that a newcomer of the same client arrived: the process's members are gone, their seats free."""
         self.connections_closed(process, now)
         for seat in self._table.of_process(process):
             if seat.state is SeatState.DISCONNECTED:
@@ -94,7 +95,7 @@ class SeatKeeper:
                 seat.process = None
 
     def connections_opened(self, process: int) -> None:
-        """Record that a process is connected again: it was alive all the time."""
+        """Record that a process is connected again, so it was alive all the time."""
         for seat in self._table.of_process(process):
             self.seen(seat)
 
@@ -110,13 +111,13 @@ class SeatKeeper:
         return [act for seat in self._table if seat.next_at <= now for act in self._due(seat, now)]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None if nothing is planned."""
+        """Return when to call `due` next; None if nothing is planned."""
         return min(
             (seat.next_at for seat in self._table if seat.free or seat.state is SeatState.GIVEN_UP), default=None
         )
 
     def forget(self, seat: Seat) -> list[SeatAct]:
-        """Remove a seat that does not exist any more, or belongs to another gateway."""
+        """Remove a seat that no longer exists, or belongs to another gateway."""
         self._table.remove(seat.instance_id)
         return self._release(seat)
 
@@ -125,7 +126,7 @@ class SeatKeeper:
         return [act for seat in self._table if seat.member_id and seat.expired(now) for act in self.lost(seat)]
 
     def lost(self, seat: Seat) -> list[SeatAct]:
-        """Remove a seat whose last member left the group, unless a successor joins with it just now."""
+        """Remove a seat whose last member left the group, unless a successor is joining with it."""
         return [] if seat.state is SeatState.JOINING else self.forget(seat)
 
     def _due(self, seat: Seat, now: float) -> list[SeatAct]:

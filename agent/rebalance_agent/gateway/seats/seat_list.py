@@ -1,4 +1,4 @@
-"""The list of all saved seats as JSON. It has names, ids and hashes of settings, and no credentials."""
+"""The list of all saved seats as JSON. It contains names, ids and hashes of settings, but no credentials."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["LIST_BYTES_MAX", "SeatList", "decode_seats", "encode_seats"]
 
 LIST_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a list, enough for some 9,000 seats. Groups that do not fit are left out."""
+"""Largest list in bytes, enough for some 9,000 seats. Groups that do not fit are left out."""
 
 FORMAT = 1
 """The version of the format; a list with another version is not read."""
@@ -41,7 +41,7 @@ class SeatList:
 
 
 def encode_seats(seats: SeatList) -> bytes:
-    """Return the list as JSON of at most `LIST_BYTES_MAX`; the first groups if not all fit."""
+    """Return the list as JSON of at most `LIST_BYTES_MAX`; if not all groups fit, only the first."""
     size, entries = 100, []
     for group, saved in seats.groups.items():
         entry = f"{json.dumps(group)}: {json.dumps([_entry(one, seats.saved_ms) for one in saved])}"
@@ -75,7 +75,7 @@ def decode_seats(data: bytes) -> SeatList:
 
 
 def _entry(one: SavedSeat, saved_ms: int) -> dict[str, Any]:
-    """Times are absolute and in whole seconds, so that a list changes only when its seats do."""
+    """Return a seat as JSON. Times are absolute and in whole seconds, so that a list changes only when its seats do."""
     entry = {name: getattr(one, name) for name in _SEAT}
     profile = one.profile
     entry["kept_until"] = round(saved_ms / 1000 + one.kept_seconds) if one.vacant else 0
@@ -94,7 +94,7 @@ def _seat(entry: dict[str, Any], saved_ms: int) -> SavedSeat:
     return SavedSeat(
         **{name: _of(kind, entry[name]) for name, kind in _SEAT.items()},
         profile=JoinProfile(_of(str, entry["protocol_type"]), tuple(offers), session_ms, rebalance_ms),
-        group_type=GroupType(entry.get("group_type", GroupType.CLASSIC)),  # lists of earlier releases have none
+        group_type=GroupType(entry.get("group_type", GroupType.CLASSIC)),  # lists of earlier releases have no type
         partitions=max(0, _of(int, entry.get("partitions", 0))),
         kept_seconds=max(0.0, _of(int, entry["kept_until"]) - saved_ms / 1000) if vacant else 0.0,
     )

@@ -1,4 +1,4 @@
-"""Follows JoinGroups that were sent with an instance id: their answers show which consumer has the seat."""
+"""Tracks JoinGroups that were sent with an instance id: their answers show which consumer has the seat."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SeatedJoins"]
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """``state``, ``process``: the seat's before the JoinGroup; ``returns``: another member had the seat."""
+    """``state``, ``process``: of the seat before the JoinGroup; ``returns``: another member had the seat."""
 
     newcomer: Newcomer
     seat: Seat
@@ -29,10 +29,10 @@ class _Sent:
 
 
 class SeatedJoins:
-    """The unanswered JoinGroups of one group; each client has one at a time, so there are at most as many as seats."""
+    """The unanswered JoinGroups of one group: one per client, so at most as many as seats."""
 
     def __init__(self, table: SeatTable, keeper: SeatKeeper, facts: GroupFacts) -> None:
-        """Nothing is sent."""
+        """Start without unanswered JoinGroups."""
         self._table, self._keeper, self._facts = table, keeper, facts
         self._sent: dict[int, _Sent] = {}
 
@@ -53,10 +53,10 @@ class SeatedJoins:
     def answered(
         self, join: int, error: int, member_id: str, generation: int, *, leads: bool, now: float
     ) -> tuple[list[SeatAct], JoinAnswer]:
-        """Take the coordinator's answer; ``leads``: it names the new member as leader.
+        """Process the coordinator's answer; ``leads``: it names the new member as leader.
 
-        A leader that returns by a JoinGroup below v9 gets the response that its predecessor leads, so ``leads`` of the
-        seat counts, too.
+        A leader that returns with a JoinGroup below v9 gets a response that names its predecessor as leader, so the
+        seat's ``leads`` counts, too.
         """
         sent = self._sent.pop(join, None)
         if sent is None:
@@ -67,7 +67,7 @@ class SeatedJoins:
             if verdict is JoinAnswer.RESEND:
                 own = [ForwardJoin(join, PlainReason.COORDINATOR)]
             if error == UNRELEASED_INSTANCE_ID and sent.state is not None:
-                sent.seat.state = SeatState.OCCUPIED  # its last member is there, or another one
+                sent.seat.state = SeatState.OCCUPIED  # its last member or another one is there
                 return own, verdict
             return [*own, *self._restore(sent)], verdict
         seat = sent.seat
@@ -81,7 +81,7 @@ class SeatedJoins:
         return [], verdict
 
     def withdraw(self, join: int) -> list[SeatAct]:
-        """Restore the seat's state before a JoinGroup whose connection was closed before the answer.
+        """Restore the seat's previous state after the connection of a JoinGroup was closed before the answer.
 
         The newcomer may have the seat. Then the heartbeat for its predecessor is refused, and the newcomer is removed
         like a consumer that crashed.

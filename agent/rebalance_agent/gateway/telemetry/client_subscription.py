@@ -24,20 +24,21 @@ _ABORTS = "2.5.0"
 
 PREFIXES_MAX = 50
 PREFIXES_TEXT_MAX = 5_000
-"""Prefixes in a setting, and characters of all together."""
+"""Maximum prefixes in a setting, and maximum characters of all together."""
 
 _PREFIX = re.compile(r"[A-Za-z][\w.]{0,199}", re.ASCII)
 
 _EVERY_METRIC = ("org.apache.kafka.",)
-"""librdkafka has few metrics, and 2.5 to 2.10 reconnect for ever if none of a client matches (its issue 5106): this
-prefix is that of consumers and of producers."""
+"""The common prefix of consumers' and producers' metrics. librdkafka has few metrics, and 2.5 to 2.10 reconnect
+endlessly if none of a client's metrics matches (its issue 5106)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """The subscription that a client gets. ``metrics``: prefixes of names.
 
-    ``subscription_id``: a hash of it; after a restart of the gateway with the same settings clients continue pushing.
+    ``subscription_id``: a hash of the subscription, so that clients keep pushing after a restart of the gateway with
+    the same settings.
     """
 
     metrics: Sequence[str]
@@ -46,10 +47,10 @@ class Subscription:
 
 
 def metric_prefixes(text: str) -> tuple[str, ...]:
-    """Prefixes of metrics' names, separated by commas.
+    """Parse prefixes of metrics' names, separated by commas.
 
     Raises:
-        InvalidInputError: there are too many, or one is not a beginning of a name.
+        InvalidInputError: there are too many, or one is not the beginning of a name.
     """
     prefixes = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(prefixes) > PREFIXES_MAX:
@@ -61,9 +62,10 @@ def metric_prefixes(text: str) -> tuple[str, ...]:
 
 
 def subscription_of(software: ClientSoftware, push_interval_ms: int, more: Sequence[str] = ()) -> Subscription | None:
-    """Return the subscription of such a client; None if it would push nothing, or fail.
+    """Return the subscription for a client with this library; None if it would push nothing, or fail.
 
-    ``more``: prefixes of metrics besides those that are exported. librdkafka is always asked for all of its few.
+    ``more``: prefixes of metrics in addition to those that are exported. librdkafka is always asked for all its
+    metrics.
     """
     if software.name == _JAVA:
         return _subscription((*JAVA_NAMES, *more), push_interval_ms)

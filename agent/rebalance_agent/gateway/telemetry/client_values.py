@@ -17,7 +17,7 @@ _MS = 0.001
 
 @dataclass(frozen=True, slots=True)
 class ClientValue:
-    """One series: its row, its labels after those of the client, and the factor from the client's unit to ours.
+    """One series: its row, its labels besides those of the client, and the factor from the client's unit to ours.
 
     ``merge``: combines the values of several clients with equal labels.
     """
@@ -47,4 +47,5 @@ CLIENT_VALUES: Mapping[str, ClientValue] = {
 """Name of a client's metric -> its series."""
 
 JAVA_NAMES = tuple(CLIENT_VALUES)
-"""The subscription of Java's clients: they push every metric that a prefix matches, hundreds of them."""
+"""The subscription of Java clients, by full names: a prefix would match hundreds of metrics, and all would be
+pushed."""

@@ -22,7 +22,7 @@ Labels = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownClient:
-    """A member. ``poll_limit_seconds``: its rebalance timeout; 0 while that is unknown."""
+    """A member. ``poll_limit_seconds``: its rebalance timeout; 0 if unknown."""
 
     labels: Labels
     software: ClientSoftware
@@ -30,10 +30,10 @@ class KnownClient:
 
 
 class KnownClients:
-    """Members by their open connections: at most as many as the gateway has of these."""
+    """Members by their open connections: at most as many as the gateway has connections."""
 
     def __init__(self, text: TextFormat) -> None:
-        """Begin without clients."""
+        """Start without clients."""
         self._format = text
         self._lock = threading.Lock()
         self._open: Counter[KnownClient] = Counter()
@@ -51,7 +51,7 @@ class KnownClients:
                 del self._open[client]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers; of members with equal labels the shortest poll limit."""
+        """Return metric families with their headers; for members with equal labels, the shortest poll limit."""
         with self._lock:
             clients = tuple(self._open)
         software = {

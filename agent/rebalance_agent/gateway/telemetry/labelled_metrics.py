@@ -1,6 +1,6 @@
-"""Adds attributes to the resource of pushed metrics, as a broker's receiver of them would (KIP-714).
+"""Adds attributes to the resource of pushed metrics, as a receiver on a broker would (KIP-714).
 
-In protobuf, a message field that occurs twice is the merge of both: the attributes are appended, and nothing is parsed.
+In protobuf, occurrences of the same message field are merged, so the attributes are appended without parsing.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _MORE_BYTES = 0x80
 
 
 def labelled_metrics(data: bytes, attributes: Mapping[str, str]) -> bytes:
-    """The ``MetricsData`` with text ``attributes`` in each resource.
+    """Return the ``MetricsData`` with text ``attributes`` in each resource.
 
     Raises:
-        PushError: the bytes are not one.
+        PushError: the bytes are not a ``MetricsData``.
     """
     added = _field(
         _RESOURCE,

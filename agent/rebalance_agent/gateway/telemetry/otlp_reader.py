@@ -1,8 +1,8 @@
 """Reads OTLP's ``MetricsData``: the values of wanted metrics, and attributes of the resource.
 
 Source of the field numbers: opentelemetry-proto 1.x (``metrics.proto``, ``resource.proto``, ``common.proto``), and
-protobuf's description of its encoding. What is kept of a message has a fixed size, since only wanted names are kept;
-the work is bounded by the number of fields. Unwanted metrics are skipped unread.
+protobuf's description of its encoding. The result has a bounded size, since only wanted names are kept; the work is
+bounded by the number of fields. Unwanted metrics are skipped unread.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 __all__ = ["ATTRIBUTE_BYTES_MAX", "FIELDS_MAX", "PushedMetrics", "read_metrics", "resource_metrics"]
 
 FIELDS_MAX = 10_000
-"""Fields that are read of one message, which takes 15 ms while all other connections wait. A Java consumer pushes some
-hundreds, and librdkafka's fewer."""
+"""Maximum fields read of one message, which takes 15 ms while all other connections wait. A Java consumer pushes some
+hundred, librdkafka fewer."""
 
 ATTRIBUTE_BYTES_MAX = 32_767
-"""Bytes of an attribute that is kept: a group's name cannot be longer in Kafka's requests."""
+"""Longest attribute (bytes) that is kept: a group's name cannot be longer in Kafka's requests."""
 
 _VARINT_BYTES_MAX = 10
 _MORE_BYTES = 0x80
@@ -31,7 +31,7 @@ _FIXED_BYTES = {1: 8, 5: 4}
 
 
 def _sized(number: int) -> int:
-    """The key of a field with a length: a message, text or bytes."""
+    """Return the key of a field with a length: a message, text or bytes."""
     return number << 3 | _SIZED
 
 
@@ -48,7 +48,7 @@ _NUMBERS = {_AS_DOUBLE: struct.Struct("<d"), _AS_INT: struct.Struct("<q")}
 
 @dataclass(frozen=True, slots=True)
 class PushedMetrics:
-    """Wanted metrics by name, and wanted attributes of the resource; of several values of a name the last one."""
+    """Wanted metrics by name, and wanted attributes of the resource; the last of several values of a name."""
 
     values: dict[str, float] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[s
     """The wanted ``metrics`` and ``attributes`` of a ``MetricsData``. Values that are not finite numbers are left out.
 
     Raises:
-        PushError: the bytes are not one, or have too many fields.
+        PushError: the bytes are not a ``MetricsData``, or have too many fields.
     """
     pushed = PushedMetrics()
     reader = _MetricsReader(data, {name.encode(): name for name in metrics}, attributes, pushed)
@@ -67,7 +67,7 @@ def read_metrics(data: bytes, metrics: Collection[str], attributes: Collection[s
 
 
 def resource_metrics(data: bytes) -> Iterator[tuple[int, int]]:
-    """Start and end of each ``ResourceMetrics`` of a ``MetricsData``, from its first to its last byte.
+    """Yield start and end of each ``ResourceMetrics`` in a ``MetricsData``, from its first to its last byte.
 
     Raises:
         PushError: the bytes are not a ``MetricsData``.
@@ -133,11 +133,11 @@ class _MetricsReader:
                         self._found.values[name] = value
 
     def _parts(self, at: int, end: int, field_number: int) -> Iterator[tuple[int, int]]:
-        """Start and end of each field with this key."""
+        """Yield start and end of each field with this number."""
         return ((start, stop) for key, start, stop in self._fields(at, end) if key == field_number)
 
     def _fields(self, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-        """Key, start and end of the value of each field of a message; a key is the field's number and its encoding."""
+        """Yield key, start and end of each field's value in a message; a key is the field's number and encoding."""
         data = self._data
         while at < end:
             self._left -= 1
@@ -164,7 +164,7 @@ class _MetricsReader:
             yield key, start, at
 
     def _varint(self, at: int, end: int) -> tuple[int, int]:
-        """A varint, and the position after it."""
+        """Return a varint, and the position after it."""
         value = shift = 0
         for byte in self._data[at : min(end, at + _VARINT_BYTES_MAX)]:
             at += 1

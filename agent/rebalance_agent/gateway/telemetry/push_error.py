@@ -1,4 +1,4 @@
-"""The reasons for which the gateway refuses a push: error codes of the protocol, and label values."""
+"""The reasons why the gateway refuses a push: error codes of the protocol, and label values."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PushOutcome(StrEnum):
     INVALID = "invalid"
     """It is not OTLP. The client stops pushing until it is restarted."""
     THROTTLED = "throttled"
-    """It came long before it was due, or too many clients push. The client pushes again at its next interval."""
+    """It came too early, or too many clients push. The client pushes again at its next interval."""
     TOO_LARGE = "too_large"
-    """It exceeds a bound. The client continues at its next interval."""
+    """It exceeds a size limit. The client continues at its next interval."""
     UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     """The settings have changed: the client asks for the new ones at once."""
     UNSUPPORTED_COMPRESSION = "unsupported_compression"
@@ -51,6 +51,6 @@ class PushError(RebalanceAgentError):
     """The gateway refuses a push; the connection and the client continue."""
 
     def __init__(self, outcome: PushOutcome, text: str) -> None:
-        """``text`` describes the fault, without payload."""
+        """``text`` describes the fault, without any of the payload."""
         super().__init__(text)
         self.outcome = outcome

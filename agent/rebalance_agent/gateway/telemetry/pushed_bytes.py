@@ -1,4 +1,4 @@
-"""Decompresses pushed metrics; their size is bounded before memory is used."""
+"""Decompresses pushed metrics; their size is checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from rebalance_agent.gateway.telemetry.push_error import PushError, PushOutcome
 __all__ = ["GZIP", "PUSH_BYTES_MAX", "UNPACKED_BYTES_MAX", "unpacked"]
 
 PUSH_BYTES_MAX = 64 * 1024
-"""Bytes of a push as it comes: librdkafka's has 2 KiB without compression, a Java consumer's with the metrics that are
-asked for 3. A frame of this size is read at once, and costs none of the memory that large frames share."""
+"""Largest push (bytes) as received: librdkafka's has 2 KiB without compression, a Java consumer's with the requested
+metrics 3 KiB. A frame of this size is read at once, and uses none of the memory that large frames share."""
 
 UNPACKED_BYTES_MAX = 512 * 1024
-"""Bytes of a push without its compression."""
+"""Largest push (bytes) after decompression."""
 
 _NONE = 0
 GZIP = 1
-"""A compression type (KIP-714). Every client has gzip; Java's before KAFKA-19506 fails with a codec whose classes it
-lacks."""
+"""The compression type gzip (KIP-714), which every client supports; Java clients before KAFKA-19506 fail with a codec
+whose classes are missing."""
 
 _GZIP_FORMAT = zlib.MAX_WBITS | 16
 
 
 def unpacked(content: bytes, compression_type: int) -> bytes:
-    """The bytes that a client compressed.
+    """Decompress the bytes of a push.
 
     Raises:
-        PushError: they are too many, or compressed by another codec, or damaged.
+        PushError: there are too many bytes, they are compressed with another codec, or damaged.
     """
     if len(content) > PUSH_BYTES_MAX:
         raise PushError(PushOutcome.TOO_LARGE, f"it has more than {PUSH_BYTES_MAX} bytes")

@@ -18,20 +18,20 @@ from rebalance_agent.metrics.metric import Metric
 __all__ = ["CLIENTS_MAX", "ClientEnd", "Pass", "TelemetryClients"]
 
 CLIENTS_MAX = 1_000
-"""Clients that push: as many as a gateway accepts connections."""
+"""Maximum clients that push: as many as a gateway accepts connections."""
 
 SILENT_INTERVALS = 3
 """Push intervals without a push after which a client counts as gone."""
 
 EARLY_SHARE = 0.5
-"""Share of the push interval before which another push of a client is refused: clients vary their first interval by a
-half, and keep to the others."""
+"""Share of the push interval that must pass before another push of a client is accepted: clients vary their first
+interval by up to half, and keep to the later ones."""
 
 ClientEnd = Callable[[bool], None]
 """Called when a client is gone: True if its last push announced it, False if it fell silent."""
 
 Pass = Callable[[bytes], None]
-"""Takes an OTLP request. Never blocks and never raises."""
+"""Function that accepts an OTLP request. It never blocks and never raises."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,10 @@ class _Pushed:
 
 
 class TelemetryClients:
-    """The last values of each client, by the instance id that the gateway gave it. ``known``: members' libraries."""
+    """The last values of each client, by the instance id that the gateway gave it.
+
+    ``known``: the members' libraries.
+    """
 
     def __init__(
         self,
@@ -54,20 +57,20 @@ class TelemetryClients:
         more: Sequence[str] = (),
         passes: Pass | None = None,
     ) -> None:
-        """Begin without clients. They are asked to push every ``push_interval_seconds``; 0: they are not asked.
+        """Start without clients. They are asked to push every ``push_interval_seconds`` (0: they are not asked).
 
-        ``more``: prefixes of metrics that they are asked for besides those that are exported. ``passes`` takes all that
-        they push, as an OTLP request; None: it is not passed on.
+        ``more``: prefixes of metrics to request in addition to those that are exported. ``passes`` gets everything that
+        they push, as an OTLP request; None if it is not passed on.
         """
         self.more, self.passes = more, passes
         self._clock, self.push_interval_seconds, self._ended = clock, push_interval_seconds, ended
         self._format = text or TextFormat()
         self.known = KnownClients(self._format)
         self._lock = threading.Lock()
-        self._clients: dict[str, _Pushed] = {}  # the longest silent first
+        self._clients: dict[str, _Pushed] = {}  # ordered by last push, oldest first
 
     def admit(self, instance_id: str) -> None:
-        """Check whether a push of this client is to be read, and count it: a refused push costs time, too.
+        """Check whether a push of this client may be read, and count it, since a refused push also costs time.
 
         Raises:
             PushError: it comes too early, or there are too many clients.
@@ -84,7 +87,7 @@ class TelemetryClients:
             self._clients[instance_id] = client
 
     def pushed(self, instance_id: str, labels: Labels, values: Mapping[str, float]) -> None:
-        """Take the values of a client that was admitted, by names of `CLIENT_VALUES`.
+        """Store the values of an admitted client, by names of `CLIENT_VALUES`.
 
         Clients without a group have no values, and no series.
         """
@@ -92,13 +95,13 @@ class TelemetryClients:
             self._clients[instance_id] = _Pushed(labels, values, self._clock.monotonic())
 
     def terminated(self, instance_id: str) -> None:
-        """Record that the client pushed for the last time: it closes in an orderly way."""
+        """Record that the client pushed for the last time: it is closing in an orderly way."""
         with self._lock:
             if self._clients.pop(instance_id, None):
                 self._ended(True)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Metric families with their headers, of the present clients."""
+        """Return metric families with their headers, for the current clients."""
         values_by_row: dict[Metric, dict[tuple[str, ...], list[float]]] = {row: {} for row in MEMBER_CLIENT_ROWS}
         merges = {value.row: value.merge for value in CLIENT_VALUES.values()}
         with self._lock:

@@ -1,4 +1,4 @@
-"""Answers the telemetry requests of one connection in place of a broker that does not offer them."""
+"""Answers the telemetry requests of one connection if the broker does not offer them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TelemetryFrames:
     """Handles the frames of one connection."""
 
     def __init__(self, clients: TelemetryClients, count: Callable[[PushOutcome], None] = lambda _outcome: None) -> None:
-        """Share ``clients`` with the gateway's other connections; ``count`` takes the outcome of each push."""
+        """``clients`` is shared by all connections of the gateway; ``count`` gets the outcome of each push."""
         self._clients, self._count = clients, count
         self._host = ""
         self._software = ClientSoftware()
@@ -50,15 +50,15 @@ class TelemetryFrames:
         self._subscription: Subscription | None = None
 
     def connected(self, host: str) -> None:
-        """Take the address of the client."""
+        """Store the address of the client."""
         self._host = host
 
     def greeted(self, software: ClientSoftware) -> None:
-        """Take the library of the client."""
+        """Store the library of the client."""
         self._software = software
 
     def joined(self, group: str, name: str, rebalance_seconds: float) -> None:
-        """Record that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0: unknown."""
+        """Record that the client is a member of ``group`` with this client id. ``rebalance_seconds``: 0 if unknown."""
         labels = self._labels(group, name)
         before = self._member.poll_limit_seconds if self._member and self._member.labels == labels else 0.0
         member = KnownClient(labels, self._software, rebalance_seconds or before)
@@ -74,9 +74,9 @@ class TelemetryFrames:
             self._member = None
 
     def offered(self, broker_apis: Collection[int]) -> tuple[int, ...]:
-        """API keys to offer besides those of the broker: the client's requests of these go to `answer` from now on.
+        """Return the API keys to offer in addition to the broker's; the client's requests of these go to `answer`.
 
-        None where the broker itself takes telemetry, and for clients that are not asked for it.
+        Return none if the broker itself accepts telemetry, and for clients that are not asked for it.
         """
         wanted = self._clients.push_interval_seconds > 0 and set(TELEMETRY_APIS).isdisjoint(broker_apis)
         interval_ms = round(self._clients.push_interval_seconds * 1000)
@@ -90,7 +90,7 @@ class TelemetryFrames:
         )
 
     def answer(self, head: RequestHead, frame: bytes) -> bytes:
-        """The response to a request for which `answers` is true, as a frame without its length.
+        """Return the response to a request for which `answers` is true, as a frame without its length.
 
         Raises:
             DecodeError: the request breaks its schema.
@@ -140,7 +140,7 @@ class TelemetryFrames:
             self._clients.passes(labelled_metrics(content, self._identity(instance_id, client_id(frame))))
 
     def _identity(self, instance_id: str, name: str) -> dict[str, str]:
-        """Resource attributes that KIP-714 lets the receiver add."""
+        """Return the resource attributes that KIP-714 lets the receiver add."""
         return {
             "client_instance_id": instance_id,
             "client_id": name,
@@ -150,5 +150,5 @@ class TelemetryFrames:
         }
 
     def _labels(self, group: str, name: str) -> Labels:
-        """Label values, bounded in length."""
+        """Return the label values, bounded in length."""
         return short_name(group), short_name(name), self._host

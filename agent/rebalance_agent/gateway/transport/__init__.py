@@ -5,8 +5,8 @@
 - ``broker_connections``: connects to brokers; ``broker_listeners``: a port for each; ``free_ports``: its sockets.
 - ``request_head``, ``produce_acks``: read the first bytes of a frame; ``kafka_messages``, ``bounded``: whole frames.
 - ``addresses``, ``api_versions``: rewrite the responses with brokers' addresses and API versions.
-- ``sharing``: memory, processor time and lookups, so that no client takes them from the others.
+- ``sharing``: shares memory, processor time and lookups fairly among clients.
 - ``close_reason``: why the gateway closes a connection.
 
-It knows no group: ``gateway.groups`` does.
+It does not know about groups, which ``gateway.groups`` handles.
 """

@@ -19,7 +19,7 @@ from rebalance_agent.groupprotocol.requests.share_responses import SHARE_NEWEST,
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
 NODES_MAX = 2_000
-"""Brokers of a cluster, each with a port here: Kafka's own tests end at some hundreds."""
+"""Maximum brokers of a cluster, each with a port here: Kafka's own tests use at most some hundred."""
 
 Address = tuple[str, int]
 """Host and port."""
@@ -27,16 +27,16 @@ Address = tuple[str, int]
 _ENDPOINTS_SINCE = 10
 _COORDINATORS_SINCE = 4
 _CONTROLLERS = 2
-"""``endpoint_type`` of DescribeCluster for controllers, which no listener here is for (KIP-919)."""
+"""``endpoint_type`` of DescribeCluster for controllers, which have no listeners here (KIP-919)."""
 
 
 class Nodes(Protocol):
     """Gives the gateway's own address for each broker."""
 
     async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
-        """Node id -> the address for clients, given the real addresses; opens listeners as needed.
+        """Return node id -> the address for clients, given the real addresses; open listeners as needed.
 
-        A broker without a listener gets an address that takes no connections. ``complete``: ``nodes`` are all brokers
+        A broker without a listener gets an address that accepts no connections. ``complete``: ``nodes`` are all brokers
         of the cluster.
         """
         ...
@@ -50,7 +50,7 @@ def names_addresses(head: RequestHead) -> bool:
 
 
 async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """The response to ``head`` with the gateway's addresses instead of brokers'; unchanged where it has none.
+    """Return the response to ``head`` with the gateway's addresses instead of brokers'; unchanged where it has none.
 
     Raises:
         DecodeError: it cannot be read, so it might contain real addresses.
@@ -67,7 +67,7 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 
 
 async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """Rewrite the brokers at the beginning only: the rest grows with topics and partitions, and is not read."""
+    """Rewrite only the brokers at the beginning: the rest grows with topics and partitions, and is not read."""
     version, kind = head.api_version, MetadataResponse
     if not 0 <= version <= kind.max_version:
         raise DecodeError(f"Metadata v{version}: supported are versions up to {kind.max_version}")
@@ -101,7 +101,7 @@ _BROKERS: Mapping[int, tuple[Any, Callable[[Any, int], Any], str]] = {
     DescribeClusterResponse.API_KEY: (DescribeClusterResponse, _cluster, "broker_id"),
     ProduceResponse.API_KEY: (ProduceResponse, lambda message, _version: message.node_endpoints, "node_id"),
 }
-"""API key -> its response's class, what returns the brokers of a response in a version, and the field of their ids."""
+"""API key -> response class, function that returns a response's brokers, and the name of the field with their ids."""
 
 
 async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:

@@ -22,11 +22,11 @@ API_VERSIONS: int = ApiVersionsResponse.API_KEY
 
 
 _APIS_BY_NODE = 5
-"""ApiVersions version in which a client names cluster and node that it means to reach (KIP-1242). Only the request
-differs from the version before, and the broker checks it: each port of the gateway leads to one node."""
+"""ApiVersions version in which a client names the cluster and node that it expects (KIP-1242). Only the request differs
+from the version before, and the broker checks it: each port of the gateway leads to one node."""
 
 _FETCH_WITHOUT_ADDRESSES = 15
-"""Newest Fetch version without brokers' addresses in responses (KIP-951): these are to pass unread."""
+"""Newest Fetch version without brokers' addresses in responses (KIP-951), so that these can pass unread."""
 
 _READ = (
     ProduceResponse,
@@ -44,7 +44,7 @@ NEWEST: Mapping[int, int] = {
     FetchResponse.API_KEY: _FETCH_WITHOUT_ADDRESSES,
     **SHARE_NEWEST,
 }
-"""API key -> newest version offered to clients. Other APIs are offered as by the broker."""
+"""API key -> newest version offered to clients. Other APIs are offered as the broker offers them."""
 
 _OLDEST = dict.fromkeys(SHARE_NEWEST, SHARE_OLDEST)
 """API key -> oldest version offered to clients."""
@@ -53,7 +53,7 @@ _NO_SUCH_VERSION = 0x7FFF
 
 
 def with_known_version(head: RequestHead, frame: bytes) -> bytes:
-    """An ApiVersions request whose response the gateway can read.
+    """Return an ApiVersions request whose response the gateway can read.
 
     A request in a version that is too new for the gateway gets a version that no broker knows: the broker answers with
     an error in version 0 (KIP-511), and the client asks again in an older version.
@@ -64,10 +64,10 @@ def with_known_version(head: RequestHead, frame: bytes) -> bytes:
 
 
 def with_offered_versions(head: RequestHead, frame: bytes, own: Callable[[Collection[int]], Iterable[int]]) -> bytes:
-    """An ApiVersions response with only the offered APIs and versions; ``head`` is the request's.
+    """Return an ApiVersions response with only the offered APIs and versions; ``head`` is the request's.
 
-    ``own`` takes the broker's API keys, and returns those that the gateway answers itself, in version 0. It is not
-    called for an error, after which the client asks again.
+    ``own`` gets the broker's API keys, and returns the keys that the gateway answers itself, in version 0. It is not
+    called for an error response, after which the client asks again.
 
     Raises:
         DecodeError: it cannot be read.
@@ -90,7 +90,7 @@ def _readable(head: RequestHead) -> RequestHead:
 
 
 def _cap(api: Any) -> bool:  # noqa: ANN401 - kafka-python is untyped
-    """Limit one API's versions; whether any is left to offer."""
+    """Limit one API's versions; return whether any is left to offer."""
     api.min_version = max(api.min_version, _OLDEST.get(api.api_key, api.min_version))
     api.max_version = min(api.max_version, NEWEST.get(api.api_key, api.max_version))
     return bool(api.min_version <= api.max_version)

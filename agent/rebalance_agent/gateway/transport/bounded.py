@@ -7,28 +7,29 @@ from typing import Any
 __all__ = ["PARTS_MAX", "REREAD_TIMES_MAX", "BoundedBytes"]
 
 VARINT_BYTES_MAX = 5
-"""Bytes of a varint of 32 bits."""
+"""Longest varint of 32 bits, in bytes."""
 
 REREAD_TIMES_MAX = 64
-"""Times that a frame's bytes may be copied while it is read. kafka-python copies the rest of the frame for every struct
-with tagged fields; real messages have one or two of these, hostile ones one in each of a million elements."""
+"""How many times a frame's bytes may be copied while it is read. kafka-python copies the rest of the frame for every
+struct with tagged fields; real messages have one or two such structs, hostile ones one in each of a million
+elements."""
 
 PARTS_MAX = 100_000
-"""Slices (strings and bytes) read of a frame: a group of ten thousand members has three or four for each. All other
-connections wait meanwhile, and a JoinGroup of 16 MiB may have millions, which take ten seconds."""
+"""Maximum slices (strings and bytes) read from a frame: a group of ten thousand members has three or four for each. All
+other connections wait during this time, and a JoinGroup of 16 MiB may have millions, which take ten seconds."""
 
 _HIGH_BIT = 0x80
 
 
 class BoundedBytes(bytes):
-    """Bytes that raise where a slice goes past the end, and after too many slices or copies."""
+    """Bytes that raise an error if a slice goes past the end, and after too many slices or copies."""
 
     _high = 0
     _copied = 0
     _parts = 0
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as bytes has it
-        """One byte, which decoders read for varints alone, or a slice, which must be complete.
+        """Return one byte (decoders read single bytes only for varints), or a slice, which must be complete.
 
         Raises:
             IndexError: the slice goes past the end.

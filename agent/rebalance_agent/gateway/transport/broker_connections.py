@@ -22,18 +22,19 @@ from rebalance_agent.gateway.transport.tcp_connections import (
 __all__ = ["CONNECT_SECONDS_MAX", "BrokerConnector", "connect"]
 
 CONNECT_SECONDS_MAX = 10.0
-"""Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
+"""Longest time (seconds) to connect to one host, including TLS, as in Kafka's clients
+(socket.connection.setup.timeout.ms)."""
 
 
 class BrokerConnector:
-    """Connects to brokers for the clients of one gateway, so that none of them takes the others' turns."""
+    """Connects to brokers for the clients of one gateway, fairly: no client delays the others."""
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         """``tls``: None for plaintext."""
         self._tls, self._lookup, self._places = tls, AddressLookup(), BrokerPlaces()
 
     async def connect(self, address: Address, host: str) -> tuple[PeerConnection, BrokerPlace]:
-        """A connection to ``address`` for a client from ``host``, and its place, which is to be freed.
+        """Return a connection to ``address`` for a client from ``host``, and its place, which the caller must free.
 
         Raises:
             RefusedError: see `connect`.
@@ -49,7 +50,7 @@ class BrokerConnector:
 
 
 async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
-    """A connection to ``address``, whose name ``lookup`` looks up.
+    """Return a connection to ``address``, whose name ``lookup`` looks up.
 
     Raises:
         RefusedError: it accepts no connection; the text gives the reason.
@@ -62,7 +63,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
         problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
     except ssl.SSLCertVerificationError as error:
         problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; a name that can be none is a ValueError
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; an impossible name raises a ValueError
         problem = f"{host} port {port}: {getattr(error, 'strerror', None) or error}"
     raise RefusedError(CloseReason.UNREACHABLE, problem)
 
@@ -70,7 +71,7 @@ async def connect(address: Address, tls: ssl.SSLContext | None, lookup: AddressL
 async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup: AddressLookup) -> PeerConnection:
     loop = asyncio.get_running_loop()
     resolved = await lookup.find(host, port)
-    # Each IP address gets a share of the time: one that does not answer would be tried first again next time.
+    # Each IP address gets a share of the time: an address that does not answer would be tried first again next time.
     seconds = CONNECT_SECONDS_MAX / max(1, len(resolved))
     for number, (family, kind, protocol, _, address) in enumerate(resolved, 1):
         with contextlib.ExitStack() as unless_linked:
@@ -80,7 +81,7 @@ async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None, lookup
                     await loop.sock_connect(sock, address)
                     connection = await _with_tls(sock, host, port, tls)
             except ssl.SSLError:
-                raise  # the host answers, and its other IP addresses would answer alike
+                raise  # the host answers, and its other IP addresses would answer the same
             except OSError:
                 if number == len(resolved):
                     raise

@@ -22,13 +22,13 @@ from rebalance_agent.gateway.transport.free_ports import (
 __all__ = ["GONE_SECONDS", "AcceptLoop", "Accepted", "BrokerListener", "BrokerListeners", "Opened"]
 
 GONE_SECONDS = 300.0
-"""Seconds after which a broker that Metadata does not name is gone, not restarting; its port is closed."""
+"""Seconds after which a broker that Metadata does not name counts as removed, not restarting; its port is closed."""
 
 ACCEPTED_MAX = 20
-"""Connections that are accepted in one pass of the event loop: a millisecond's work."""
+"""Maximum connections accepted in one pass of the event loop: a millisecond's work."""
 
 NO_DESCRIPTOR_SECONDS = 0.2
-"""Pause of accepting while the process has no file descriptor left."""
+"""Pause (seconds) of accepting connections while the process has no file descriptor left."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class AcceptLoop:
     def __init__(
         self, sock: socket.socket, accepted: Callable[[socket.socket], None], warnings: RateLimitedLog
     ) -> None:
-        """``accepted`` must close each connection. To be made inside the running event loop."""
+        """``accepted`` must close each connection. To be created inside the running event loop."""
         self.port: int = sock.getsockname()[1]
         self._socket, self._accepted, self._warnings = sock, accepted, warnings
         self._loop = asyncio.get_running_loop()
@@ -58,19 +58,19 @@ class AcceptLoop:
         self._loop.add_reader(self._socket, self._ready)
 
     def _ready(self) -> None:
-        # Several: in this queue of the kernel a client waits behind all that others have opened.
+        # Accept several: in the kernel's queue a client waits behind all connections that others have opened.
         for _ in range(ACCEPTED_MAX):
             if not self._accept():
                 return
 
     def _accept(self) -> bool:
         """Accept a connection; return whether there was one."""
-        # Not in a task: one that is cancelled at the wrong moment would leave an accepted connection open.
+        # Not in a task: a task cancelled at the wrong moment would leave an accepted connection open.
         try:
             connection, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError):
             return False
-        except OSError as error:  # it broke before it was accepted, or there are no descriptors
+        except OSError as error:  # the connection broke before it was accepted, or there are no descriptors
             self._warnings.warn("accept", "a connection to port %s was not accepted: %s", self.port, error.strerror)
             self._loop.remove_reader(self._socket)
             self._pause = self._loop.call_later(NO_DESCRIPTOR_SECONDS, self._watch)
@@ -85,8 +85,8 @@ class BrokerListener:
     """The gateway's port for one broker.
 
     ``address``: the broker's real address; ``seen``: when a response last named it (monotonic seconds);
-    ``connections``: clients connected to it. ``problem``: why clients cannot reach the broker: there is no
-    ``accept_loop``, or its address is invalid; empty if they can.
+    ``connections``: clients connected to it. ``problem``: why clients cannot reach the broker (there is no
+    ``accept_loop``, or its address is invalid); empty if they can.
     """
 
     node: int
@@ -100,15 +100,15 @@ class BrokerListener:
 Accepted = Callable[[socket.socket, BrokerListener], None]
 
 Opened = Callable[[int, Mapping[int, str]], None]
-"""Called with the number of brokers that have a port, and node id -> problem of those that clients cannot reach."""
+"""Called with the number of brokers that have a port, and node id -> problem of brokers that clients cannot reach."""
 
 
 class BrokerListeners:
     """The ports of all brokers of one gateway; the `Nodes` of `rebalance_agent.gateway.transport.addresses`.
 
-    A broker without a port must not be left out of a response, since clients would take it for removed; nor may the
-    response fail for its sake. It gets the address of a port that accepts no connection, so it is down to clients,
-    which try again. It never gets another program's port: clients would send their credentials there.
+    A broker without a port must not be left out of a response, since clients would consider it removed; nor may the
+    response fail because of it. It gets the address of a port that accepts no connections, so that for clients it is
+    down, and they try again. It never gets another program's port, since clients would send their credentials there.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class BrokerListeners:
         self._closed = False
 
     def start(self) -> None:
-        """Reserve the port that accepts no connection. Raises OSError where ``host`` has no free port."""
+        """Reserve the port that accepts no connections. Raises OSError if ``host`` has no free port."""
         self._refusing_socket = reserved_socket(self._host)
         self._refusing_port = int(self._refusing_socket.getsockname()[1])
 
@@ -148,9 +148,9 @@ class BrokerListeners:
         }
 
     def sweep(self) -> None:
-        """Close the ports of brokers that are gone and have no connections; try again to open missing ports."""
+        """Close the ports of removed brokers without connections; try again to open missing ports."""
         for node, listener in list(self._listeners.items()):
-            # Only a later Metadata response proves that the broker is gone; without clients there is none.
+            # Only a later Metadata response proves that the broker was removed; without clients there is none.
             if self._named_at - listener.seen > GONE_SECONDS and not listener.connections:
                 del self._listeners[node]
                 _log.info("broker %s left the cluster: its port is closed", node)
@@ -161,7 +161,7 @@ class BrokerListeners:
         self._report()
 
     def close(self) -> None:
-        """Close all ports, and open no others; open connections continue, and still get brokers' addresses."""
+        """Close all ports and open no more; open connections continue, and still get brokers' addresses."""
         self._closed = True
         if self._refusing_socket:
             self._refusing_socket.close()
@@ -186,7 +186,7 @@ class BrokerListeners:
         return self._refusing_port if listener.problem or listener.accept_loop is None else listener.accept_loop.port
 
     def _open(self, listener: BrokerListener) -> None:
-        """Open the broker's port, if it is not; or note why that cannot be."""
+        """Open the broker's port if it is not open, or record why this is impossible."""
         before, listener.problem = listener.problem, address_problem(listener.address)
         if listener.accept_loop is None and not listener.problem:
             listener.problem = self._listen(listener, self._port_base and self._port_base + listener.node)

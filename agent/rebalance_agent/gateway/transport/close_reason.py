@@ -1,4 +1,4 @@
-"""The reasons for which the gateway closes a connection: a closed set, for a metric's label and for the log."""
+"""The reasons why the gateway closes a connection: a closed set, for a metric's label and for the log."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ class RefusedError(RebalanceAgentError):
     """The gateway closes one connection; other connections continue."""
 
     def __init__(self, refusal: CloseReason, text: str) -> None:
-        """``text`` describes the fault, and what to do if that helps; it never contains payload."""
+        """``text`` describes the fault and, if possible, its solution; it never contains payload."""
         super().__init__(text)
         self.refusal = refusal

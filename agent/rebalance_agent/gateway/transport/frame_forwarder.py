@@ -18,7 +18,7 @@ READ_BYTES = 64 * 1024
 """Bytes per read of a connection: dozens of small frames, or the beginning of a large one that is then moved."""
 
 WHOLE_SECONDS_MAX = 30.0
-"""Longest time for a whole frame to arrive, which takes memory meanwhile. Clients' request timeouts are as long."""
+"""Longest time (seconds) for a whole frame to arrive, since it uses memory. Clients' request timeouts are as long."""
 
 _LENGTH = struct.Struct(">i")
 
@@ -26,30 +26,30 @@ _LENGTH = struct.Struct(">i")
 class FrameForwarder:
     """Forwards frames from ``source`` to ``target``, with at most one write for each read.
 
-    `put` may be called by any task, and writes between two frames; all other methods are for one task.
+    Any task may call `put`, which writes between two frames; all other methods are for one task.
     """
 
     def __init__(
         self, source: PeerConnection, target: PeerConnection, pipes: Pipes, direction: Direction, clock: Clock
     ) -> None:
-        """``direction`` counts bytes that were written, and how long after their arrival."""
+        """``direction`` counts written bytes, and the time since their arrival."""
         self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
         self._clock = clock
         self._came_at = 0.0  # when the newest bytes came, in monotonic seconds
         self._held = b""
-        self._run = 0  # start of the frames in _held that pass and are not written yet
-        self._at = 0  # start of the next frame in _held: the end of those that pass
+        self._run = 0  # start of the forwarded frames in _held that are not written yet
+        self._at = 0  # start of the next frame in _held: the end of the forwarded ones
         self._size = 0
         self._writing = asyncio.Lock()
         self._writes = 0
 
     @property
     def blocked(self) -> int:
-        """The number of the write under way, or -1: the same number twice means that the target accepts nothing."""
+        """The number of the current write, or -1: the same number twice means that the target accepts nothing."""
         return self._writes if self._writing.locked() else -1
 
     async def next(self) -> int | None:
-        """The size of the next frame in bytes, without its length field; None if the source ended before it."""
+        """Return the size of the next frame in bytes, without its length field; None if the source ended before it."""
         if not await self._have(_LENGTH.size):
             if len(self._held) > self._at:
                 raise RefusedError(CloseReason.TRUNCATED, "the connection ended inside a frame's length")
@@ -66,7 +66,7 @@ class FrameForwarder:
         return self._held[start : start + size]
 
     async def whole(self) -> bytes:
-        """Take the whole next frame out: it is not forwarded."""
+        """Remove and return the whole next frame, which is not forwarded."""
         end = self._at + _LENGTH.size + self._size
         if end > len(self._held):
             return await self._collected()
@@ -97,7 +97,7 @@ class FrameForwarder:
         self._passed()
 
     async def put(self, frame: bytes, registered: Callable[[], None] | None = None) -> None:
-        """Send a frame of the gateway, or one that was taken out and changed; ``registered`` as in `pass_on`."""
+        """Send a frame of the gateway, or one that was removed and changed; ``registered``: as in `pass_on`."""
         async with self._writing:
             await self._flush()
             if registered:
@@ -125,7 +125,7 @@ class FrameForwarder:
     async def _have(self, size: int) -> bool:
         while len(self._held) - self._at < size:
             await self.flush()
-            # Keep no buffer while nothing is under way: most connections are idle most of the time.
+            # Keep no buffer while there is nothing to forward: most connections are idle most of the time.
             self._held, self._run, self._at = self._held[self._at :], 0, 0
             data = await self._source.read(READ_BYTES)
             if not data:

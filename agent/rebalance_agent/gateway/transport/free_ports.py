@@ -14,8 +14,8 @@ PORT_MAX = 65_535
 """The highest TCP port."""
 
 BACKLOG = 1_024
-"""Connections that the kernel queues until they are accepted: more than one client opens while the process waits for a
-processor. A client whose connection does not fit tries again after a second."""
+"""Maximum connections that the kernel queues until they are accepted: more than one client opens while the process
+waits for a processor. A client whose connection does not fit tries again after a second."""
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The file with Linux's ephemeral port range, 32768 to 60999 by default."""
@@ -24,7 +24,7 @@ _HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,254}")
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens on ``host`` and ``port`` (0: any free port). Raises OSError."""
+    """Return a socket that listens on ``host`` and ``port`` (0: any free port). Raises OSError."""
     family, ip = _resolved(host, port)
     sock = socket.create_server((ip, port), family=family, backlog=BACKLOG)
     sock.setblocking(False)
@@ -32,7 +32,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 def reserved_socket(host: str) -> socket.socket:
-    """A socket that reserves a port and accepts no connection, like a broker that is down. Raises OSError."""
+    """Return a socket that reserves a port and accepts no connection, like a broker that is down. Raises OSError."""
     family, ip = _resolved(host, 0)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -44,7 +44,7 @@ def reserved_socket(host: str) -> socket.socket:
 
 
 def ephemeral_ports(path: Path = RANGE) -> range:
-    """The ports that the system may give to any connection; empty where the range cannot be read."""
+    """Return the ports that the system may give to any connection; empty if the range cannot be read."""
     try:
         low, high = map(int, path.read_text(encoding="ascii").split())
     except (OSError, ValueError):
@@ -53,7 +53,7 @@ def ephemeral_ports(path: Path = RANGE) -> range:
 
 
 def address_problem(address: Address) -> str:
-    """The problem of a broker's address in a response; empty if it is valid."""
+    """Return the problem of a broker's address in a response; empty if it is valid."""
     host, port = address
     try:
         ascii_name = host.encode("idna").decode("ascii")

@@ -1,9 +1,9 @@
 """Decodes frames into kafka-python's message objects and encodes them again, for the few APIs that are read.
 
-A frame is a header and a body, without its length field. The header is kept as it came.
+A frame is a header and a body, without its length field. The header is kept as received.
 
 Encoding drops tagged fields that this kafka-python does not know (receivers may ignore them, KIP-482). So a frame that
-needs no change is forwarded as it came, not encoded again.
+needs no change is forwarded as received, not encoded again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["Ask", "OpenedFrame", "open_frame"]
 
 Ask = Callable[[Any], Awaitable[Any]]
-"""Sends a request of the gateway (a kafka-python message with its version) on the client's connection, and so with its
-permissions; returns the response, which the client never gets. Raises ConnectionError once the connection is closed,
-and DecodeError where the response cannot be read."""
+"""Function that sends a request of the gateway (a kafka-python message with its version) on the client's connection,
+and so with its permissions. It returns the response, which the client does not get. It raises ConnectionError once the
+connection is closed, and DecodeError if the response cannot be read."""
 
 _API_VERSIONS = 18
 _NO_SUCH_VERSION = (35).to_bytes(2, "big")
 _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
-"""The exceptions of kafka-python for bytes that do not follow their schema, including text that is not UTF-8."""
+"""The exceptions that kafka-python raises for bytes that do not match their schema, including invalid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OpenedFrame:
     version: int
 
     def frame(self) -> bytes:
-        """The header as it came, and the message encoded as it is now, in the same version."""
+        """Return the header as received, and the current message encoded in the same version."""
         return self.header + bytes(self.message.encode())
 
 
@@ -48,7 +48,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
     """Decode a request with ``head``, or the response to it; ``kind`` is kafka-python's class for it.
 
     Raises:
-        DecodeError: the bytes do not follow their schema, or bytes are left over.
+        DecodeError: the bytes do not match their schema, or bytes are left over.
     """
     version = head.api_version
     try:
@@ -56,7 +56,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
         kind.parse_header(stream, version=version)
         header = stream.tell()
         if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] == _NO_SUCH_VERSION:
-            version = 0  # which every client can read (KIP-511); other errors come in the requested version
+            version = 0  # an error that every client can read (KIP-511); other errors come in the requested version
         message, end = _decoder(kind, version)(BoundedBytes(frame), header)
     except _BROKEN as error:
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None
@@ -66,7 +66,7 @@ def open_frame(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # no
 
 
 def _decoder(kind: Any, version: int) -> Callable[[bytes, int], tuple[Any, int]]:  # noqa: ANN401
-    """The function behind ``kind.decode``: it also returns the end position, and accepts `BoundedBytes`."""
+    """Return the function behind ``kind.decode``: it also returns the end position, and accepts `BoundedBytes`."""
     if not 0 <= version <= kind.max_version:
         raise ValueError(f"supported are versions 0 to {kind.max_version}")
     flexible = kind.flexible_version_q(version)

@@ -1,4 +1,4 @@
-"""Reads the head of a request, the only part that is read of a frame that passes unchanged."""
+"""Reads the head of a request: of a frame that is forwarded unchanged, nothing else is read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HEAD_BYTES_MIN = 8
 
 _FIXED = struct.Struct(">hhi")
 _CLIENT_ID_AT = HEAD_BYTES_MIN + 2
-"""Where a request's client id begins: after its length (int16)."""
+"""The position of a request's client id: after its length (int16)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """API, version and correlation id of a request, by which its response is matched and decoded."""
+    """API, version and correlation id of a request, with which its response is matched and decoded."""
 
     api_key: int
     api_version: int
@@ -30,7 +30,7 @@ class RequestHead:
 
 
 def read_head(frame: bytes | bytearray | memoryview) -> RequestHead:
-    """The head of ``frame``, which begins after its length field and may end after the head.
+    """Return the head of ``frame``, which begins after its length field and may end after the head.
 
     Raises:
         DecodeError: the frame is shorter than `HEAD_BYTES_MIN`.
@@ -41,11 +41,11 @@ def read_head(frame: bytes | bytearray | memoryview) -> RequestHead:
 
 
 def client_id(frame: bytes) -> str:
-    """The client id of a request; empty where it has none, or ends before."""
+    """Return the client id of a request; empty if it has none, or ends before."""
     return frame[_CLIENT_ID_AT : client_id_end(frame)].decode("utf-8", "replace")
 
 
 def client_id_end(frame: bytes) -> int:
-    """The position after the client id of a request, which comes before the header's tagged fields, if any."""
+    """Return the position after the client id of a request, which comes before the header's tagged fields, if any."""
     length = int.from_bytes(frame[HEAD_BYTES_MIN:_CLIENT_ID_AT], "big", signed=True)
     return _CLIENT_ID_AT + max(0, length)

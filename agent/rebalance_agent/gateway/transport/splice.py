@@ -10,28 +10,28 @@ from collections.abc import Iterator
 __all__ = ["PIPE_BYTES", "Pipe", "Pipes"]
 
 PIPE_BYTES = 1 << 20
-"""Capacity of a pipe: the most for an unprivileged process (/proc/sys/fs/pipe-max-size)."""
+"""Capacity of a pipe: the maximum for an unprivileged process (/proc/sys/fs/pipe-max-size)."""
 
 IDLE_MAX = 8
-"""Idle pipes that are kept for the next frames: each takes two descriptors, and no memory while empty."""
+"""Maximum idle pipes kept for the next frames: each takes two descriptors, and no memory while empty."""
 
 _FLAGS = getattr(os, "SPLICE_F_NONBLOCK", 0) | getattr(os, "SPLICE_F_MOVE", 0)
 
 
 class Pipe:
-    """A pipe, which is empty between two moves; ``held``: bytes in it."""
+    """A pipe, which is empty between two moves; ``held``: the number of bytes in it."""
 
     def __init__(self) -> None:
-        """Open it. Raises OSError when the process has no descriptors left."""
+        """Open the pipe. Raises OSError if the process has no descriptors left."""
         self._out, self._in = os.pipe()
         os.set_blocking(self._out, False)
         os.set_blocking(self._in, False)
         self.held = 0
-        with contextlib.suppress(OSError):  # the total of a user's pipes is limited: a small one works, too
+        with contextlib.suppress(OSError):  # the total of a user's pipes is limited; a small pipe also works
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def fill(self, source: int, size: int) -> int | None:
-        """Take up to ``size`` bytes from a socket; return how many: 0 at its end, None if there are none yet."""
+        """Read up to ``size`` bytes from a socket; return their number: 0 at its end, None if there are none yet."""
         try:
             self.held = os.splice(source, self._in, min(size, PIPE_BYTES), flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
@@ -56,13 +56,13 @@ class Pipes:
     """A pool of pipes for one thread."""
 
     def __init__(self) -> None:
-        """Begin with no open pipe. On systems other than Linux there never is one."""
+        """Start without pipes. On systems other than Linux there are never any."""
         self._idle: list[Pipe] = []
         self._usable = hasattr(os, "splice")
 
     @contextlib.contextmanager
     def pipe(self) -> Iterator[Pipe | None]:
-        """An empty pipe for one move, or None where none can be opened: then bytes must be copied."""
+        """Yield an empty pipe for one move, or None if none can be opened: then bytes must be copied."""
         pipe = self._idle.pop() if self._idle else self._opened()
         try:
             yield pipe

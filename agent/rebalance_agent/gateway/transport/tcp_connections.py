@@ -1,4 +1,4 @@
-"""The gateway's connections, plaintext or TLS, behind one interface; and moving of bytes between two of them."""
+"""The gateway's connections, plaintext or TLS, with one interface; moves bytes between two of them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from rebalance_agent.gateway.transport.splice import Pipe, Pipes
 __all__ = ["COPY_BYTES", "SPLICE_BYTES_MIN", "PeerConnection", "PlainConnection", "TlsConnection", "move", "tuned"]
 
 COPY_BYTES = 256 * 1024
-"""Bytes per read where bytes are copied: with fewer, system calls cost more than copying."""
+"""Bytes per read when bytes are copied: with fewer, system calls cost more than copying."""
 
 SPLICE_BYTES_MIN = 32 * 1024
-"""Bytes from which on splice(2) is used: for fewer, two copies cost less than its four system calls."""
+"""Minimum bytes for which splice(2) is used: for fewer, two copies cost less than its four system calls."""
 
 WORTH_BYTES_MAX = 256 * 1024
-"""Bytes of a moved frame to wait for before the next move: waking up costs as much as moving some 100 KiB, and the
-receiver needs the whole frame anyway."""
+"""Maximum bytes of a moved frame to wait for before the next move: waking up costs as much as moving some 100 KiB, and
+the receiver needs the whole frame anyway."""
 
 TURNS_MAX = 8
-"""Reads or moves without waiting before other connections get their turn."""
+"""Maximum reads or moves without waiting before other connections get their turn."""
 
 CLOSE_SECONDS_MAX = 5.0
-"""Longest wait for the last bytes and TLS' close_notify."""
+"""Longest wait (seconds) for the last bytes and TLS's close_notify."""
 
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
@@ -53,7 +53,7 @@ class PlainConnection:
     """A TCP connection without TLS."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
-        """Take over ``sock``, which is `tuned`. To be made inside the running event loop."""
+        """Take over ``sock``, which must be `tuned`. To be created inside the running event loop."""
         self.peer = peer
         self._socket = sock
         self._loop = asyncio.get_running_loop()
@@ -73,7 +73,7 @@ class PlainConnection:
             return ""
 
     def fileno(self) -> int:
-        """The socket's descriptor."""
+        """Return the socket's descriptor."""
         return self._fd
 
     async def read(self, size_max: int) -> bytes:
@@ -88,7 +88,7 @@ class PlainConnection:
                 continue
             except OSError as error:
                 raise _break(error) from None
-            # Fewer bytes than requested: most likely there are no more, and another recv would be in vain.
+            # Fewer bytes than requested: most likely there are no more, so another recv would be useless.
             self._drained = len(data) < size_max
             await self.turn()
             return data
@@ -106,14 +106,14 @@ class PlainConnection:
                     raise _break(error) from None
 
     async def turn(self) -> None:
-        """Yield to other tasks after every `TURNS_MAX` calls; to be called after work without waiting."""
+        """Yield to other tasks after every `TURNS_MAX` calls; call this after work without waiting."""
         self._turns += 1
         if self._turns >= TURNS_MAX:
             self._turns = 0
             await asyncio.sleep(0)
 
     async def readable(self, worth: int = 1) -> None:
-        """Wait for bytes or the end; with ``worth`` bytes to come, until there are as many, up to `WORTH_BYTES_MAX`."""
+        """Wait for bytes or the end; if ``worth`` bytes are expected, for as many, up to `WORTH_BYTES_MAX`."""
         low = min(worth, WORTH_BYTES_MAX)
         if low != self._low:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low)
@@ -156,7 +156,10 @@ class PlainConnection:
                 wait.set_exception(ConnectionAbortedError("the gateway closed this connection"))
 
     async def _wait(self, way: str) -> None:
-        """Wait for a ``reader`` or ``writer`` event. The descriptor stays registered between two waits of a kind."""
+        """Wait for a ``reader`` or ``writer`` event.
+
+        The descriptor stays registered between two waits of the same kind.
+        """
         if self._socket.fileno() < 0:
             raise ConnectionAbortedError("the gateway closed this connection")
         self._turns = 0
@@ -184,7 +187,7 @@ class PlainConnection:
 
 
 class TlsConnection:
-    """A TLS connection by asyncio's streams, with the methods of a `PlainConnection`."""
+    """A TLS connection over asyncio's streams, with the methods of a `PlainConnection`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
         """Take over the streams of a connection after its handshake."""
@@ -241,9 +244,9 @@ PeerConnection = PlainConnection | TlsConnection
 async def move(
     source: PeerConnection, target: PeerConnection, size: int, pipes: Pipes, came: Callable[[], None]
 ) -> int:
-    """Move the next ``size`` bytes, buffering at most a pipe's or `COPY_BYTES` bytes; return how many were moved.
+    """Move the next ``size`` bytes, buffering at most a pipe's or `COPY_BYTES` bytes; return the number moved.
 
-    That is less than ``size`` only if ``source`` ended. ``came`` is called whenever some bytes have arrived. Raises
+    The number is less than ``size`` only if ``source`` ended. ``came`` is called whenever bytes have arrived. Raises
     ConnectionError when a connection broke.
     """
     if size >= SPLICE_BYTES_MIN and isinstance(source, PlainConnection) and isinstance(target, PlainConnection):

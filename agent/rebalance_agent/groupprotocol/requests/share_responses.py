@@ -87,7 +87,7 @@ class ShareResponse:
     after: bytes
 
     def frame(self) -> bytes:
-        """The response with the brokers as they are now."""
+        """Return the response with the brokers as they are now."""
         out = bytearray(self.before)
         _BROKERS.write(out, [vars(broker) for broker in self.brokers])
         return bytes(out) + self.after

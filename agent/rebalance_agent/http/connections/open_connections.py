@@ -114,7 +114,7 @@ class OpenConnections:
         self._steps.end_overdue()
 
     def _patience_s(self) -> float:
-        """Seconds until the next deadline, within bounds."""
+        """Return seconds until the next deadline, within bounds."""
         if self._done:
             return 0.0
         if self.ready:

@@ -5,5 +5,5 @@
   ``endpoint``; ``event_callback`` calls the application's ``on_event``.
 - ``heartbeat``: reports processes without events.
 
-Not here: what is reported (``event_builder``), and the TLS of the posts (``client_tls``).
+The content of reports is in ``event_builder``, the TLS of the posts in ``client_tls``.
 """

@@ -47,7 +47,7 @@ TIMEOUT_SECONDS = 2.0
 """Socket timeout, for the connection and for each read. A healthy sidecar answers in milliseconds."""
 
 DEADLINE_SECONDS = 5.0
-"""Longest time from the first byte sent to the last one read, however many answers come, such as 100 Continue."""
+"""Longest time from the first byte sent to the last byte read, including interim responses such as 100 Continue."""
 
 _PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
@@ -73,7 +73,7 @@ class PostResult:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The sidecar's address, token and TLS context. `of` checks its arguments; use that."""
+    """The sidecar's address, token and TLS context. Create it with `of`, which checks the arguments."""
 
     host: str
     port: int
@@ -85,7 +85,7 @@ class Endpoint:
     def of(
         cls, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
     ) -> Self | None:
-        """The endpoint from the arguments, else the environment, else the default; None if the URL is empty.
+        """Return the endpoint from the arguments, else the environment, else the default; None if the URL is empty.
 
         Raises:
             InvalidInputError: the URL is not ``http[s]://host[:port][/path]``, the token is not printable ASCII, or a
@@ -155,9 +155,9 @@ class Endpoint:
 
 
 def _cut(connection: http.client.HTTPConnection) -> None:
-    """End every wait on the connection's socket; `close` in another thread would not, and is not safe."""
-    with contextlib.suppress(OSError, AttributeError):  # not connected yet, which has a timeout, or closed already
-        # Its close then resets the connection: a peer that is still sending would wait for minutes.
+    """End every wait on the connection's socket; `close` from another thread would not, and is not safe."""
+    with contextlib.suppress(OSError, AttributeError):  # not connected yet (which times out), or closed
+        # Closing then resets the connection; otherwise a peer that is still sending would wait for minutes.
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         socket.socket.shutdown(connection.sock, socket.SHUT_RDWR)
 

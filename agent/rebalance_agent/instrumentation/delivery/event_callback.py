@@ -18,19 +18,19 @@ from rebalance_agent.instrumentation.suppress import logger
 __all__ = ["ON_EVENT_VARIABLE", "CallbackThread", "OnEvent", "find_callback"]
 
 OnEvent = Callable[[dict[str, Any]], object]
-"""Takes an event as the JSON object that a sidecar gets (``docs/events.md``); its result is ignored."""
+"""Function that gets an event as the JSON object for a sidecar (``docs/events.md``); its result is ignored."""
 
 ON_EVENT_VARIABLE = "REBALANCE_AGENT_ON_EVENT"
 
 
 class CallbackThread(QueueThread):
-    """Calls ``on_event`` with one event after the other. Its first exception is logged, and further ones are not.
+    """Calls ``on_event`` with one event after the other. Only its first exception is logged.
 
-    Events wait in a queue of their own: neither the sidecar nor the callback delays the other.
+    Events wait in a separate queue, so that neither the sidecar nor the callback delays the other.
     """
 
     def __init__(self, on_event: OnEvent) -> None:
-        """No thread runs before the first event."""
+        """Create the queue; the first event starts the thread."""
         super().__init__("rebalance-agent-on-event")
         self._on_event = on_event
         self._logged: set[str] = set()
@@ -58,8 +58,8 @@ def find_callback(on_event: OnEvent | None, environ: Mapping[str, str] | None = 
     """``on_event``, else the function ``module:name`` of the variable ``REBALANCE_AGENT_ON_EVENT``; None without both.
 
     Raises:
-        InvalidInputError: the variable names nothing that can be imported, or the object cannot be called, or only
-            awaited.
+        InvalidInputError: the object that the variable names cannot be imported, cannot be called, or is a coroutine
+        function.
     """
     name = (os.environ if environ is None else environ).get(ON_EVENT_VARIABLE)
     if on_event is None and not name:

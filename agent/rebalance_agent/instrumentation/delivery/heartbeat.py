@@ -1,7 +1,7 @@
-"""A periodic heartbeat of a process, by which the sidecar distinguishes an idle consumer from a dead one.
+"""A periodic heartbeat of a process, with which the sidecar distinguishes an idle consumer from a dead one.
 
 One daemon thread per process beats for every reporter, from its first event until its consumer has left. The thread
-never ends: to stop and restart it with the reporters would take a lock, which a fork may leave held.
+never ends: stopping and restarting it with the reporters would need a lock, which a fork may leave held.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ PERIOD_SECONDS = 120.0
 
 
 class Heartbeat:
-    """Calls ``beat`` every period on a daemon thread. A forked child has to call `start` itself."""
+    """Calls ``beat`` every period on a daemon thread. A forked child must call `start` itself."""
 
     def __init__(self, beat: Callable[[], None], period_seconds: float = PERIOD_SECONDS) -> None:
-        """No thread runs before `start`."""
+        """Set the callback; `start` starts the thread."""
         self._beat = beat
         self._period_seconds = period_seconds
         self._pid = 0
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start the thread if it does not run.
+        """Start the thread if it is not running.
 
         Raises:
             RuntimeError: no more threads are allowed.

@@ -28,7 +28,7 @@ WAITING_MAX = 1_000
 """Maximum number of queued events: more than 300 rebalances of a consumer."""
 
 WAITING_BYTES_MAX = 4 * 1024 * 1024
-"""Maximum size of the queue: memory that a consumer spends while its sidecar does not answer."""
+"""Maximum size of the queue (bytes): the memory that a consumer uses while its sidecar does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Outbox:
         return Batch(b"\n".join(lines) + b"\n", len(lines), self._dropped)
 
     def lose(self, events: int) -> None:
-        """Count ``events`` as dropped."""
+        """Add a number of ``events`` to the dropped ones."""
         self._dropped += events
 
     def reported(self, dropped: int) -> None:

@@ -23,7 +23,7 @@ DELAY_SECONDS_MAX = 30.0
 
 
 class PostThread(QueueThread):
-    """Posts events to ``endpoint``, and that ``process`` is alive. Thread-safe."""
+    """Posts events to ``endpoint``, and reports that ``process`` is alive. Thread-safe."""
 
     def __init__(
         self,

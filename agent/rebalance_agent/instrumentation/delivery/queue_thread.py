@@ -19,18 +19,18 @@ from rebalance_agent.instrumentation.suppress import quietly
 __all__ = ["EXIT_GRACE_SECONDS", "QueueThread"]
 
 EXIT_GRACE_SECONDS = 1.0
-"""Maximum time that the end of the process waits for queued events to be delivered."""
+"""Maximum time (seconds) for which the end of the process waits until queued events are delivered."""
 
 LINGER_SECONDS = 0.1
-"""Time to wait for further events before the first batch: the second callback of a rebalance follows at once. It also
-keeps the thread from competing for the interpreter meanwhile."""
+"""Time (seconds) to wait for further events before the first batch: the second callback of a rebalance follows at once.
+During this time the thread does not compete for the interpreter."""
 
 
 class QueueThread(ABC):
-    """Queues events and delivers them in batches. Thread-safe; no method but `finish` blocks."""
+    """Queues events and delivers them in batches. Thread-safe; only `finish` blocks."""
 
     def __init__(self, name: str, exit_grace_seconds: float = EXIT_GRACE_SECONDS) -> None:
-        """``name``: the thread's; no thread runs before the first event."""
+        """``name``: of the thread, which the first event starts."""
         self.exit_grace_seconds = exit_grace_seconds
         self._name = name
         self._pid = os.getpid()
@@ -66,8 +66,8 @@ class QueueThread(ABC):
         return self._outbox.dropped
 
     def hurry(self) -> None:
-        """Deliver each remaining batch once, without retries: the process ends."""
-        if self._pid == os.getpid():  # in a forked child its lock may be held by a thread that does not exist there
+        """Deliver each remaining batch once, without retries, since the process is ending."""
+        if self._pid == os.getpid():  # in a forked child the lock may be held by a thread that does not exist there
             self._hurry.set()
 
     def finish(self, timeout_seconds: float) -> bool:
@@ -84,7 +84,7 @@ class QueueThread(ABC):
         """Deliver one batch, on the thread."""
 
     def _take(self) -> Batch | None:
-        """The next batch, None if there is none; called with the lock."""
+        """Return the next batch, None if there is none; called with the lock."""
         return self._outbox.take()
 
     def _start(self) -> None:
@@ -115,7 +115,7 @@ def _finish_all() -> None:
     clock = SystemClock()
     start = clock.monotonic()
     queues = list(_queues)
-    for queue in queues:  # all first: the process waits for the longest grace period, not for the sum
+    for queue in queues:  # signal all first, so that the process waits for the longest grace period, not for the sum
         queue.hurry()
     for queue in queues:
         queue.finish(max(0.0, queue.exit_grace_seconds - (clock.monotonic() - start)))

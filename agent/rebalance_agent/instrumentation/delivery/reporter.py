@@ -1,7 +1,7 @@
 """Numbers a consumer's events and delivers them to its sidecar and to the application, without blocking the consumer.
 
-`Reporter.emit` only encodes and queues an event. One daemon thread for each destination delivers (`queue_thread`); of
-the process, only its one `Heartbeat` thread remains.
+`Reporter.emit` only encodes and queues an event. One daemon thread for each destination delivers events
+(`queue_thread`); an idle process has only its one `Heartbeat` thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rebalance_agent.model.events import Callback, Event, MemberEvent
 __all__ = ["BuildEvent", "Reporter"]
 
 BuildEvent = Callable[[str, int], Event]
-"""Makes an event from the reporting process's random id and a sequence number."""
+"""Function that builds an event from the reporting process's random id and a sequence number."""
 
 
 class Reporter:
@@ -44,7 +44,7 @@ class Reporter:
         _reporters.add(self)
 
     def emit(self, build: BuildEvent) -> None:
-        """Queue the event that ``build`` makes, and start delivering. Raises nothing."""
+        """Queue the event that ``build`` returns, and start delivering. Never raises."""
         if self._endpoint is None and self._on_event is None:
             return
         if self._pid != os.getpid():

@@ -37,7 +37,7 @@ class BaselinesPage:
         self._written: tuple[object, bytes] = (None, b"")
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The metric family with its header; empty if there is no sample."""
+        """Return the metric family with its header; empty if there is no sample."""
         version = self._baselines.version
         if not version:
             return b""

@@ -58,7 +58,7 @@ class ClientsSeen:
     """Consumers by (process, group, client id); the least recently seen are removed first."""
 
     def __init__(self) -> None:
-        """Begin without consumers."""
+        """Start without consumers."""
         self._clients: dict[tuple[str, str, str], SeenClient] = {}
 
     def __iter__(self) -> Iterator[SeenClient]:

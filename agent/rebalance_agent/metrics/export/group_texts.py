@@ -25,7 +25,7 @@ class GroupTexts(NamedTuple):
 
     ``edition``: that of the view that they were written from. ``until_ms``: when time changes other rows as well; 0:
     now. ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
-    names. ``size``: bytes of all its lines. ``texts`` is empty where the group is left out. ``counted``: the group's
+    names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out. ``counted``: the group's
     counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
     since there are thousands of these.
     """
@@ -49,7 +49,7 @@ class KeptTexts:
     """
 
     def __init__(self, bytes_max: int) -> None:
-        """Begin without texts."""
+        """Start without texts."""
         self._bytes_max = bytes_max
         self._lock = threading.Lock()
         self._groups: dict[str, GroupTexts] = {}
@@ -61,7 +61,7 @@ class KeptTexts:
         return len(self._groups)
 
     def get(self, group: str) -> GroupTexts | None:
-        """The group's texts, None if it was never written."""
+        """Return the group's texts, None if it was never written."""
         return self._groups.get(group)
 
     @property
@@ -70,12 +70,12 @@ class KeptTexts:
         return len(self._left_out)
 
     def total(self, number: Callable[[GroupTexts], int]) -> int:
-        """The sum of ``number`` over all groups."""
+        """Return the sum of ``number`` over all groups."""
         with self._lock:
             return sum(map(number, self._groups.values()))
 
     def shown(self, groups: Collection[str]) -> Mapping[str, GroupTexts]:
-        """Those of ``groups`` that have texts, in the order of their names."""
+        """Return those of ``groups`` that have texts, in the order of their names."""
         with self._lock:
             kept = self._groups
             return {group: kept[group] for group in sorted(groups) if group in kept and kept[group].texts}

@@ -89,7 +89,7 @@ class GroupsPage:
             return self._renew(REFRESHED_MAX)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The `pieces` as one text."""
+        """Return the `pieces` as one text."""
         return b"".join(self.pieces(dialect))
 
     def pieces(self, dialect: Dialect = Dialect.PROMETHEUS) -> list[bytes]:
@@ -188,7 +188,7 @@ class GroupsPage:
         return cached is not None and cached.edition == view.edition
 
     def _present(self, view: GroupView, cached: GroupTexts, now_ms: int, openmetrics: bool) -> Sequence[bytes]:
-        """The texts of ``cached`` as of now: for most groups the cached ones themselves."""
+        """Return the texts of ``cached`` as of now: for most groups the cached ones themselves."""
         if now_ms < cached.until_ms and not (openmetrics and cached.exemplified):
             return cached.texts
         texts = list(cached.texts)
@@ -203,7 +203,7 @@ class GroupsPage:
 
 
 def _zero_first(by_metric: Mapping[Metric, Values], new: Series) -> Mapping[Metric, Values]:
-    """The values, 0 for ``new`` series."""
+    """Return the values, 0 for ``new`` series."""
     if not new:
         return by_metric
     return {

@@ -52,15 +52,15 @@ class Instruments:
                 _at_zero(row, self.histogram(row))
 
     def counter(self, row: Metric) -> Counter:
-        """The row's counter."""
+        """Return the row's counter."""
         return self._of(row, Counter)
 
     def gauge(self, row: Metric) -> Gauge:
-        """The row's gauge; also for an info row, which is a gauge of 1."""
+        """Return the row's gauge; also for an info row, which is a gauge of 1."""
         return self._of(row, Gauge)
 
     def histogram(self, row: Metric) -> Histogram:
-        """The row's histogram."""
+        """Return the row's histogram."""
         return self._of(row, Histogram)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

@@ -82,7 +82,7 @@ class LagPage:
         self._written, self._folded = lags, folded
 
     def _split(self, topics: Sequence[TopicLag]) -> tuple[list[TopicLag], list[TopicLag]]:
-        """The topics with series of their own, and the others."""
+        """Return the topics with series of their own, and the others."""
         shown = [lag for lag in topics if self._topic_shown(lag.topic)][: self._topics_max]
         names = {lag.topic for lag in shown}
         return shown, [lag for lag in topics if lag.topic not in names]

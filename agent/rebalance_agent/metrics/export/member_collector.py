@@ -47,11 +47,11 @@ class MemberCollector(Collector):
         self._metrics.observe([event_from_json(event)])
 
     def describe(self) -> Iterable[Family]:
-        """The families without samples: a registry compares their names."""
+        """Yield the families without samples: a registry compares their names."""
         return map(_family, MEMBER_ROWS)
 
     def collect(self) -> Iterable[Family]:
-        """The families that have samples, for one scrape. A counter is 0 in the first scrape that has it."""
+        """Yield the families that have samples, for one scrape. A counter is 0 in the first scrape that has it."""
         self._metrics.all_alive()  # a collector lives in their process
         for row, samples in self._metrics.families("collector"):
             family = _family(row)

@@ -55,7 +55,7 @@ class MemberMetrics:
     """
 
     def __init__(self, clock: Clock, limits: MemberLimits | None = None, text: TextFormat | None = None) -> None:
-        """Begin without series; the first event adds some."""
+        """Start without series; the first event adds some."""
         self._clock = clock
         self._limits = limits or MemberLimits()
         self._instruments = Instruments(rows.MEMBER_ROWS, text, zero_first=True)
@@ -100,7 +100,7 @@ class MemberMetrics:
             self._renew(self._clients.renew_all(self._clock.monotonic()))
 
     def consumers(self) -> list[ConsumerStatus]:
-        """The present consumers, the least recently seen first."""
+        """Return the present consumers, the least recently seen first."""
         with self._lock:
             self._expire(self._clock.monotonic())
             return [_consumer(client) for client in self._clients]

@@ -29,7 +29,7 @@ class ParsedSample(NamedTuple):
 
 
 def parsed_samples(text: str) -> Iterator[ParsedSample]:
-    """The samples of ``text`` (Prometheus' exposition format), in its order.
+    """Yield the samples of ``text`` (Prometheus' exposition format), in its order.
 
     Raises:
         ValueError: the text is not in that format; samples before the malformed line were returned already.
@@ -40,7 +40,7 @@ def parsed_samples(text: str) -> Iterator[ParsedSample]:
 
 
 def parsed_families(pieces: Iterable[bytes]) -> Iterator[tuple[Metric, Iterator[ParsedSample]]]:
-    """The samples of each metric in the text of `TextFormat` that ``pieces`` form, with its row.
+    """Yield the samples of each metric in the text of `TextFormat` that ``pieces`` form, with its row.
 
     A piece ends at the end of a line. Only one metric's text is joined and parsed at a time: that of thousands of
     groups has tens of megabytes. Text of our own has no timestamps and a fixed form, which is read three times as fast
@@ -58,7 +58,7 @@ def parsed_families(pieces: Iterable[bytes]) -> Iterator[tuple[Metric, Iterator[
 
 
 def _parts(piece: bytes) -> Iterator[bytes]:
-    """The piece, split before each header."""
+    """Yield the piece, split before each header."""
     begin = 0
     while (end := piece.find(b"\n" + _HELP, begin) + 1) > 0:
         yield piece[begin:end]

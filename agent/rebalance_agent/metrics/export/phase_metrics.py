@@ -15,7 +15,7 @@ class PhaseMetrics:
     """Counts the known phases of each generation once. Thread-safe."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
-        """Begin with empty histograms."""
+        """Start with empty histograms."""
         self._instruments = Instruments(rows.PHASE_ROWS, text)
 
     def on_event(self, event: Event) -> None:

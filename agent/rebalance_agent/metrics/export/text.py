@@ -51,7 +51,7 @@ class TextFormat:
         self._first = f'cluster="{_value(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
+        """Return the metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
         name, kind, text = metric.name, metric.kind, metric.help.replace("\\", r"\\").replace("\n", r"\n")
         if dialect is Dialect.OPENMETRICS:
             # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
@@ -62,7 +62,7 @@ class TextFormat:
         return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
     def samples(self, metric: Metric, samples: Values, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The samples' lines in the given order; in OpenMetrics with their exemplars."""
+        """Return the samples' lines in the given order; in OpenMetrics with their exemplars."""
         return _written(self._first, 0, metric, samples, dialect)
 
     def of_group(self, group: str) -> GroupText:
@@ -135,7 +135,7 @@ def _histogram(metric: Metric, pairs: str, histogram: StallHistogram, exemplars:
 
 @functools.cache
 def _histogram_template(metric: Metric, labelled: bool) -> str:
-    """The lines of a histogram, for ``%`` with its numbers, with `_PAIRS` in place of the label pairs."""
+    """Return the lines of a histogram, for ``%`` with its numbers, with `_PAIRS` in place of the label pairs."""
     comma, braced = (f"{_PAIRS},", f"{{{_PAIRS}}}") if labelled else ("", "")
     bounds = [f'{metric.name}_bucket{{{comma}le="{_number(bound)}"}} %s\n' for bound in (*metric.buckets, math.inf)]
     return "".join((*bounds, f"{metric.name}_sum{braced} %s\n", f"{metric.name}_count{braced} %s\n"))

@@ -63,7 +63,7 @@ class SeatEvent:
     """A gateway changed which consumer has a seat. Published again, with a higher revision, when its outcome is known.
 
     ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
-    or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None where none
+    or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None if none
     is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
     seat was given up.
 
@@ -102,7 +102,7 @@ class SeatEvent:
 
     @property
     def occupant(self) -> SeatOccupant | None:
-        """The consumer that took the seat of another one; None where the coordinator names the right one, or none."""
+        """The consumer that took the seat of another one; None if the coordinator names the right one, or none."""
         if self.act is not Act.HANDOVER or not self.carried_out:
             return None
         if not (self.client_id or self.host):
@@ -114,7 +114,7 @@ class SeatEvent:
 class SeatOccupant:
     """The consumer that has a member's seat, though the coordinator names another one.
 
-    ``client_id``, ``host``: as its gateway saw them, empty where unknown; ``since_ms``: epoch milliseconds by the
+    ``client_id``, ``host``: as its gateway saw them, empty if unknown; ``since_ms``: epoch milliseconds by the
     gateway's clock.
     """
 

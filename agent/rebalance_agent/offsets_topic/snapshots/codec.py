@@ -1,11 +1,12 @@
 """A snapshot of one partition of the offsets topic, as records of a compacted topic. Pure.
 
-The snapshot of a partition is what compaction would leave of its group records before a *position*: the last record of
-each key, with its offset, timestamp and value, under a key of its own; plus one *marker* with the position, and the
-number and digest of these records. Keys change in place while a newer snapshot is written, so a reader takes the
-records before the last marker, and uses them only if number and digest agree. So missing and altered records, and those
-of another writer, are detected. A digest is not a signature: anyone with Write on the topic can write a valid marker.
-Snapshots that follow each other form a *series*; records that an older series left are reported, to be deleted.
+The snapshot of a partition consists of the records that compaction would leave of its group records before a
+*position*: the last record of each key, with its offset, timestamp and value, under its own key; plus one *marker* with
+the position, and the number and digest of these records. Values are overwritten while a newer snapshot is written, so a
+reader takes the records before the last marker, and uses them only if number and digest match. This detects missing and
+altered records, and records of another writer. A digest is not a signature: anyone with Write on the topic can write a
+valid marker. Successive snapshots form a *series*; records left by an older series are reported, so that they can be
+deleted.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ __all__ = [
 ]
 
 VERSION = 3
-"""Version of values and markers: snapshots of other versions are not used, and overwritten."""
+"""Version of values and markers: snapshots of other versions are not used, but overwritten."""
 
 KEY_VERSION = 1
-"""Version of keys, apart from `VERSION`: with new keys the records under the old ones would never be overwritten."""
+"""Version of keys, separate from `VERSION`: records under keys of an old version would never be overwritten."""
 
 MARKER_BYTES_MAX = 4_096
-"""Bytes of a marker that are read; real ones have a few hundred."""
+"""Largest marker (bytes) that is read; real ones have a few hundred."""
 
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqqi")  # version, series, offset, timestamp, leader epoch
@@ -50,7 +51,7 @@ _RECORD, _MARKER = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """The extent and the source of a snapshot; a reader with another ``made_from`` ignores the snapshot.
+    """The extent and the source of a snapshot; a reader with a different ``made_from`` ignores the snapshot.
 
     ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
     """
@@ -80,19 +81,19 @@ class StoredRecord:
         return len(self.value_bytes or b"")
 
     def partition(self) -> int:
-        """The partition in the offsets topic."""
+        """Return the partition in the offsets topic."""
         return self.from_partition
 
     def offset(self) -> int:
-        """The offset in the offsets topic."""
+        """Return the offset in the offsets topic."""
         return self.at_offset
 
     def key(self) -> bytes:
-        """The key."""
+        """Return the key."""
         return self.key_bytes
 
     def value(self) -> bytes | None:
-        """The value; None for a tombstone."""
+        """Return the value; None for a tombstone."""
         return self.value_bytes
 
     def headers(self) -> None:
@@ -100,11 +101,11 @@ class StoredRecord:
         return
 
     def timestamp(self) -> tuple[int, int]:
-        """The timestamp's type (create time), and epoch milliseconds."""
+        """Return the timestamp's type (create time), and epoch milliseconds."""
         return (1, self.timestamp_ms)
 
     def leader_epoch(self) -> int | None:
-        """The epoch of the leader that wrote it; None if unknown."""
+        """Return the epoch of the leader that wrote it; None if unknown."""
         return self.written_in_epoch
 
 
@@ -115,7 +116,7 @@ class _Entry:
 
 
 class Digest:
-    """A digest of the last record of each key (offset, timestamp, epoch and value), whatever the order of keys.
+    """A digest of the last record of each key (offset, timestamp, epoch and value), independent of the order of keys.
 
     ``summands``: key -> hash of its record. Records are hashed once and not kept: values may have a megabyte each.
     """
@@ -128,7 +129,7 @@ class Digest:
             self.put(record)
 
     def put(self, record: TopicRecord) -> None:
-        """Take the record as the last one of its key; a tombstone removes the key."""
+        """Add the record as the last one of its key; a tombstone removes the key."""
         key, summand = record.key() or b"", _summand(record)
         self._sum ^= self.summands.pop(key, 0)
         if summand is not None:
@@ -156,22 +157,22 @@ def _summand(record: TopicRecord) -> int | None:
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
-    """The key under which ``owner`` keeps the last record of ``key`` of a partition."""
+    """Return the key under which ``owner`` keeps the last record of ``key`` of a partition."""
     return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
 def record_value(series: int, offset: int, timestamp_ms: int, value: bytes, leader_epoch: int = -1) -> bytes:
-    """The value of a kept record; a deleted record is written as a tombstone instead."""
+    """Return the value of a kept record; a deleted record is written as a tombstone instead."""
     return _VALUE.pack(VERSION, series, offset, timestamp_ms, leader_epoch) + value
 
 
 def marker_key(owner: bytes, partition: int) -> bytes:
-    """The key under which ``owner`` keeps the marker of a partition."""
+    """Return the key under which ``owner`` keeps the marker of a partition."""
     return _KEY.pack(KEY_VERSION, _MARKER, len(owner), partition) + owner
 
 
 def marker_value(marker: Marker) -> bytes:
-    """The marker as JSON, readable by people."""
+    """Return the marker as readable JSON."""
     return json.dumps(value_to_json(marker), separators=(",", ":"), sort_keys=True).encode()
 
 
@@ -179,7 +180,7 @@ class SnapshotAssembly:
     """Assembles snapshots of some partitions of one ``owner`` from the records of the snapshots' topic."""
 
     def __init__(self, owner: bytes, partitions: Iterable[int]) -> None:
-        """Begin with no record."""
+        """Start without records."""
         self.size_bytes = 0
         self._owner = owner
         self._unmarked: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
@@ -188,7 +189,7 @@ class SnapshotAssembly:
         self._kept: dict[int, set[bytes]] = {number: set() for number in partitions}
 
     def add(self, key: bytes, value: bytes | None) -> None:
-        """Take the next record, in the order of the topic; records of other owners and partitions are skipped."""
+        """Process the next record, in the order of the topic; records of other owners and partitions are skipped."""
         if len(key) < _KEY.size:
             return
         version, kind, length, partition = _KEY.unpack_from(key)
@@ -201,7 +202,7 @@ class SnapshotAssembly:
             self._write(partition, rest, value)
 
     def marker(self, partition: int) -> Marker | None:
-        """The last marker of a partition.
+        """Return the last marker of a partition.
 
         Raises:
             InvalidInputError: it is malformed or of another version.
@@ -212,7 +213,7 @@ class SnapshotAssembly:
         return marker
 
     def records(self, partition: int, marker: Marker) -> list[StoredRecord]:
-        """The records before the last marker, in the order of the offsets topic.
+        """Return the records before the last marker, in the order of the offsets topic.
 
         Raises:
             InvalidInputError: the records are not those of the marker.
@@ -243,7 +244,7 @@ class SnapshotAssembly:
         self._unmarked[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
-        # A malformed record counts as deleted, so the digest differs from the marker's; its key is kept nevertheless.
+        # A malformed record counts as deleted, so the digest differs from the marker's; but its key is kept.
         kept, written = self._kept[partition], self._unmarked[partition]
         if key not in kept and key not in written:
             self.size_bytes += len(key)

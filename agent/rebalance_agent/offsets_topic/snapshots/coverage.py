@@ -1,7 +1,8 @@
-"""The offsets before which the offsets topic need not be read again: all that follows from it was reported. Pure.
+"""The offsets before which the offsets topic need not be read again, since all results were reported. Pure.
 
-An observer that starts from the last record of each key before such a position, and reads on from there, concludes the
-same as an observer that never stopped: at that position no group is in the middle of a rebalance.
+An observer that starts from the last record of each key before such a position, and continues reading from there,
+reaches the same conclusions as an observer that never stopped: at this position no group is in the middle of a
+rebalance.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Obse
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
-"""Records of one unsettled group that are tracked one by one; later ones are released together with the last."""
+"""Maximum records of an unsettled group that are tracked one by one; later ones are released together with the last."""
 
 SPANS_MAX = 1_000
-"""Rebalances of one partition that are tracked one by one while an older one is unsettled; then the oldest merge."""
+"""Maximum rebalances of one partition that are tracked one by one while an older one is unsettled; beyond it the oldest
+are merged."""
 
 
 class _Held:
@@ -53,28 +55,28 @@ class _Held:
 
 
 class Coverage:
-    """Follows the observations of a tracker and its events. Called with each event, then with its observation.
+    """Processes a tracker's observations and events. To be called with each event, then with its observation.
 
-    No snapshot may end inside a rebalance, settled or not. So besides the records of unsettled groups (``held``) it
-    keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is held. Nor may it
-    end between records that the coordinator wrote as one batch: they have one timestamp.
+    No snapshot may end inside a rebalance, settled or not. So in addition to the records of unsettled groups
+    (``held``), it keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is
+    held. Nor may a snapshot end between records that the coordinator wrote as one batch, which have the same timestamp.
     """
 
     def __init__(self, unsettled: Callable[[str], bool]) -> None:
-        """``unsettled``: whether the tracker has still events to report about a group's records."""
+        """``unsettled``: whether the tracker still has events to report about a group's records."""
         self._unsettled = unsettled
         self._held: dict[str, _Held] = {}
         self._spans: dict[int, list[tuple[int, int]]] = {}
         self._batches: dict[str, tuple[int, int, int]] = {}
 
     def event(self, event: Event) -> None:
-        """Take an event of the tracker: the rebalance that it closes and all earlier ones are settled."""
+        """Process an event of the tracker: the rebalance that it closes and all earlier ones are settled."""
         held = self._held.get(event.group)
         if held and isinstance(event, GenerationEvent) and event.closes_episode:
             self._release(event.group, held, event.timestamp_ms)
 
     def observed(self, observation: Observation) -> None:
-        """Take an observation that the tracker has processed."""
+        """Process an observation that the tracker has processed."""
         if not isinstance(observation, GroupRecord | EpochRecord) or not observation.live:
             return
         group = observation.group
@@ -89,7 +91,7 @@ class Coverage:
             self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
-        """Forget all partitions but these."""
+        """Forget all partitions except these."""
         self._held = {group: held for group, held in self._held.items() if held.partition in keep}
         self._spans = {partition: spans for partition, spans in self._spans.items() if partition in keep}
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}
@@ -132,10 +134,10 @@ class Coverage:
             spans[:2] = [(spans[0][0], max(spans[0][1], spans[1][1]))]
 
     def _outside(self, partition: int, offset: int) -> int:
-        """The offset, or the start of the span that it lies in."""
+        """Return the offset, or the start of the span that it lies in."""
         spans = self._spans.get(partition, [])
         while (start := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
             offset = start
-        # Spans before it are not needed any more: the next offset will not be lower.
+        # Spans before it are no longer needed: the next offset will not be lower.
         self._spans[partition] = [span for span in spans if span[1] >= offset]
         return offset

@@ -1,4 +1,4 @@
-"""Infers from the offsets of our own snapshots' records that another program writes to their topic, and warns once."""
+"""Detects, from the offsets of our snapshots' records, that another program writes to their topic; warns once."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rebalance_agent.clock import Clock
 __all__ = ["CERTAIN_S", "OtherWriter"]
 
 CERTAIN_S = 60.0
-"""Seconds between the first and the last record of another writer that are needed: a replaced observer writes its last
-snapshot while its successor writes the first one."""
+"""Minimum seconds between the first and the last record of another writer for a warning: a replaced observer writes its
+last snapshot while its successor writes its first."""
 
 
 class OtherWriter:
-    """Follows the offsets of our records in each partition: brokers number all records without gaps.
+    """Tracks the offsets of our records in each partition: brokers number all records without gaps.
 
-    Gaps occur only with transactions, which no writer of snapshots uses, and after a record that is lost for us, but
-    may be in Kafka: then the offsets are to be forgotten.
+    Gaps occur only with transactions, which no writer of snapshots uses, and after a record that was reported as lost
+    but may be in Kafka: then the offsets must be forgotten.
     """
 
     def __init__(self, topic: str, clock: Clock, *, expected: bool) -> None:
@@ -27,7 +27,7 @@ class OtherWriter:
         self._first_s: float | None = None
 
     def delivered(self, partition: int, offset: int) -> None:
-        """Take the offset of our next record in ``partition``; warn if others' records have come for `CERTAIN_S`."""
+        """Process the offset of our next record in ``partition``; warn if others have written for `CERTAIN_S`."""
         expected = self._next.get(partition, offset)
         self._next[partition] = offset + 1
         if self._reported or offset <= expected:

@@ -13,17 +13,17 @@ from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 __all__ = ["MARKED_AGAIN_MS", "SnapshotPartition"]
 
 MARKED_AGAIN_MS = 3_600_000
-"""Milliseconds after which the marker of an unchanged snapshot is written again: readers refuse old snapshots."""
+"""Interval (ms) at which the marker of an unchanged snapshot is written again, since readers refuse old snapshots."""
 
 RECORD_BYTES = 200
-"""Estimated bytes of a record besides its key and value: tombstones take memory, too."""
+"""Estimated bytes of a record in addition to its key and value: tombstones also take memory."""
 
 
 @dataclass(slots=True)
 class SnapshotPartition:
     """The records that one partition's snapshot covers, and those still to be written.
 
-    ``seen``: records that the tail read and no snapshot covers; ``due``: covered records that are still to be written.
+    ``seen``: records that the tail has read and that no snapshot covers; ``due``: covered records still to be written.
     Offsets: records before ``position`` are covered, records before ``written`` are in the snapshot, and records before
     ``reached`` have been read. ``stored``: Kafka has a snapshot of the partition. ``marked_ms``: when its marker was
     last written (epoch ms). ``begun``: all its old records are known. ``missed``: a record was not kept; no new
@@ -50,7 +50,7 @@ class SnapshotPartition:
     def begin(
         self, base: Iterable[TopicRecord], snapshot: Snapshot | None, series: int, kept: frozenset[bytes]
     ) -> None:
-        """Begin with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
+        """Start with all old records: those of ``snapshot``, or else those of ``base``, in a new ``series``.
 
         ``kept``: keys of all records that the snapshots' topic has of this partition.
         """
@@ -64,20 +64,20 @@ class SnapshotPartition:
             self.series = series
         for record in base:
             self._take(record)
-            # No snapshot may end before a record that it holds.
+            # A snapshot must not end before a record that it contains.
             self.position = max(self.position, record.offset() + 1)
-        # Keys of no snapshot would stay in the topic for ever.
+        # Keys of no snapshot would stay in the topic forever.
         for key in kept - self.digest.summands.keys():
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 
     def see(self, record: TopicRecord) -> None:
-        """Take a record that the tail read."""
+        """Process a record that the tail read."""
         self.seen.append(record)
         self.seen_bytes += _size_bytes(record)
 
     def covers(self, position: int) -> bool:
         """Whether the offsets before ``position`` can become covered now."""
-        # A position beyond what was read is of an earlier time in which this observer had the partition.
+        # A position beyond what was read is from an earlier period in which this observer owned the partition.
         return self.begun and self.position <= position <= self.reached
 
     def cover(self, position: int) -> None:

@@ -21,17 +21,17 @@ __all__ = [
 ]
 
 SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
-"""Bytes of all snapshots read at once: ten thousand groups of twenty members have a tenth of it."""
+"""Maximum bytes of all snapshots read at once: ten thousand groups of twenty members have a tenth of it."""
 
 LOAD_MAX_S = 30.0
-"""Seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
+"""Maximum seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
 
 UNREADABLE_MAX_S = 60.0
-"""Seconds for which unanswered reads are retried: only a snapshot shows which events were missed since it."""
+"""Seconds for which unanswered reads are retried: without the snapshot, events since then would be missed."""
 
 TOMBSTONES_KEPT_MS = 86_400_000
 """Brokers' default of ``delete.retention.ms``, used where the topic's own cannot be read. Older tombstones may be
-compacted away, and a key that an older snapshot holds would stay for ever."""
+compacted away, and a key that an older snapshot holds would stay forever."""
 
 _TOMBSTONES_SETTING = "delete.retention.ms"
 
@@ -51,9 +51,9 @@ class Snapshot:
 
 
 class SnapshotReader:
-    """Loads snapshots from ``topic``. Where one cannot be used, the offsets topic itself is read.
+    """Loads snapshots from ``topic``. If one cannot be used, the offsets topic itself is read.
 
-    ``kept``: partition -> keys of all records in ``topic``, also of snapshots that cannot be used.
+    ``kept``: partition -> keys of all records in ``topic``, including those of unusable snapshots.
     """
 
     def __init__(self, context: CollectorContext, topic: str, owner: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Reads partitions again for their snapshots alone; the tail continues unchanged."""
+"""Reads partitions again, only for their snapshots; the tail continues unchanged."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["SnapshotRebase"]
 
 
 class SnapshotRebase:
-    """Gives a store the last old record of each key of partitions whose snapshots must start again."""
+    """Provides a store with the last old record of each key, for partitions whose snapshots must start again."""
 
     def __init__(self, snapshots: SnapshotStore, backfill: BackfillReader) -> None:
-        """``backfill`` is used for ``snapshots`` alone."""
+        """``backfill`` is used only for ``snapshots``."""
         self._snapshots = snapshots
         self._backfill = backfill
 

@@ -47,16 +47,16 @@ class SnapshotProducer:
 
     @property
     def working(self) -> bool:
-        """Whether there is a producer; else `serve` makes one after a back-off."""
+        """Whether there is a producer; otherwise `serve` creates one after a back-off."""
         return self._producer is not None
 
     def send(
         self, topic: str, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]
     ) -> bool:
-        """Queue a record; False where that is not possible now.
+        """Queue a record; False if that is not possible now.
 
-        ``on_done`` is called by `serve` or `close`: with None when Kafka has the record, else with why it was lost.
-        Records that are still queued after `close` may be in Kafka or not.
+        ``on_done`` is called by `serve` or `close`: with None when Kafka has the record, otherwise with the reason why
+        it was lost. Records that are still queued after `close` may or may not be in Kafka.
         """
         if self._producer is None:
             return False
@@ -113,7 +113,7 @@ class SnapshotProducer:
         def delivered(error: KafkaError | None, message: Message) -> None:
             on_done = self._callbacks.pop(number, None)
             if on_done is None:
-                return  # lost with its producer, and reported then
+                return  # the record was lost with its producer, and reported then
             if error is None:
                 self._backoff.reset()
                 self._written(message.partition() or 0, message.offset() or 0)

@@ -14,7 +14,7 @@ from rebalance_agent.tracking.observations import Backfilled, Observation, Parti
 __all__ = ["EVERY_S", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
-"""Seconds between two snapshots: about what a restart has to read again, besides unsettled rebalances."""
+"""Seconds between two snapshots: about the time that a restart has to read again, besides unsettled rebalances."""
 
 
 class PublishProgress(Protocol):
@@ -32,12 +32,12 @@ class PublishProgress(Protocol):
 
 
 class SnapshotSchedule:
-    """Takes the tracker's events, and every observation after the tracker. Used by the tracker's thread."""
+    """Processes the tracker's events, and every observation after the tracker. Used by the tracker's thread."""
 
     def __init__(
         self, store: SnapshotStore, coverage: Coverage, progress: PublishProgress | None, clock: Clock
     ) -> None:
-        """``progress``: that of publishing events; None where no events are published."""
+        """``progress``: that of publishing events; None if no events are published."""
         self._store = store
         self._coverage = coverage
         self._progress = progress
@@ -47,11 +47,11 @@ class SnapshotSchedule:
         self._last: Mapping[int, int] = {}
 
     def on_event(self, event: Event) -> None:
-        """Take an event of the tracker, which is queued for publishing already."""
+        """Process an event of the tracker, which is already queued for publishing."""
         self._coverage.event(event)
 
     def on_observation(self, observation: Observation) -> None:
-        """Take an observation that the tracker has processed; its events are queued for publishing already."""
+        """Process an observation that the tracker has processed; its events are queued for publishing already."""
         self._coverage.observed(observation)
         if isinstance(observation, PartitionsOwned):
             self._coverage.drop(observation.partitions)

@@ -34,25 +34,26 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotPr
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
 PENDING_BYTES_MAX = 32 * 1024 * 1024
-"""Bytes of all records that wait to be covered: more wait only if events cannot be published for long, or if a group
-floods its partition."""
+"""Maximum bytes of all records that wait to be covered: more would wait only if events cannot be published for long, or
+if a group floods its partition."""
 
 PARTITIONS = 50
-"""Partitions of the created topic where there is no offsets topic yet; else it gets as many as that has."""
+"""Partitions of the created topic if there is no offsets topic yet; otherwise it gets as many as the offsets topic."""
 
 AGAIN_S = 60.0
-"""Minimum seconds between two times that partitions are read again for their snapshots."""
+"""Minimum seconds between two rebases, in which partitions are read again for their snapshots."""
 
 QUEUE_KILOBYTES_MAX = 16 * 1024
 """librdkafka's queue of records to be written, in KiB; it holds several of the largest messages."""
 
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes of a message: a group's record of a megabyte, the offsets topic's default limit, must fit with what we add."""
+"""Largest message (bytes): a group's record of a megabyte, the offsets topic's default limit, must fit, with our
+additions."""
 
 TOPIC_CONFIG = {
     "cleanup.policy": "compact",
     "max.message.bytes": str(MESSAGE_BYTES_MAX),
-    # Only closed segments are compacted, and every start reads all that is left.
+    # Only closed segments are compacted, and every start reads everything that is left.
     "segment.bytes": str(16 * 1024 * 1024),
     "min.cleanable.dirty.ratio": "0.1",
 }
@@ -103,7 +104,7 @@ class SnapshotStore:
         """Return the usable snapshots by partition; ``bounds``: partition -> start offset and end offset.
 
         Raises:
-            ClusterError: brokers do not answer; the caller is to try again.
+            ClusterError: brokers do not answer; the caller should try again.
         """
         begun = self._context.clock.monotonic()
         snapshots = self._reader.load(bounds, self._made_from) if self._prepare() else {}
@@ -117,9 +118,9 @@ class SnapshotStore:
         return snapshots
 
     def _prepare(self) -> bool:
-        """Find the topic, or create it where that is allowed, and set what snapshots are made from.
+        """Find the topic, or create it if this is allowed, and set the source of snapshots (``made_from``).
 
-        Returns whether the topic existed, and so may have snapshots.
+        Return whether the topic existed, and so may contain snapshots.
         """
         cluster = self._context.cluster
         cluster_id, counts = cluster.identify()
@@ -143,7 +144,7 @@ class SnapshotStore:
                 state.begin(base, snapshot, self._context.clock.now_ms(), kept)
 
     def see(self, record: TopicRecord) -> None:
-        """Take a record of a group that the tail read."""
+        """Process a record of a group that the tail read."""
         with self._lock:
             state = self._state(record.partition())
             if state.missed:
@@ -197,7 +198,7 @@ class SnapshotStore:
     # The thread of the topics' poll
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Take the partition counts of all topics: the snapshots' topic may exist now."""
+        """Store the partition counts of all topics, since the snapshots' topic may exist now."""
         count = partitions.get(self._topic, 0)
         with self._lock:
             if self._count or not (count and self._made_from):
@@ -280,7 +281,7 @@ class SnapshotStore:
         return on_done
 
     def _too_large(self, state: SnapshotPartition, reason: str) -> None:
-        """Stop the partition's snapshot; the written one stays valid, and covers less than it could."""
+        """Stop the partition's snapshot; the written one stays valid, but covers less than it could."""
         state.miss(restartable=False)
         self._context.meters.snapshot_problem("too_large")
         self._log.warning(

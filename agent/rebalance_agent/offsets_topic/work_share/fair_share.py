@@ -1,8 +1,8 @@
-"""Puts the records of groups into the inbox, so that no group takes more than its share of work from the others.
+"""Puts the records of groups into the inbox, so that no group uses more than its share of work.
 
-A group that has used its share waits, and the oldest of its records are skipped if too many wait. Consumer, share and
-streams groups have small records, but thousands of them: a group has one share, whatever the kind of its records. The
-share is of a processor; where there is less time for all, the records of groups that cause little work come first.
+A group that has used its share waits, and its oldest records are skipped if too many wait. Consumer, share and streams
+groups have small records, but thousands of them: each group has one share, whatever the kind of its records. The share
+is one of processor time; if there is less time for all, the records of groups that cause little work come first.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
 __all__ = ["AHEAD_S", "LONGEST_S", "NAME_BYTES_MAX", "FairShare"]
 
 AHEAD_S = 0.05
-"""Seconds of work in the inbox from which on only records of light groups are put into it. It is how long their records
-wait behind those of others; the inbox is filled again several times in that time."""
+"""Seconds of work in the inbox above which only records of light groups are added. It is also the longest time for
+which their records wait behind others; the inbox is refilled several times within it."""
 
 NAME_BYTES_MAX = 64
-"""Bytes of a group's name as the key of what is remembered of it; a longer one is hashed. Of 10,000 groups something is
-remembered, and a name may have 32 kB."""
+"""Longest group name (bytes) that is used as a key; a longer one is hashed: data is kept for 10,000 groups, and a name
+may have 32 kB."""
 
 NAMED_EVERY_S = 1.0
-"""Seconds between two updates of the metric with the groups that had to wait, also while the inbox is full."""
+"""Seconds between two updates of the metric that names the groups that had to wait, even while the inbox is full."""
 
 LONGEST_S = 0.5
-"""Seconds after which a record of another group is put into it nevertheless: none waits for ever."""
+"""Seconds after which a record of another group is put into it nevertheless: none waits forever."""
 
 
 class FairShare:
@@ -46,7 +46,7 @@ class FairShare:
     def __init__(
         self, context: CollectorContext, decode: Callable[[WaitingRecord], GroupRecord | EpochRecord | None]
     ) -> None:
-        """Start with no group waiting; ``decode`` returns None for a record that it cannot read."""
+        """Start without waiting groups; ``decode`` returns None for an unreadable record."""
         self._context, self._decode = context, decode
         self._budget = WorkBudget(context.clock.monotonic())
         self._released = context.clock.monotonic()
@@ -78,7 +78,7 @@ class FairShare:
     def release(self) -> None:
         """Emit waiting records of groups that may cause work again. To be called several times a second.
 
-        The one that may do so for longest comes first.
+        The group that has been allowed to for longest comes first.
         """
         now = self._context.clock.monotonic()
         self._count(now)
@@ -140,7 +140,7 @@ class FairShare:
         self._budget.spend(group, size, seconds, now)
         if record is not None:
             self._context.inbox.put(record, record_bytes(waiting.message), seconds)
-        elif waiting.skipped:  # one that cannot be read reports nothing
+        elif waiting.skipped:  # an unreadable record reports nothing
             self._waiting.lose(group, waiting.skipped)
 
 

@@ -1,7 +1,7 @@
 """Bounds what a classic group's record may claim, before the tracker spends time and memory on it. Pure.
 
 The leader of a group writes the assignment, and the coordinator does not read it: a record of 880 kB can assign 220,000
-partitions of topics that do not exist. Partitions cost time in each step after this one, so they are counted here.
+partitions of topics that do not exist. Partitions cost time in every later step, so they are counted here.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from rebalance_agent.model.subscription import ConsumerSubscription
 __all__ = ["CLAIMS_MAX", "FREE_CLAIMS", "FREE_TOPICS", "bounded_claims", "claims"]
 
 FREE_CLAIMS = 20_000
-"""Partitions, assigned and owned, that members may claim whether they exist or not: the list of topics may be older
-than the record. Twice those of a group with 10,000 partitions whose members send what they own."""
+"""Partitions, assigned and owned, that members may claim even if they do not exist, since the list of topics may be
+older than the record: twice those of a group with 10,000 partitions whose members send what they own."""
 
 FREE_TOPICS = 10_000
-"""Topics that members may subscribe to, all together, whether they exist or not."""
+"""Maximum topics that all members together may subscribe to, whether these exist or not."""
 
 CLAIMS_MAX = 100_000
-"""Partitions, assigned and owned, that one record may claim: up to three seconds of work. There is room for 250,000."""
+"""Partitions, assigned and owned, that one record may claim: up to three seconds of work. A record has room for
+250,000."""
 
 
 def claims(value: GroupSnapshot) -> int:
@@ -32,7 +33,7 @@ def claims(value: GroupSnapshot) -> int:
 
 
 def bounded_claims(value: GroupSnapshot, topic_sizes: Mapping[str, int]) -> GroupSnapshot:
-    """Return the record with at most `CLAIMS_MAX` partitions; most records are returned as they are.
+    """Return the record with at most `CLAIMS_MAX` partitions; most records are returned unchanged.
 
     Above `FREE_CLAIMS` only partitions that exist count; ``topic_sizes``: partitions by topic, empty if they are not
     known yet. If there are still too many, members keep no partitions, and the protocol type is `UNREAD_ASSIGNMENTS`.

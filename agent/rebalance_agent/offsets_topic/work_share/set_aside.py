@@ -14,27 +14,28 @@ from rebalance_agent.cluster.topic_reader import TopicRecord, record_bytes
 __all__ = ["ALL_BYTES_MAX", "GROUP_BYTES_MAX", "KEY_RECORDS_MAX", "RECORD_BYTES", "SetAside", "WaitingRecord"]
 
 KEY_RECORDS_MAX = 400
-"""Waiting records with one key. The last one has the state, as in the compacted topic, so older ones are dropped first.
-All records of a classic group have one key; other groups have several for each member."""
+"""Maximum waiting records with one key. The last one has the state, as in the compacted topic, so older ones are
+dropped first. All records of a classic group have one key; other groups have several for each member."""
 
 GROUP_BYTES_MAX = 4 * 2**20
-"""Bytes of the waiting records of one group: four or more, since brokers take records of 1 MiB by default."""
+"""Maximum bytes of the waiting records of one group: at least four records, since brokers accept records of 1 MiB by
+default."""
 
 RECORD_BYTES = 400
 """Bytes of memory that a waiting record takes in addition to its own: some 7,000 small records of one group wait."""
 
 ALL_BYTES_MAX = 16 * 2**20
-"""Bytes of all waiting records."""
+"""Maximum bytes of all waiting records."""
 
 STALE_MAX = 1_000
-"""Outdated entries from which on the order of the groups by size is built again."""
+"""Number of outdated entries above which the order of the groups by size is rebuilt."""
 
 LOST_MAX = 10_000
-"""Groups of which it is remembered that all waiting records were dropped."""
+"""Maximum groups for which it is remembered that all their waiting records were dropped."""
 
 
 class WaitingRecord(NamedTuple):
-    """A record that waits since ``seen_ms`` (epoch ms), and how it is to be emitted (as in `GroupRecord`).
+    """A record that has been waiting since ``seen_ms`` (epoch ms), and how to emit it (as in `GroupRecord`).
 
     ``skipped``: how many records of its group were dropped right before it.
     """

@@ -18,24 +18,24 @@ RECORD_S = 0.004
 events and their way into the history and to Kafka."""
 
 PART_S = 300e-6
-"""Seconds of work that a record of a consumer, share or streams group causes: it is a small part of the group's state.
-A rebalance of 2,000 members has 4,000 to 6,000 of them, within some seconds."""
+"""Seconds of work that a record of a consumer, share or streams group causes: each is a small part of the group's
+state. A rebalance of 2,000 members has 4,000 to 6,000 records within some seconds."""
 
 BYTE_S = 150e-9
-"""Seconds of work by byte of a record that is decoded: most where there are many topics with one partition each."""
+"""Seconds of work per byte of a decoded record: the worst case is many topics with one partition each."""
 
 MEMBER_S = 25e-6
-"""Seconds of work by member of a record."""
+"""Seconds of work per member in a record."""
 
 ASSIGNED_S = 25e-6
-"""Seconds of work by partition that a record assigns to a member: moves, stalls, quality and view."""
+"""Seconds of work per partition that a record assigns to a member: moves, stalls, quality and view."""
 
 GROUP_RATE = 0.25
-"""Seconds of work by second that one group may cause: a group of 2,000 members and 10,000 partitions may rebalance
-each two seconds."""
+"""Seconds of work per second that one group may cause: a group of 2,000 members and 10,000 partitions may rebalance
+every two seconds."""
 
 ALL_RATE = 0.6
-"""Seconds of work by second that all groups with large records may cause together."""
+"""Seconds of work per second that all groups with large records may cause together."""
 
 BURST_S = 0.5
 """Seconds of work that a group may cause at once, after it was quiet."""
@@ -44,14 +44,14 @@ LIGHT_S = 0.05
 """Seconds of recent work up to which a group is light: ten records of an ordinary group at once."""
 
 LARGE_BYTES = 16_384
-"""A record of more bytes is large: it counts for `ALL_RATE`, and waits for it. A hundred members have less."""
+"""A record with more bytes is large: `ALL_RATE` applies to it. Records of a hundred members are smaller."""
 
 GROUPS_MAX = 10_000
-"""Groups whose work is remembered; a forgotten one may cause `BURST_S` again."""
+"""Maximum groups whose work is remembered; a forgotten group may cause `BURST_S` again."""
 
 
 def work_seconds(value: GroupSnapshot | None) -> float:
-    """Return about how many seconds of work a classic group's record causes; ``value`` None: a tombstone."""
+    """Return the estimated seconds of work for a classic group's record; ``value`` None: a tombstone."""
     if value is None:
         return RECORD_S
     assigned = sum(count_partitions(member.assigned) for member in value.members)
@@ -59,7 +59,7 @@ def work_seconds(value: GroupSnapshot | None) -> float:
 
 
 def part_seconds(size_bytes: int) -> float:
-    """Return about how many seconds of work a record of another group causes, with a value of ``size_bytes``."""
+    """Return the estimated seconds of work for another group's record with a value of ``size_bytes``."""
     return PART_S + BYTE_S * size_bytes
 
 
@@ -97,7 +97,7 @@ class WorkBudget:
         return bucket is None or bucket.refill(GROUP_RATE, now) >= BURST_S - LIGHT_S
 
     def allowed_at(self, group: bytes, size_bytes: int, now: float) -> float:
-        """Return from when on the group's next record, of ``size_bytes``, may be processed if others spend nothing."""
+        """Return when the group's next record, of ``size_bytes``, may be processed if other groups spend nothing."""
         at = now
         if (bucket := self._groups.get(group)) is not None:
             at = max(at, now - bucket.refill(GROUP_RATE, now) / GROUP_RATE)

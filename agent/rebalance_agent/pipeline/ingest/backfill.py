@@ -59,7 +59,7 @@ _GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT)
 class PartitionRange:
     """The records that were read from one partition: their number, first and last offset, first and last timestamp.
 
-    Timestamps are in epoch milliseconds; offsets are None where unknown.
+    Timestamps are in epoch milliseconds; offsets are None if unknown.
     """
 
     partition: int

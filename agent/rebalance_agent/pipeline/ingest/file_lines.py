@@ -37,7 +37,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class FilePiece(NamedTuple):
     """The lines that begin at ``begin`` or later and before ``end`` (bytes) of the local file ``path``.
 
-    ``end`` is None where it is the file's end. ``file`` is the file's address in the tables.
+    ``end`` is None if it is the file's end. ``file`` is the file's address in the tables.
     """
 
     path: str

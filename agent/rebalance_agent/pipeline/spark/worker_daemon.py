@@ -19,7 +19,7 @@ __all__ = ["archives_below", "main"]
 
 
 def archives_below(home: Path, path: Iterable[str]) -> set[str]:
-    """The entries of an import path that are archives in Spark's folder; a user's own archives are not."""
+    """Return the entries of an import path that are archives in Spark's folder; a user's own archives are not."""
     return {entry for entry in path if Path(entry).suffix in {".jar", ".zip"} and Path(entry).is_relative_to(home)}
 
 

@@ -1,4 +1,4 @@
-"""Makes the listeners, for readers and for posted events, with their tokens and TLS, from settings."""
+"""Creates the listeners for readers and for posted events, with their tokens and TLS, from settings."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from rebalance_agent.ui.page.site import Site
 __all__ = ["events_endpoint", "events_server", "page_url", "web_server"]
 
 EVENTS_LIMITS = Limits(workers=2)
-"""Posts are short, and come from the same pod or from few sidecars."""
+"""Limits of the events listener: posts are short, and come from the same pod or from few sidecars."""
 
 
 def page_url(settings: AgentSettings, port: int) -> str:
-    """The address of the page, for the log: by ``localhost`` if it listens there, or on all interfaces."""
+    """Return the address of the page, for the log: by ``localhost`` if it listens there, or on all interfaces."""
     host, _ = split_address(settings.listen)
     shown = "localhost" if host in LOOPBACKS | WILDCARDS else f"[{host}]" if ":" in host else host
     return f"http{'s' if settings.tls_cert_file else ''}://{shown}:{port}/"
@@ -50,7 +50,7 @@ def web_server(
     api: Callable[[str, str], Answer] | None = None,
     consumers: LatchedReadiness | None = None,
 ) -> HttpServer:
-    """The server, not started yet; ``pages``, ``site``, ``api`` and ``consumers`` as in `WebApp`.
+    """Return the server, not started yet; ``pages``, ``site``, ``api`` and ``consumers`` as in `WebApp`.
 
     Raises:
         InvalidInputError: naming the setting whose file cannot be used.
@@ -77,7 +77,7 @@ def web_server(
 
 
 def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
-    """The endpoint's settings, and its TLS (None without).
+    """Return the endpoint's settings, and its TLS (None without).
 
     Raises:
         InvalidInputError: naming the setting whose file cannot be used, or that is missing for an address beyond
@@ -99,7 +99,7 @@ def events_server(
     clock: Clock,
     alive: Callable[[str], None] = lambda _process: None,
 ) -> HttpServer:
-    """The server, not started yet; ``accept`` and ``alive`` as in `EventsApp`.
+    """Return the server, not started yet; ``accept`` and ``alive`` as in `EventsApp`.
 
     Raises:
         InvalidInputError: see `events_endpoint`.

@@ -20,7 +20,7 @@ ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
 def listen_addresses(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
-    """The addresses to listen on and to connect to, with TLS for both sides.
+    """Return the addresses to listen on and to connect to, with TLS for both sides.
 
     Raises:
         InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.

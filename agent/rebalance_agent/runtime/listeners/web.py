@@ -52,7 +52,7 @@ class WebApp:
         health_open: bool = True,
         consumers: LatchedReadiness | None = None,
     ) -> None:
-        """``pages`` are called on every scrape. ``consumers``: those beside the process, None where it has none.
+        """``pages`` are called on every scrape. ``consumers``: those beside the process, None if it has none.
 
         ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
         returns what /config shows, without secrets. With ``bearer`` every request must carry its token, except for
@@ -74,7 +74,7 @@ class WebApp:
         self._api = _handler(api) if api else None
 
     def refuse(self, head: Request) -> Response:
-        """The answer to a request with a body, before the body is read: no path takes one."""
+        """Return the answer to a request with a body, before the body is read: no path takes one."""
         handler = self._handler_of(head)
         return self._complete(head, handler if isinstance(handler, Response) else _no_body())
 
@@ -85,7 +85,7 @@ class WebApp:
 
     @staticmethod
     def _complete(request: Request, response: Response) -> Response:
-        """The response with the headers that all have, compressed where the client takes that."""
+        """Return the response with the common headers, compressed if the client accepts it."""
         headers = [*_HEADERS, *response.headers]
         headers.append(("Content-Security-Policy", POLICY if response.content_type == HTML else "default-src 'none'"))
         pieces = response.body if isinstance(response.body, list) else [response.body]
@@ -95,7 +95,7 @@ class WebApp:
         return Response(response.status, response.content_type, pieces, headers)
 
     def _handler_of(self, request: Request) -> Application | Response:
-        """The handler of the request; a refusal if the request is not allowed, or no path matches."""
+        """Return the handler of the request; a refusal if the request is not allowed, or no path matches."""
         path = request.path
         if self._bearer and path not in self._open and not self._bearer.allows(request):
             page = path in self._site.paths and "text/html" in request.headers.get("accept", "")
@@ -129,7 +129,7 @@ class WebApp:
         return Response("200 OK" if ready else "503 Service Unavailable", _JSON, _json(answer))
 
     def _page(self, request: Request) -> Response:
-        """A page, or 304 where the client has it already: an open page asks again every few seconds."""
+        """Return a page, or 304 if the client already has it: an open page is requested again every few seconds."""
         links = [*(path for path in self._paths if path not in self._site.paths), *(_API_LINKS if self._api else ())]
         status, kind, body = self._site.answer(request.path, request.query, links)
         tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
@@ -146,7 +146,7 @@ def _member_ready(consumers: LatchedReadiness) -> Response:
 
 
 def _handler(api: Callable[[str, str], Answer]) -> Application:
-    # The path as sent, still encoded: a slash in a group's name must not separate segments.
+    # Pass the path as sent, still encoded: a slash in a group's name must not separate segments.
     return lambda request: Response(*api(request.target.partition("?")[0], request.query))
 
 

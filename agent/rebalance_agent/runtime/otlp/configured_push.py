@@ -1,4 +1,4 @@
-"""Makes the push of metrics, and the passing on of clients' metrics, if the environment turns them on."""
+"""Creates the push of metrics, and the forwarder of clients' metrics, if the environment turns them on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _NoPush:
 
 
 def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -> Push:
-    """The push of ``pages``, not started yet; it does nothing where no variable turns it on.
+    """Return the push of ``pages``, not started yet; it does nothing where no variable turns it on.
 
     It logs the variables that have no effect.
     """
@@ -59,12 +59,12 @@ def configured_push(pages: Sequence[Page], counts: AgentMetrics, clock: Clock) -
 
 
 def configured_passing(count: Callable[..., None], *, pushed: bool) -> PassedTelemetry:
-    """What passes clients' metrics on to the endpoint of the environment, not started yet.
+    """Return the forwarder of clients' metrics to the environment's endpoint, not started yet.
 
-    ``count`` takes outcomes, as `PassedTelemetry` does. ``pushed``: whether clients are asked for metrics.
+    ``count`` gets outcomes, as in `PassedTelemetry`. ``pushed``: whether clients are asked for metrics.
 
     Raises:
-        InvalidInputError: they are not, or the environment names no endpoint.
+        InvalidInputError: clients are not asked for metrics, or the environment names no endpoint.
     """
     if not pushed:
         raise InvalidInputError("gateway_telemetry_pass", "needs gateway_telemetry, by which clients push")

@@ -8,7 +8,7 @@ from typing import Self
 __all__ = ["ExporterLog"]
 
 REASON_MAX = 300
-"""Characters of a message that are kept: it may quote a collector's answer."""
+"""Maximum characters kept of a message, which may quote a collector's answer."""
 
 
 class ExporterLog(logging.Handler):
@@ -22,13 +22,13 @@ class ExporterLog(logging.Handler):
         self._logger.propagate = False
 
     def __enter__(self) -> Self:
-        """Forget the last attempt, and listen."""
+        """Forget the last attempt, and start capturing."""
         self.reason = ""
         self._logger.addHandler(self)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Stop listening."""
+        """Stop capturing."""
         self._logger.removeHandler(self)
 
     def emit(self, record: logging.LogRecord) -> None:

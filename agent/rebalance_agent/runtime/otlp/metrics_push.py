@@ -1,4 +1,4 @@
-"""Pushes all metrics by OTLP from a thread of its own, for which no other thread waits."""
+"""Pushes all metrics by OTLP from a separate thread, for which no other thread waits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Exporter(Protocol):
 class MetricsPush:
     """Exports the pages every ``interval_seconds``, and once more at the end.
 
-    Nothing is queued: an export that fails is counted, and the next one has all counts.
+    Nothing is queued: a failed export is counted, and the next one contains all counts.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class MetricsPush:
 
 
 def _requests(metrics: Iterable[OtlpMetric]) -> Iterator[list[OtlpMetric]]:
-    """The metrics in groups of about `POINTS_MAX` points, one group for each request."""
+    """Yield the metrics in groups of about `POINTS_MAX` points, one group for each request."""
     together: list[OtlpMetric] = []
     points = 0
     for metric in metrics:

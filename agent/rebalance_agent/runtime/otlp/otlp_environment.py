@@ -46,7 +46,7 @@ class OtlpTarget:
 
 
 def otlp_signals(environ: Mapping[str, str] | None = None) -> OtlpSignals:
-    """The signals that the environment turns on: those with an endpoint, their own or that of all signals.
+    """Return the signals that the environment turns on: those with an endpoint, their own or that of all signals.
 
     A value that cannot work, or a missing package, turns a signal off, as OpenTelemetry's specification demands: these
     variables are often set for all containers of a cluster, and must not keep a process from starting.
@@ -114,7 +114,7 @@ def _usable(url: str) -> bool:
 
 
 def _endpoint_of(environ: Mapping[str, str], signal: str) -> str:
-    """The variable that has the endpoint of ``signal``: its own where that is set."""
+    """Return the variable that has the endpoint of ``signal``: its own where that is set."""
     own = f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"
     return own if environ.get(own) else _ENDPOINT
 

@@ -16,7 +16,7 @@ _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
 
 def otlp_span(span: Span, resource: Resource) -> ReadableSpan:
-    """The span as the SDK's exporters take it."""
+    """Return the span as the SDK's exporters take it."""
     return ReadableSpan(
         span.name,
         context=_context(span.trace_id, span.span_id),

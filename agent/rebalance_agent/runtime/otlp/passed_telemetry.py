@@ -1,4 +1,4 @@
-"""Passes the metrics that clients push to a gateway on to an OTLP endpoint, from a thread for which nobody waits."""
+"""Passes the metrics that clients push to a gateway on to an OTLP endpoint, on a background thread."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.runtime.otlp.otlp_environment import OtlpTarget
 __all__ = ["WAITING_BYTES_MAX", "PassedTelemetry"]
 
 WAITING_BYTES_MAX = 8 * 1024 * 1024
-"""Bytes that wait: half an hour of 50 clients, at 3 KiB for each push."""
+"""Maximum waiting bytes: half an hour of 50 clients, at 3 KiB for each push."""
 
 ATTEMPT_S = 10.0
 """Seconds for one request. It is not repeated: the client's next push has the same metrics."""
@@ -28,7 +28,7 @@ class _Count(Protocol):
 
 
 class PassedTelemetry:
-    """The pushes that wait, and the thread that posts them one after the other. If too many wait, the oldest go."""
+    """The waiting pushes, and the thread that posts them one by one. If too many wait, the oldest are dropped."""
 
     def __init__(self, target: OtlpTarget, count: _Count) -> None:
         """``count`` takes the outcome of each push: delivered, failed or dropped."""
@@ -93,7 +93,7 @@ class PassedTelemetry:
             return request
 
     def _post(self, request: bytes) -> str:
-        """Why the collector did not take it; empty if it did."""
+        """Post one request; return why the collector did not accept it, empty if it did."""
         try:
             answer = self._session.post(self._target.url, request, timeout=ATTEMPT_S, allow_redirects=False)
         except requests.RequestException as error:

@@ -1,4 +1,4 @@
-"""Finds why a server cannot be reached, from the bottom up: name, connection, TLS, login. Used when librdkafka failed.
+"""Finds why a server cannot be reached, in order: name, connection, TLS, login. Used after librdkafka has failed.
 
 librdkafka reports only that a certificate cannot be verified; Python's ``ssl`` also reports why.
 """
@@ -38,7 +38,7 @@ _VERIFICATION = {
 
 
 def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) -> tuple[str, str]:
-    """The problem of a server, and its solution; ``error`` is librdkafka's."""
+    """Return the problem of a server, and its solution; ``error`` is librdkafka's."""
     if trouble := connection_trouble(host, port):
         return trouble
     if str(_HTTP) in error:
@@ -54,7 +54,7 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], error: str) ->
 
 
 def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
-    """The problem of the name or the connection, and its solution; None if a connection is accepted."""
+    """Return the problem of the name or the connection, and its solution; None if a connection is accepted."""
     try:
         socket.create_connection((host, port), TIMEOUT_S).close()
     except socket.gaierror as error:
@@ -72,7 +72,7 @@ def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
 
 
 def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str] | None:
-    """The problem of the handshake or the server's certificate, and its solution; None if it is trusted."""
+    """Return the problem of the handshake or the server's certificate, and its solution; None if it is trusted."""
     try:
         with (
             socket.create_connection((host, port), TIMEOUT_S) as connection,
@@ -128,7 +128,7 @@ def _trusting() -> ssl.SSLContext:
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """A context that verifies as librdkafka does; None where it does not verify, or Python's ``ssl`` cannot."""
+    """Return a context that verifies as librdkafka does; None if it does not verify, or Python's ``ssl`` cannot."""
     if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
         return None
     try:

@@ -24,8 +24,8 @@ class FindingStatus(StrEnum):
 class Finding:
     """One row of the report; every text is one line.
 
-    ``purpose``: what the agent needs it for; ``detail``: what was seen, or what is wrong; ``lost``: what the agent
-    cannot do without it, in the degraded ``mode``; ``fix``: a command, or what to do.
+    ``purpose``: why the agent needs it; ``detail``: the observation or the problem; ``lost``: what the agent cannot do
+    without it, in the degraded ``mode``; ``fix``: a command or instruction.
     """
 
     name: str
@@ -36,26 +36,26 @@ class Finding:
     mode: str = ""
     fix: str = ""
     reached: bool | None = None
-    """Whether the cluster was reached through this server; None where the check is not of a server."""
+    """Whether the cluster was reached through this server; None if the check is not of a server."""
 
 
 def failed(name: str, detail: str, fix: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """A check that failed."""
+    """Return a check that failed."""
     return Finding(name, FindingStatus.FAILED, purpose, detail, fix=fix, reached=reached)
 
 
 def skipped(name: str, detail: str) -> Finding:
-    """A check that is not needed, or cannot be made now."""
+    """Return a check that is not needed, or cannot be made now."""
     return Finding(name, FindingStatus.SKIPPED, detail=detail)
 
 
 def passed(name: str, detail: str, purpose: str = "", *, reached: bool | None = None) -> Finding:
-    """A check that succeeded."""
+    """Return a check that succeeded."""
     return Finding(name, FindingStatus.OK, purpose, detail, reached=reached)
 
 
 def exit_code(findings: Iterable[Finding]) -> int:
-    """0: everything needed is there; 1: something is missing or failed; 2: no server could be reached."""
+    """Return 0 if all requirements are met, 1 if something is missing or failed, 2 if no server could be reached."""
     findings = tuple(findings)
     servers = [finding.reached for finding in findings if finding.reached is not None]
     if servers and not any(servers):

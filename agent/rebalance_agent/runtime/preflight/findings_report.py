@@ -33,7 +33,7 @@ _COLORS = {FindingStatus.OK: 32, FindingStatus.MISSING: 33, FindingStatus.FAILED
 
 
 def row(finding: Finding, colors: bool = False) -> str:
-    """A line with status and name; below it purpose, loss, mode and fix, if the check failed.
+    """Return a line with status and name; below it purpose, loss, mode and fix, if the check failed.
 
     ``colors``: whether the status has its colour.
     """
@@ -53,7 +53,7 @@ def row(finding: Finding, colors: bool = False) -> str:
 
 
 def closing(findings: Iterable[Finding]) -> str:
-    """The last lines: the counts by status, and what they mean."""
+    """Return the last lines: the counts by status, and what they mean."""
     findings = tuple(findings)
     counts = Counter(finding.status for finding in findings)
     summary = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
@@ -71,7 +71,7 @@ def closing(findings: Iterable[Finding]) -> str:
 
 
 def report(role: str, principal: str, findings: Sequence[Finding]) -> dict[str, object]:
-    """All findings as one JSON-ready object; empty strings are left out."""
+    """Return all findings as one JSON-ready object; empty strings are left out."""
     checks = [
         {name: text for name, field in CHECK_FIELDS.items() if (text := str(getattr(finding, field)))}
         for finding in findings

@@ -36,7 +36,7 @@ from rebalance_agent.ui.words import plural
 __all__ = ["gateway_findings"]
 
 GROUPS_MAX = 20
-"""Maximum number of groups that are checked, of all rules together: those of one pod are a few."""
+"""Maximum number of groups checked, for all rules together: a pod has a few groups."""
 
 ANSWER_SECONDS = 5.0
 """Longest wait for a broker's ApiVersions answer, in seconds."""
@@ -99,7 +99,7 @@ def _leases() -> Finding:
 
 
 def _switch(path: str) -> Finding:
-    """Whether the file that switches seats off does so now; not an error, unless it cannot be understood."""
+    """Whether the switch file turns seats off now; this is an error only if the file cannot be understood."""
     name, switch = f"file {path}", read_switch(path)
     if not switch.understood:
         return failed(name, f"{switch.reason}, so it switches seats off", "write on or off to it, or remove it")
@@ -187,7 +187,7 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
-    """The reason why the gateway cannot connect a client to this address; empty if it can."""
+    """Return the reason why the gateway cannot connect a client to this address; empty if it can."""
     if problem := address_problem(address):
         return problem
     try:

@@ -57,7 +57,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    # The first path that is set names the row: a part of a certificate, key and authority alone is wrong, too.
+    # The first path that is set names the row: an incomplete set of certificate, key and authority is also wrong.
     files: list[tuple[str, Callable[[], object]]] = [
         (next(filter(None, tls_paths(settings, "tls_")), ""), lambda: listener_tls(settings, "tls_", clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
@@ -77,7 +77,7 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
 
 
 def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
-    """The finding of a failed ``build``; None where it succeeds."""
+    """Return the finding of a failed ``build``; None if it succeeds."""
     try:
         build()
     except InvalidInputError as error:
@@ -126,7 +126,7 @@ def _agent_answers(settings: AgentSettings) -> bool:
 
 
 def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
-    """A connection without a proxy; with a ``certificate``, only to a server that has this one."""
+    """Return a connection without a proxy; with a ``certificate``, only to a server that has this one."""
     if not certificate:
         return HTTPConnection(host, port, timeout=TIMEOUT_S)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -18,7 +18,7 @@ __all__ = ["findings"]
 
 
 def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
-    """The findings of a role, each as soon as it is made; librdkafka's ``properties`` are complete."""
+    """Yield the findings of a role, each as soon as it is made; librdkafka's ``properties`` are complete."""
     yield from local_findings(settings, clock)
     if isinstance(settings, GatewaySettings):
         from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings  # noqa: PLC0415 - other roles run without kafka-python
@@ -51,14 +51,14 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
 
 
 def _without_servers(settings: AgentSettings) -> Finding:
-    """A sidecar may work without a cluster; an observer has nothing to do without one."""
+    """Return the finding if there are no servers: a sidecar may work without a cluster, an observer cannot."""
     if isinstance(settings, ObserverSettings) and not settings.idle:
         return failed("cluster", "no bootstrap.servers are set", "add --bootstrap-servers HOST:PORT,...", reached=False)
     return skipped("cluster", "no bootstrap.servers are set, so the agent works without Kafka")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
-    """A finding where an idempotent producer refuses the properties, which a consumer may accept."""
+    """Yield a finding where an idempotent producer refuses the properties, which a consumer may accept."""
     try:
         events_producer(properties)
     except InvalidInputError as error:

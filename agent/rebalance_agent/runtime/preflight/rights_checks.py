@@ -72,7 +72,7 @@ def _seen(
     cluster: Cluster,
     clock: Clock,
 ) -> RightsProbe:
-    """The probe's result, with what could be read of the resource itself."""
+    """Return the probe's result, with what could be read of the resource itself."""
     if proof.verdict is ProbeResult.MISSING:
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):

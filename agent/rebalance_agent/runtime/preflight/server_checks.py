@@ -1,4 +1,4 @@
-"""Checks of each server alone: a client does not notice that a bootstrap server is down while another one answers."""
+"""Checks each server separately: a client does not notice that a bootstrap server is down if another one answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ReachableServers:
 
 
 def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
-    """The entries of ``bootstrap.servers``, without repetitions."""
+    """Return the entries of ``bootstrap.servers``, without repetitions."""
     return tuple(dict.fromkeys(filter(None, map(str.strip, properties.get("bootstrap.servers", "").split(",")))))
 
 
@@ -110,7 +110,7 @@ def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  
     end = clock.monotonic() + ANSWER_S
     while not future.done() and clock.monotonic() < end:
         admin.poll(POLL_S)
-        # librdkafka would try again without end.
+        # librdkafka would retry endlessly.
         lost = [error for error in errors if error.code() == KafkaError._TRANSPORT]  # noqa: SLF001
         if decisive := [error for error in errors if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
             raise KafkaException(decisive[0])
@@ -120,7 +120,7 @@ def _await(admin: AdminClient, errors: list[KafkaError], clock: Clock) -> Any:  
 
 
 def _reason(errors: Iterable[KafkaError], last: KafkaError) -> str:
-    """The most specific error: a final one, else how a connection ended, else that there was no answer."""
+    """Return the most specific error: a final one, else how a connection ended, else that there was no answer."""
     for codes in ((), (KafkaError._TRANSPORT,)):  # noqa: SLF001
         for error in errors:
             if error.code() in codes or (not codes and error.code() not in _TRANSIENT):
@@ -135,7 +135,7 @@ def _security(properties: Mapping[str, str]) -> str:
 
 
 def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
-    """The results, as they come. Threads are daemons, so that Ctrl-C waits for none of them."""
+    """Yield the results, as they come. Threads are daemons, so that Ctrl-C waits for none of them."""
     waiting = deque(calls)
     results: SimpleQueue[Future[_R]] = SimpleQueue()
 

@@ -1,4 +1,4 @@
-"""Findings about the sources of generations: which ones the rights allow, which one is used, and what each costs."""
+"""Findings about the sources of generations: which are allowed, which is used, and what each costs."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
 
 
 class GatewayRole:
-    """One gateway with its sidecar. Connections have a thread and an event loop of their own."""
+    """One gateway with its sidecar. Connections are handled in a separate thread with its own event loop."""
 
     def __init__(self, settings: GatewaySettings, properties: Mapping[str, str], *, clock: Clock | None = None) -> None:
         """``properties`` are librdkafka's, complete.
@@ -180,7 +180,7 @@ class GatewayRole:
                 self._api_server.close()
 
     def _seating_groups(self) -> SeatingGroups | None:
-        """The groups with seats; None where no rule allows any."""
+        """Return the groups with seats; None if no rule allows any."""
         rules = parse_seat_rules(self._settings.gateway_seats)
         if not list(rules):
             return None
@@ -197,7 +197,7 @@ class GatewayRole:
         )
 
     def _leases(self, rules: SeatRules) -> ApiServer | None:
-        """Where the locks of seats are by a rule; None where by none, or where Kubernetes cannot be asked."""
+        """Where the locks of seats are by a rule; None if by none, or where Kubernetes cannot be asked."""
         if not any(rule.between is Between.LEASE for rule in rules):
             return None
         try:
@@ -208,7 +208,7 @@ class GatewayRole:
             return None
 
     def _restored(self, seats: SeatingGroups) -> SeatsFile | None:
-        """The file of ``seats``, which have been restored from it; None where there is none."""
+        """Restore ``seats`` from their file; return the file, None if there is none."""
         path = self._settings.gateway_seats_file
         if not path:
             return None
@@ -217,13 +217,13 @@ class GatewayRole:
         return file
 
     async def _find_brokers(self, gateway: Gateway) -> None:
-        """Listen for all brokers early: after a restart, clients reconnect to brokers' ports without asking first."""
+        """Open the ports of all brokers early: clients reconnect to them after a restart without bootstrapping."""
         cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
                 brokers = await asyncio.to_thread(cluster.brokers)
             except ClusterError as error:
-                # Where only the clients can log in, the brokers become known from the clients' metadata requests.
+                # If only the clients can log in, the brokers become known from the clients' metadata requests.
                 self._log.info("brokers_unknown", reason=str(error), help="known after the first request of a client")
                 await asyncio.sleep(backoff.next())
                 continue

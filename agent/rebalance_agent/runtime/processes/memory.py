@@ -11,8 +11,8 @@ from typing import Any
 __all__ = ["GIVE_BACK_EVERY_S", "LOOK_AT_ALL_EVERY_S", "give_back", "look_at_all", "older_objects_kept", "tuned_memory"]
 
 YOUNG_OBJECTS_MAX = 20_000
-"""Net new objects between two runs of Python's garbage collector. The default of 700 is less than one batch of records
-allocates, so that the collector went through all groups again and again: a quarter of the time of catching up."""
+"""Net new objects between two runs of Python's garbage collector. With the default of 700, less than one batch of
+records allocates, the collector scanned all groups repeatedly, which took a quarter of the time of catching up."""
 
 YOUNG_RUNS_MAX = 3
 """Runs of the collector over the newest objects until one over all that survived these, some 20 ms for each run."""
@@ -68,13 +68,13 @@ def older_objects_kept() -> Iterator[None]:
 
 
 def look_at_all() -> None:
-    """Free what refers to itself among all objects, the older ones included."""
+    """Free reference cycles among all objects, including older ones."""
     gc.unfreeze()
     gc.collect()
 
 
 def _keep_survivors(phase: str, run: dict[str, Any]) -> None:
-    """Take the survivors out of later runs; the newest objects, most of which die soon, get another run first."""
+    """Exclude surviving objects from later runs; the newest objects, most of which die soon, get another run first."""
     if phase == "stop" and run["generation"] > 0:
         gc.freeze()
 

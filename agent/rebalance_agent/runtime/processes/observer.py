@@ -121,11 +121,11 @@ class Observer:
         return self._posts.port if self._posts else 0
 
     def views(self) -> tuple[GroupView, ...]:
-        """Every group now; none before the cluster answered. From any thread."""
+        """Return every group now; none before the cluster answered. From any thread."""
         return self._watch.views() if self._watch else ()
 
     def lags(self) -> Mapping[str, GroupLag]:
-        """The lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
+        """Return the lag of each group that ``lag_groups`` names, at the last measurement. From any thread."""
         return self._watch.lags() if self._watch else NO_LAGS
 
     def run(self, stop: threading.Event) -> None:
@@ -163,7 +163,7 @@ class Observer:
             return
         self._log.info("connected", cluster=cluster_id)
         stack.enter_context(older_objects_kept())
-        # Ends last: a snapshot covers only records whose events the sinks have delivered.
+        # This ends last: a snapshot covers only records whose events the sinks have delivered.
         last = stack.enter_context(ExitStack())
         published = ClusterEvents(cluster_id, (self._sinks.open(stack), self._sinks.connect(self._properties, cluster)))
         schedule = Schedule(self._clock)
@@ -199,7 +199,7 @@ class Observer:
         return self._page.refresh()
 
     def _accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Take posted events, and the number that their sender had dropped before. Does not block."""
+        """Process posted events, and the number of events that their sender has dropped. Does not block."""
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._posted.put(events)
@@ -209,5 +209,5 @@ class Observer:
             self._metrics.events_dropped("agent")
 
     def _left_s(self) -> float:
-        """Seconds that are left of the time that stopping may take."""
+        """Return seconds that are left of the time that stopping may take."""
         return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

@@ -1,4 +1,4 @@
-"""Probes a running role's permissions regularly; degraded modes begin and end with what the probes find."""
+"""Probes a running role's permissions regularly; degraded modes follow the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "rights_watch", "watc
 _log = structlog.get_logger("rebalance_agent.rights")
 
 RIGHTS_WATCH_S = 60.0
-"""Seconds between two probes: people grant permissions, and more frequent probes only fill the brokers' audit log."""
+"""Seconds between two probes: permissions are granted by hand, and more probes would only fill the brokers' audit
+log."""
 
 RIGHTS_PART = "rights"
 """The readiness part, which exists only while no group can be seen."""
@@ -85,7 +86,7 @@ def rights_watch(
     health: LoggedHealth,
     denied: Callable[[], Mapping[str, str]] = dict,
 ) -> RightsWatch:
-    """The watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
+    """Return the watch of a role's permissions, to be called every `RIGHTS_WATCH_S`."""
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     return RightsWatch(agent_rights(settings), access, health, principal, servers, denied)
 

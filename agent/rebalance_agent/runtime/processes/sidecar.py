@@ -1,4 +1,4 @@
-"""``rebalance-agent sidecar``: takes events of the consumers beside it, exports them as metrics, and publishes them."""
+"""``rebalance-agent sidecar``: accepts events of a pod's consumers, exports them as metrics, and publishes them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NAMELESS_S = 5.0
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
-    """The pod's name, node, workload and image, from variables; None where one is unset or empty.
+    """Return the pod's name, node, workload and image, from variables; None if one is unset or empty.
 
     The variables are ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``.
     """
@@ -56,7 +56,7 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
 class Sidecar:
     """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most.
 
-    ``consumers``: whether those beside it are ready.
+    ``consumers``: whether its consumers are ready.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Sidecar:
         self._members.alive(process)
 
     def accept(self, events: Sequence[Event], dropped: int) -> None:
-        """Take posted events, and the number that their sender had dropped before. Does not block."""
+        """Process posted events, and the number of events that their sender has dropped. Does not block."""
         for event in events:
             self._metrics.events_received(event.KIND)
         if dropped:
@@ -165,7 +165,7 @@ class Sidecar:
                 self._log.info("stopping")
 
     def _posted_alive(self, process: str) -> None:
-        """A consumer's process reports that it lives, which it does from its first event on."""
+        """Record that a consumer's process reported that it is alive, as it does from its first event on."""
         self._members.alive(process)
         self.consumers.works(process)
 

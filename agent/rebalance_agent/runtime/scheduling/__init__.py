@@ -1,4 +1,4 @@
-"""Repeated calls in threads: ``schedule`` for those at intervals of seconds, ``ticker`` for several calls a second.
+"""Repeated calls in threads: ``schedule`` for intervals of seconds, ``ticker`` for several calls per second.
 
 It is the only package that imports ``apscheduler``, for ``schedule``.
 """

@@ -1,7 +1,7 @@
 """Repeated calls, on APScheduler: no call overlaps itself, and missed calls are not repeated.
 
-APScheduler uses the wall clock alone, and would make no call for an hour after that is set back by an hour; so the
-wall clock is compared with the monotonic clock.
+APScheduler uses only the wall clock, and would make no calls for an hour after it is set back by an hour. So the wall
+clock is compared with the monotonic clock.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ SET_BACK_S = 0.5
 class _Threads(BaseExecutor):  # type: ignore[misc]
     """Runs calls in up to `THREADS_MAX` daemon threads, each of which begins when all others are busy.
 
-    The end of the process waits for the threads of any pool of the standard library, so this is a pool of its own.
-    ``requested``: names of calls to start soon. Where one is running, ``again`` is called with its job afterwards.
+    A process waits at its end for the threads of any standard library pool, so this is a separate implementation.
+    ``requested``: names of calls to start soon. If one is running, ``again`` is called with its job afterwards.
     """
 
     def __init__(self, again: Callable[[Job], None]) -> None:
@@ -98,7 +98,7 @@ class Schedule:
     """Named calls, each at its own interval."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nothing is called before `start`."""
+        """Prepare the schedule; `start` starts the calls."""
         self._clock = clock
         self._ahead_s = self._ahead()
         # APScheduler logs every call, and every poll that takes longer than its interval. That is ordinary on a busy
@@ -112,7 +112,7 @@ class Schedule:
         self._scheduler.add_job(call, "interval", seconds=seconds, id=name, next_run_time=self._now())
 
     def soon(self, name: str) -> None:
-        """Make the call ``name`` now, or again after the one that runs; then continue at its interval."""
+        """Make the call ``name`` now, or after the running one; then continue at its interval."""
         if job := self._scheduler.get_job(name):
             self._threads.requested.add(name)
             self._soon(job)

@@ -1,4 +1,6 @@
-"""Every setting: flags override the environment, that a file, that the defaults. Secrets are never shown.
+"""Every setting: flags override the environment, which overrides a file, which overrides defaults.
+
+Secrets are never shown.
 
 It is the only package that imports ``pydantic``, ``pydantic_core``, ``pydantic_settings`` and ``yaml``.
 

@@ -23,7 +23,7 @@ _UNUSABLE = {
 
 
 def broker_tls(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """The context for connections to brokers; None where ``security.protocol`` is without TLS.
+    """Return the context for connections to brokers; None if ``security.protocol`` is without TLS.
 
     Raises:
         InvalidInputError: naming the property that is missing, cannot be used, or would leave brokers unverified.

@@ -1,4 +1,4 @@
-"""Command-line flags and their help, made from a settings model; the tables in ``docs/`` are made from it, too."""
+"""Command-line flags and their help, generated from a settings model, like the tables in ``docs/``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _METAVARS_OF_TEXTS = {
     r".*_(allow|deny)|lag_groups|events_webhook_groups": "REGEX",
     r"events_webhook": "URL",
 }
-"""Pattern of settings -> what their text is."""
+"""Pattern of settings -> the metavar of their text."""
 
 HELP_GROUPS = {
     "the cluster": r"config|bootstrap_servers|kafka.*",
@@ -83,7 +83,7 @@ def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict
 
 
 def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
-    """The Kafka client properties that were given as ``--kafka`` and ``--bootstrap-servers``.
+    """Return the Kafka client properties that were given as ``--kafka`` and ``--bootstrap-servers``.
 
     Raises:
         InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
@@ -111,17 +111,17 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
 
 
 def flag(name: str) -> str:
-    """The flag that gives setting ``name``: ``--settle-seconds`` for ``settle_seconds``."""
+    """Return the flag that gives setting ``name``: ``--settle-seconds`` for ``settle_seconds``."""
     return "--" + name.replace("_", "-")
 
 
 def environment_variable(name: str) -> str:
-    """The environment variable that gives setting ``name``; ``kafka`` has one for each property."""
+    """Return the environment variable that gives setting ``name``; ``kafka`` has one for each property."""
     return f"{ENV_PREFIX}KAFKA__BOOTSTRAP_SERVERS, ..." if name == "kafka" else ENV_PREFIX + name.upper()
 
 
 def default_text(field: FieldInfo) -> str:
-    """The default of a setting as people write it; empty where there is none."""
+    """Return the default of a setting as people write it; empty if there is none."""
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)

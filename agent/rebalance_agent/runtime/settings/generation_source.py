@@ -1,4 +1,4 @@
-"""The settings of an observer that say where generations come from, and with whom it shares the groups."""
+"""The observer's settings for the source of generations, and for sharing groups with replicas."""
 
 from __future__ import annotations
 

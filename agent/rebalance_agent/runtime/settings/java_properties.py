@@ -52,7 +52,7 @@ _OPTION = re.compile(r"([\w.]+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)
 
 
 def client_file_properties(path: str, given: Mapping[str, object]) -> dict[str, str]:
-    """The properties of the file in librdkafka's names, without those that are ``given`` otherwise.
+    """Return the properties of the file in librdkafka's names, without those that are ``given`` otherwise.
 
     Raises:
         InvalidInputError: the file cannot be read, or has what librdkafka cannot use. The text has no secret in it.

@@ -108,12 +108,12 @@ _NO_MSK_IAM = "AWS_MSK_IAM is of Java clients: set OAUTHBEARER, and sasl.oauthbe
 
 
 def property_name(name: str) -> str:
-    """The property's name in librdkafka's spelling: dots where environment variables have underscores."""
+    """Return the property's name in librdkafka's spelling: dots where environment variables have underscores."""
     return name.replace("_", ".")
 
 
 def kafka_properties(data: object) -> dict[str, str]:
-    """A ``kafka`` setting in librdkafka's spelling: dots for underscores, texts for numbers and booleans.
+    """Return a ``kafka`` setting in librdkafka's spelling: dots for underscores, texts for numbers and booleans.
 
     Raises:
         ValueError: ``data`` is not a mapping of names to single values, or sets one of `OWN_PROPERTIES`.
@@ -180,7 +180,7 @@ def _starred(text: str, secrets: Iterable[str]) -> str:
 
 
 def read_secret(field: str, path: str) -> str:
-    """The text of a file that holds one secret, without the line end.
+    """Return the text of a file that holds one secret, without the line end.
 
     Raises:
         InvalidInputError: as of `read_text`, or the file is empty.
@@ -194,7 +194,7 @@ def read_secret(field: str, path: str) -> str:
 
 
 def read_text(field: str, path: str, bytes_max: int) -> str:
-    """The text of a file of at most ``bytes_max`` bytes.
+    """Return the text of a file of at most ``bytes_max`` bytes.
 
     Raises:
         InvalidInputError: naming ``field``; the file cannot be read, is too large, or is not UTF-8 text.

@@ -20,7 +20,7 @@ TlsPrefix = Literal["tls_", "events_tls_", "gateway_tls_"]
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
-    """The bearer token in the file ``path``.
+    """Return the bearer token in the file ``path``.
 
     Raises:
         InvalidInputError: naming the setting ``field``; the file cannot be read, or has no usable token.
@@ -29,7 +29,7 @@ def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
 
 
 def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
-    """The check of requests for the token in the file ``path``; None where ``path`` is empty.
+    """Return the check of requests for the token in the file ``path``; None if ``path`` is empty.
 
     Raises:
         InvalidInputError: see `token_file`.
@@ -38,13 +38,13 @@ def bearer_of(field: str, path: str, clock: Clock) -> Bearer | None:
 
 
 def tls_paths(settings: AgentSettings, prefix: TlsPrefix) -> tuple[str, str, str]:
-    """The paths of a listener's certificate, its key and its clients' authority; empty where they are not set."""
+    """The paths of a listener's certificate, its key and its clients' authority; empty if they are not set."""
     cert, key, clients = (getattr(settings, f"{prefix}{name}_file") for name in ("cert", "key", "client_ca"))
     return cert, key, clients
 
 
 def listener_tls(settings: AgentSettings, prefix: TlsPrefix, clock: Clock) -> ServerTls | None:
-    """TLS of the listener whose settings begin with ``prefix``; None where it is not configured.
+    """TLS of the listener whose settings begin with ``prefix``; None if it is not configured.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.

@@ -27,7 +27,7 @@ class Right:
     """One ACL, with its purpose (``why``) and the loss without it (``lost``).
 
     ``mode``: the degraded mode without it; several permissions may have the same. ``some_do``: where the permission is
-    for `EVERYTHING`, permissions on some resources (by prefix) are enough for these.
+    for `EVERYTHING`, permissions on some resources (by prefix) suffice for these resources.
     """
 
     operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
@@ -46,7 +46,7 @@ class Right:
 
 
 def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
-    """The permissions that a role with these settings needs, most important first."""
+    """Return the permissions that a role with these settings needs, most important first."""
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
@@ -131,5 +131,5 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:
-    """The ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
+    """Return the ``kafka-acls.sh`` command that grants ``right`` to ``principal``."""
     return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)

@@ -143,7 +143,7 @@ class AgentSettings(BaseSettings):
 
     @property
     def published_topic(self) -> str:
-        """The topic to which this role publishes events; empty where it publishes none."""
+        """The topic to which this role publishes events; empty if it publishes none."""
         return self.events_topic
 
 
@@ -261,12 +261,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
 
     @property
     def published_topic(self) -> str:
-        """The topic to which events are published; empty where none are. Members' events are read from it anyway."""
+        """The topic to which events are published; empty if none are. Members' events are read from it anyway."""
         return "" if self.read_only else self.events_topic
 
     @property
     def snapshots_topic(self) -> str:
-        """The topic of snapshots; empty where none are kept."""
+        """The topic of snapshots; empty if none are kept."""
         return "" if self.read_only or not self.reads_log else self.state_topic
 
     @model_validator(mode="after")

@@ -77,7 +77,8 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
 def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Variables that look like misspelt settings -> the variable that is probably meant.
 
-    Others with the prefix are left alone: Kubernetes sets some for its services, tests and consumers have their own.
+    Other variables with the prefix are ignored: Kubernetes sets some for its services, and tests and consumers have
+    their own.
     """
     fields = {name.upper() for model in (ObserverSettings, GatewaySettings) for name in model.model_fields}
     variables = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
@@ -92,7 +93,7 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
 
 
 def _variable_meant(name: str, variables: Iterable[str]) -> str:
-    """The variable that ``name`` may be meant for; empty if there is none."""
+    """Return the variable that ``name`` may be meant for; empty if there is none."""
     setting = name.removeprefix(ENV_PREFIX)
     if _is_of_kafka(setting.lower()):
         return f"{ENV_PREFIX}KAFKA__{setting}"

@@ -97,7 +97,7 @@ class SinkSet:
 
 
 def configured_webhook(settings: AgentSettings, clock: Clock) -> Webhook | TemplatedWebhook:
-    """The target of the webhook's sink.
+    """Return the target of the webhook's sink.
 
     Raises:
         InvalidInputError: naming the setting that cannot be used.

@@ -1,4 +1,4 @@
-"""A JSON text with fields of an event in it: the body of a POST to a service that does not take our events."""
+"""A JSON template with fields of an event: the body of a POST to a service that does not accept our events."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _FIELD = re.compile(r"\$\{([a-z_]+(?:\.[a-z_]+)*)\}")
 class EventTemplate:
     """JSON whose strings contain ``${field}``, with dots for nested fields.
 
-    A string that is one field takes the field's value, which may be a number or a list. What an event does not have is
-    empty.
+    A string that consists of one field gets the field's value, which may be a number or a list. Fields that an event
+    does not have are empty.
     """
 
     value: object
@@ -51,13 +51,13 @@ class EventTemplate:
         return cls(value)
 
     def body(self, line: bytes) -> bytes:
-        """The body for an event, whose JSON is ``line``."""
+        """Return the body for an event, whose JSON is ``line``."""
         return json.dumps(_filled(self.value, json.loads(line))).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class TemplatedWebhook:
-    """Delivers each event by a POST of its own."""
+    """Delivers each event in a separate POST."""
 
     webhook: Webhook
     template: EventTemplate

@@ -46,7 +46,7 @@ _Make = Callable[[dict[str, Any]], Producer]
 
 
 def events_producer(properties: Mapping[str, str], make: _Make = Producer) -> Producer:
-    """An idempotent producer whose messages all replicas acknowledge.
+    """Return an idempotent producer whose messages all replicas acknowledge.
 
     Raises:
         InvalidInputError: ``properties`` contradict that.

@@ -49,7 +49,7 @@ class Deliver(Protocol):
         ...
 
     def close(self) -> None:
-        """Release resources; `deliver` is not called any more."""
+        """Release resources; `deliver` is no longer called."""
         ...
 
 
@@ -124,7 +124,7 @@ class QueuedSink:
         self._target.close()
 
     def _take(self) -> list[_Line]:
-        """The next batch; empty when the sink is closed and its queue is empty."""
+        """Return the next batch; empty when the sink is closed and its queue is empty."""
         with self._changed:
             self._changed.wait_for(lambda: self._lines or self._closing)
             batch: list[_Line] = []

@@ -16,7 +16,7 @@ MESSAGE_BYTES_MAX = 900_000
 
 
 def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[Event, bytes]]:
-    """The event as one or more parts with their JSON lines of at most ``size_max`` bytes each.
+    """Return the event as one or more parts with their JSON lines of at most ``size_max`` bytes each.
 
     Only members are spread over parts; a part with a single member that is still too large is returned as it is, and
     the caller counts it as lost. All fields but ``event_id``, ``members``, ``part`` and ``parts`` are equal.

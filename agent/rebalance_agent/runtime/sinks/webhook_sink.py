@@ -150,7 +150,7 @@ def _cut_off(connected: socket.socket, done: threading.Event, given_up: threadin
 
 
 def _line_of(text: bytes) -> int:
-    """The line that an answer of the events endpoint names as wrong, counted from 1; 0 where it names none."""
+    """Return the line that an answer of the events endpoint names as wrong, counted from 1; 0 where it names none."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

@@ -49,7 +49,7 @@ class VerifiedCluster:
         self.cluster_id, self._counts = self._cluster.identify()
 
     def names(self) -> dict[str, str]:
-        """Topic id -> topic name, as of now."""
+        """Return topic id -> topic name, as of now."""
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
     def events(self, topic: str, on_event: Callable[[Event, RecordPosition], None]) -> int:
@@ -107,7 +107,7 @@ class Scrape:
     """An observer's ``/metrics``: the counters of each group, by the ledger's names, at a time (epoch ms).
 
     ``started_from_snapshot``: the observer resumed from a snapshot, or shares the groups with replicas. ``replayed``:
-    number of records that it read again after a snapshot; None where it shares groups, or had not read the whole topic.
+    number of records that it read again after a snapshot; None if it shares groups, or had not read the whole topic.
     """
 
     counters: Mapping[str, Mapping[str, float]]

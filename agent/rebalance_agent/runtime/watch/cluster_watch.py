@@ -69,7 +69,7 @@ def watch_context(
     meters: Meters,
     clock: Clock,
 ) -> CollectorContext:
-    """The context of a watch's collectors; its cluster connects in the background."""
+    """Return the context of a watch's collectors; its cluster connects in the background."""
     shows = GroupFilter(settings.groups_allow, settings.groups_deny)
     return CollectorContext(properties, Cluster(properties), inbox, health, meters, clock, shows)
 
@@ -93,7 +93,7 @@ class ClusterWatch:
 
         ``schedule`` starts and stops with the watch. ``sinks`` and the ``history`` take what the tracker concludes; the
         ``history`` also what members report, and the generations from before the start. ``refresh`` is called in the
-        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None where they
+        core's thread when views have changed. ``progress`` is that of the events on their way to Kafka, None if they
         do not go there.
         """
         self._share = share = ObserverShare(context, settings, progress)
@@ -173,7 +173,7 @@ class ClusterWatch:
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 
     def views(self) -> tuple[GroupView, ...]:
-        """Every group now. From any thread."""
+        """Return every group now. From any thread."""
         return self._core.views()
 
     def lags(self) -> Mapping[str, GroupLag]:
@@ -181,11 +181,11 @@ class ClusterWatch:
         return self._loads.lags if self._loads else NO_LAGS
 
     def denied(self) -> Mapping[str, str]:
-        """The permissions that were refused and still are: degraded mode -> reason. From any thread."""
+        """Return the permissions that were refused and still are: degraded mode -> reason. From any thread."""
         return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
 
     def report(self, event: Event, cluster_id: str) -> bool:
-        """Take a member's report without the topic; False where the inbox is full. From any thread."""
+        """Process a member's report without the topic; False if the inbox is full. From any thread."""
         if not isinstance(event, Reported) or event.cluster_id != cluster_id:
             return True
         self._context.meters.events_received(event.KIND)

@@ -101,7 +101,7 @@ class Core:
         return not self._thread.is_alive()
 
     def views(self) -> tuple[GroupView, ...]:
-        """Every group as of the last batch; the same tuple until one changes. From any thread."""
+        """Return every group as of the last batch; the same tuple until one changes. From any thread."""
         with self._lock:
             if self._shown is None:
                 self._shown = tuple(self._views.values())

@@ -19,7 +19,7 @@ class EventSink(Protocol):
     """Takes every event of the tracker: the log, metrics, the publishers, the history, the snapshots' schedule."""
 
     def on_event(self, event: Event) -> None:
-        """Take an event. Must not block."""
+        """Process an event. Must not block."""
         ...
 
 
@@ -27,7 +27,7 @@ class ObservationListener(Protocol):
     """Takes every observation after the tracker, and after the events that it led to."""
 
     def on_observation(self, observation: Observation) -> None:
-        """Take an observation. Must not block."""
+        """Process an observation. Must not block."""
         ...
 
 

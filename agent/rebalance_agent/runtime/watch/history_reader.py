@@ -30,7 +30,7 @@ class GroupPast(NamedTuple):
 
 
 def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> GroupPast:
-    """The group's rebalances: from ``events_topic`` if it has some, else from the offsets topic's records.
+    """Return the group's rebalances: from ``events_topic`` if it has some, else from the offsets topic's records.
 
     Raises:
         ClusterError: no broker answers, or a permission is missing.
@@ -55,7 +55,7 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
 
 
 def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
-    """The events under ``key``; records that are not events of this or an older release are skipped."""
+    """Yield the events under ``key``; records that are not events of this or an older release are skipped."""
     encoded = key.encode("utf-8", "backslashreplace")
     for message in records:
         if message.key() == encoded:
@@ -66,7 +66,7 @@ def _published(records: Iterable[TopicRecord], key: str) -> Iterator[Event]:
 
 
 def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> GroupPast:
-    """The events of a replay of the offsets topic's records, without those that compaction has removed."""
+    """Return the events of a replay of the offsets topic's records, without those that compaction has removed."""
     known = False
 
     def is_it(name: str) -> bool:

@@ -81,13 +81,13 @@ class InProcessWatch:
         return False
 
     def missing(self) -> str:
-        """The parts that are not ready yet or are denied, with reasons; empty when everything is known."""
+        """Return the parts that are not ready yet or are denied, with reasons; empty when everything is known."""
         denied = self._watch.denied() if self._watch else {}
         reasons = {part: reason for part, reason in self._readiness.reasons().items() if reason}
         return "; ".join(f"{part}: {reason}" for part, reason in (reasons | dict(denied)).items())
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` selects.
+        """Return the groups that ``query`` selects.
 
         Raises:
             ClusterError: no broker has answered yet.
@@ -99,7 +99,7 @@ class InProcessWatch:
         return self._answering().group(name)
 
     def rebalances(self, name: str) -> RebalanceList:
-        """A group's rebalances since this process began to watch, newest first."""
+        """Return a group's rebalances since this process began to watch, newest first."""
         return self._answering().rebalances(name)
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:

@@ -19,7 +19,7 @@ JOIN_S = 2.0
 
 
 def share_parts(settings: ObserverSettings) -> tuple[str, ...]:
-    """The readiness parts of replicas that share groups."""
+    """Return the readiness parts of replicas that share groups."""
     return (OWNERSHIP_PART,) if settings.replicas_group else ()
 
 
@@ -28,11 +28,11 @@ class ObserverShare:
 
     ``context`` shows only groups of owned partitions, so that one replica reports each group. ``tail_context``, for the
     tail, shows all groups of its partitions: nothing may be missing when a partition is lost and soon gained again.
-    ``store`` is None where no snapshots are kept.
+    ``store`` is None if no snapshots are kept.
     """
 
     def __init__(self, context: CollectorContext, settings: ObserverSettings, progress: PublishProgress | None) -> None:
-        """``progress`` is that of the published events, None where none are."""
+        """``progress`` is that of the published events, None if none are."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
         self.ownership = (
             SharedOwnership(context.properties, group, context.health, self._stored) if group else Ownership()

@@ -19,7 +19,7 @@ LOST_CHECK_S = 0.5
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:
-    """The cluster's id, asked for until it answers; empty only if ``stop`` was set meanwhile."""
+    """Return the cluster's id, asked for until it answers; empty only if ``stop`` was set meanwhile."""
     backoff = backoff or Backoff(max_s=5.0)
     while not stop.is_set():
         try:

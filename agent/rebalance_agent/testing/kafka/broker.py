@@ -95,7 +95,7 @@ class Broker:
         return not self.running and _BIND_CLASH in self._log_of_last_start()
 
     def failure(self, what: str) -> str:
-        """The text of an error: what happened to this broker, its log's path, and the log's last lines."""
+        """Return the text of an error: what happened to this broker, its log's path, and the log's last lines."""
         tail = "\n".join(f"    {line}" for line in self._log_of_last_start().splitlines()[-LOG_TAIL_LINES:])
         return f"broker {self.node.node_id} {what}. Its log is {self.log_path}, and ends:\n{tail or '    (empty)'}"
 

@@ -40,7 +40,7 @@ _FIND_COORDINATOR = (
 
 
 def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:
-    """The cluster's id, and the node ids of its live brokers (registered and not fenced).
+    """Return the cluster's id, and the node ids of its live brokers (registered and not fenced).
 
     Raises:
         OSError: no connection, or no response in time.

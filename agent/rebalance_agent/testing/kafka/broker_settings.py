@@ -76,14 +76,14 @@ def free_ports(count: int) -> list[int]:
 
 
 def kafka_uuid() -> str:
-    """A random id in Kafka's form: 16 bytes in URL-safe base64 without padding, never starting with a dash."""
+    """Return a random id in Kafka's form: 16 bytes in URL-safe base64 without padding, never starting with a dash."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()).startswith("-"):
         pass
     return text
 
 
 def quorum(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
-    """The nodes that are also controllers: the first one, or the first three of three or more.
+    """Return the nodes that are also controllers: the first one, or the first three of three or more.
 
     Two controllers would be worse than one: with static voters, the loss of either stops the quorum.
     """
@@ -91,7 +91,7 @@ def quorum(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
 
 
 def meta_properties(cluster_id: str, node_id: int) -> dict[str, str]:
-    """The properties that ``kafka-storage format`` writes to ``meta.properties`` (KIP-631, KIP-858)."""
+    """Return the properties that ``kafka-storage format`` writes to ``meta.properties`` (KIP-631, KIP-858)."""
     return {"version": "1", "cluster.id": cluster_id, "node.id": str(node_id), "directory.id": kafka_uuid()}
 
 

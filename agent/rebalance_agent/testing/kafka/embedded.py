@@ -180,7 +180,7 @@ class EmbeddedKafka:
         return ",".join(broker.address for broker in self._started().values())
 
     def address(self, listener: str, *, behind: bool = False) -> str:
-        """The advertised ``host:port`` of a secured listener of every broker, joined by commas.
+        """Return the advertised ``host:port`` of a secured listener of every broker, joined by commas.
 
         ``behind``: the port on which a fronted listener listens, instead of the advertised one.
 
@@ -263,7 +263,7 @@ class EmbeddedKafka:
         return self._runtime.class_path
 
     def tool_command(self, main_class: str, *args: str) -> list[str]:
-        """The command line that runs a Java main class of Kafka. The caller has to end that process."""
+        """Return the command line that runs a Java main class of Kafka. The caller has to end that process."""
         return self._runtime.command(main_class, *args, flags=TOOL_FLAGS)
 
     def run_tool(

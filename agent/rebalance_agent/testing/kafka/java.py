@@ -52,7 +52,7 @@ class JavaRuntime:
         return os.pathsep.join(map(str, self.jars))
 
     def command(self, main_class: str, *arguments: str, flags: Sequence[str] = ()) -> list[str]:
-        """The command line that runs ``main_class``; ``flags`` follow our own, and so override them."""
+        """Return the command line that runs ``main_class``; ``flags`` follow our own, and so override them."""
         archive = [f"-XX:SharedArchiveFile={self._archive}"] if self._archive.exists() else []
         class_path = os.pathsep.join((self.class_path, *map(str, self.plugins)))
         return [str(self.java), *_FLAGS, *archive, *flags, "-cp", class_path, main_class, *arguments]
@@ -67,7 +67,7 @@ class JavaRuntime:
         build_in_background(java, class_list, self._archive, java_environment())
 
     def bootstrap_checkpoint(self) -> BootstrapCheckpoint:
-        """The feature levels that ``kafka-storage format`` writes.
+        """Return the feature levels that ``kafka-storage format`` writes.
 
         It is the same for every cluster of this Kafka version, so the tool runs once per cache, not once per broker.
 

@@ -22,12 +22,12 @@ KILL_WAIT_S = 5.0
 
 
 def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command line that runs ``command`` under a guard of this process."""
+    """Return the command line that runs ``command`` under a guard of this process."""
     return [sys.executable, "-I", "-S", str(_GUARD), "--parent", str(os.getpid()), *options, "--", *command]
 
 
 def java_environment() -> dict[str, str]:
-    """The environment of this process without variables that change how Java starts."""
+    """Return the environment of this process without variables that change how Java starts."""
     return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
 
 

@@ -43,7 +43,7 @@ class Tls:
     clients: str = ""
 
     def properties(self) -> dict[str, str]:
-        """The server properties of a listener without their prefix."""
+        """Return the server properties of a listener without their prefix."""
         own = {
             "ssl.keystore.type": "PEM",
             "ssl.keystore.certificate.chain": self.certificate,

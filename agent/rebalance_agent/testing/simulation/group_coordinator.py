@@ -77,7 +77,7 @@ class Coordinator:
             self._phases.store(request.plan)
 
     def heartbeat(self, member_id: str, generation: int, instance_id: str | None) -> GroupError:
-        """The response to a Heartbeat."""
+        """Return the response to a Heartbeat."""
         if member_id not in self._phases.registry.members:
             return self._unknown(instance_id)
         if generation != self._phases.generation:

@@ -54,7 +54,7 @@ class Registry:
         return len(self.members)
 
     def of_instance(self, instance_id: str | None) -> Registered | None:
-        """The static member with ``instance_id``, if there is one."""
+        """Return the static member with ``instance_id``, if there is one."""
         member_id = None if instance_id is None else self._instances.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
@@ -108,7 +108,7 @@ class Registry:
         return not self.members or any(self._supported[name] == len(self.members) for name in offers)
 
     def select(self) -> str:
-        """The strategy with the most votes of the members."""
+        """Return the strategy with the most votes of the members."""
         chosen = select_strategy(tuple(member.request.offers) for member in self.members.values())
         return chosen or ""  # not reached: all members have a strategy in common
 
@@ -123,11 +123,11 @@ class Registry:
         return True
 
     def rebalance_timeout_ms(self) -> int:
-        """The longest rebalance timeout of the members."""
+        """Return the longest rebalance timeout of the members."""
         return max((member.request.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def subscriptions(self, strategy: str) -> tuple[MemberSubscription, ...]:
-        """The members' subscriptions for ``strategy``, as the leader gets them."""
+        """Return the members' subscriptions for ``strategy``, as the leader gets them."""
         return tuple(
             replace(member.request.offers[strategy], member_id=member.member_id) for member in self.members.values()
         )

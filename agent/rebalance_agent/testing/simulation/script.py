@@ -166,12 +166,12 @@ class SimulationSettings:
 
 
 def restart(at_ms: int, member: SimulatedMember, down_ms: int = 0) -> tuple[Leave, Join]:
-    """The steps of a member that closes and starts again as ``member`` after ``down_ms``."""
+    """Return the steps of a member that closes and starts again as ``member`` after ``down_ms``."""
     return Leave(at_ms, member.name), Join(at_ms + down_ms, member)
 
 
 def check_script(script: Sequence[Step], settings: SimulationSettings, present: set[str] | None = None) -> list[Step]:
-    """The steps sorted by time; those of the same time keep their order.
+    """Return the steps sorted by time; those of the same time keep their order.
 
     ``present`` holds the names of the members before the first step, and is updated to those after the last one.
 

@@ -35,5 +35,5 @@ class SharedState:
         self.actions.after(self.latency_ms, request)
 
     def counts(self, topics: Iterable[str]) -> dict[str, int]:
-        """Topic -> current number of partitions, 0 for a topic that does not exist."""
+        """Return topic -> current number of partitions, 0 for a topic that does not exist."""
         return {topic: self.topics[topic].partitions if topic in self.topics else 0 for topic in topics}

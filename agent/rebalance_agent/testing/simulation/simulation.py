@@ -65,7 +65,7 @@ class Simulation:
 def simulate(
     topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: SimulationSettings | None = None
 ) -> Timeline:
-    """The timeline of a classic group that goes through ``script``; equal scripts give equal timelines.
+    """Return the timeline of a classic group that goes through ``script``; equal scripts give equal timelines.
 
     Raises:
         InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or joins twice.

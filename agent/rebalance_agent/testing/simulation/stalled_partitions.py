@@ -90,7 +90,7 @@ class StalledPartitions:
 
 
 def minus(these: TopicPartitions, those: TopicPartitions) -> TopicPartitions:
-    """The partitions of ``these`` that are not in ``those``."""
+    """Return the partitions of ``these`` that are not in ``those``."""
     left: dict[str, tuple[int, ...]] = {}
     for topic, numbers in these.items():
         taken = those.get(topic, ())

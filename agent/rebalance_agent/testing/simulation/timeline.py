@@ -61,7 +61,7 @@ class SimulatedGeneration:
         return tuple(sorted(self.members.values()))
 
     def of(self, name: str) -> TopicPartitions:
-        """The assignment of the latest member with ``name``; empty if there is none."""
+        """Return the assignment of the latest member with ``name``; empty if there is none."""
         return self.assignment.get(max((key for key, member in self.members.items() if member == name), default=""), {})
 
 

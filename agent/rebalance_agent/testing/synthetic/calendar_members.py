@@ -69,7 +69,7 @@ class CalendarMembers:
         return next((process for process in reversed(processes) if process.born_ms <= at_ms), processes[0])
 
     def choose(self) -> PlannedMember:
-        """A random one of the present members."""
+        """Return a random one of the present members."""
         return self._rng.choice(list(self._present.values()))
 
     def start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> PlannedMember:

@@ -57,11 +57,11 @@ class ClassicPlay:
         self._generation, self._ids = -1, dict[str, str]()
 
     def begin(self) -> Iterator[Observation]:
-        """The observations before the first step."""
+        """Yield the observations before the first step."""
         yield TopicsSeen(self._since_ms - POLL_MS, dict(self._counts))
 
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
-        """The observations of ``steps``, unordered."""
+        """Return the observations of ``steps``, unordered."""
         timeline = self._simulation.play(steps, until_ms)
         observations: list[Observation] = [*self._polls(timeline), *self._records(timeline), *self._topics(steps)]
         if self._reporter:
@@ -71,7 +71,7 @@ class ClassicPlay:
     # The offsets topic
 
     def _records(self, timeline: Timeline) -> Iterator[GroupRecord]:
-        """The records of generations and of returning static members."""
+        """Yield the records of generations and of returning static members."""
         entries: list[SimulatedGeneration | SimulatedReplacement] = [*timeline.generations, *timeline.replacements]
         for entry in sorted(entries, key=_at_ms):
             if isinstance(entry, SimulatedGeneration):
@@ -87,7 +87,7 @@ class ClassicPlay:
         return GroupRecord(self._plan.name, self._since_ms + at_ms, self._seen_ms(at_ms), value)
 
     def _nobody(self) -> GroupSnapshot:
-        """The record that the coordinator writes when the first member of a new group joins."""
+        """Return the record that the coordinator writes when the first member of a new group joins."""
         return GroupSnapshot(self._plan.name, "consumer", 0, None, None, -1, ())
 
     def _value(self, generation: SimulatedGeneration) -> GroupSnapshot:
@@ -123,7 +123,7 @@ class ClassicPlay:
         )
 
     def _returned(self, last: GroupSnapshot, back: SimulatedReplacement) -> GroupSnapshot:
-        """The record of the same generation with a static member's new id (KIP-345)."""
+        """Return the record of the same generation with a static member's new id (KIP-345)."""
         planned = self._calendar_members.at(back.at_ms, back.member)
         members = tuple(
             replace(member, member_id=back.member_id, client_host=planned.host)
@@ -137,7 +137,7 @@ class ClassicPlay:
     # Polls
 
     def _polls(self, timeline: Timeline) -> Iterator[GroupsListed]:
-        """The polls around and within each rebalance; the others would show nothing."""
+        """Yield the polls around and within each rebalance; the others would show nothing."""
         for change in timeline.states:
             if change.state is GroupState.PREPARING_REBALANCE:
                 self._preparing_ms = change.at_ms if self._preparing_ms is None else self._preparing_ms
@@ -164,7 +164,7 @@ class ClassicPlay:
                 yield TopicsSeen(self._since_ms + step.at_ms, dict(self._counts))
 
     def _seen_ms(self, at_ms: int) -> int:
-        """The time at which the tail reads a record: some milliseconds after it was written."""
+        """Return the time at which the tail reads a record: some milliseconds after it was written."""
         return self._since_ms + at_ms + self._rng.randrange(3, 15)
 
     # Members' own events

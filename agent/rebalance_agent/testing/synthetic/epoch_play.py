@@ -89,12 +89,12 @@ class EpochPlay:
         self._observations: list[Observation] = []
 
     def begin(self) -> Iterator[Observation]:
-        """The observations before the first step: there is no such group."""
+        """Yield the observations before the first step: there is no such group."""
         yield self._topics(-1)
         yield Backfilled(self._since_ms, frozenset({0}))
 
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
-        """The observations of ``steps``, in the order in which they happened."""
+        """Return the observations of ``steps``, in the order in which they happened."""
         for step in steps:
             self._actions.at(step.at_ms, partial(self._take, step))
         self._actions.run(until_ms, _ACTIONS_MAX)

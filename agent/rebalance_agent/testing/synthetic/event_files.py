@@ -92,7 +92,7 @@ def synthesize(
 
 
 def _shares(fleet: FleetPlan) -> list[range]:
-    """The numbers of the groups in each file."""
+    """Return the numbers of the groups in each file."""
     size = -(-fleet.groups // FILES_MAX)
     return [range(first, min(first + size, fleet.groups)) for first in range(0, fleet.groups, size)]
 

@@ -130,13 +130,13 @@ _TYPES = (
 
 
 def stable_id(*parts: object) -> str:
-    """An id in the form of Kafka's topic and cluster ids: 22 characters, a hash of ``parts``."""
+    """Return an id in the form of Kafka's topic and cluster ids: 22 characters, a hash of ``parts``."""
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def plan_group(fleet: FleetPlan, number: int) -> GroupPlan:
-    """A random plan of group ``number``, which depends on the seed and the number only."""
+    """Return a random plan of group ``number``, which depends on the seed and the number only."""
     rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - no secret
     service, role = rng.choice(_SERVICES), rng.choice(_ROLES)
     group_type = GroupType.CLASSIC if number < 1 else _weighted(rng, _TYPES)

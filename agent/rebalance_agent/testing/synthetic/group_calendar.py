@@ -43,7 +43,7 @@ class Calendar:
         self._free_ms = 0
 
     def day(self, number: int) -> list[Step]:
-        """The steps of day ``number`` in the order of their time; the last ones may be after midnight."""
+        """Return the steps of day ``number`` in the order of their time; the last ones may be after midnight."""
         begins_ms = number * DAY_MS
         self.members.forget(begins_ms - DAY_MS)
         steps: list[Step] = []

@@ -19,7 +19,7 @@ _WORK_BEGINS, _WORK_ENDS = 8, 17
 
 
 def load_at(at_ms: int) -> float:
-    """The load ``at_ms`` milliseconds after a Monday 00:00 UTC, interpolated between hours."""
+    """Return the load ``at_ms`` milliseconds after a Monday 00:00 UTC, interpolated between hours."""
     hours, rest_ms = divmod(at_ms, HOUR_MS)
     share = rest_ms / HOUR_MS
     return _hourly(hours) * (1 - share) + _hourly(hours + 1) * share

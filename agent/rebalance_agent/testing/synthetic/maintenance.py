@@ -34,10 +34,10 @@ class Maintenance:
     restarts: Sequence[BrokerRestart] = ()
 
     def drains_between(self, from_ms: int, until_ms: int) -> Iterator[NodeDrain]:
-        """The drains from ``from_ms`` to before ``until_ms``."""
+        """Yield the drains from ``from_ms`` to before ``until_ms``."""
         return (drain for drain in self.drains if from_ms <= drain.at_ms < until_ms)
 
     def rack_changes_between(self, from_ms: int, until_ms: int) -> Iterator[RacksChange]:
-        """The steps of the brokers that stop or return from ``from_ms`` to before ``until_ms``."""
+        """Yield the steps of the brokers that stop or return from ``from_ms`` to before ``until_ms``."""
         moments = (moment for each in self.restarts for moment in (each.at_ms, each.at_ms + each.down_ms))
         return (RacksChange(at_ms) for at_ms in moments if from_ms <= at_ms < until_ms)

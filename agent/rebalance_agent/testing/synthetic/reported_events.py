@@ -37,7 +37,7 @@ class MemberReporter:
         span_ms: tuple[int, int],
         partitions: TopicPartitions,
     ) -> MemberReported:
-        """The report that ``callback`` ran in ``planned`` during ``span_ms`` (start, end)."""
+        """Return the report that ``callback`` ran in ``planned`` during ``span_ms`` (start, end)."""
         started_ms, ended_ms = (self._fleet.since_ms + moment_ms for moment_ms in span_ms)
         process = self._process(planned)
         event = MemberEvent(
@@ -60,7 +60,7 @@ class MemberReporter:
         return MemberReported(ended_ms + self._rng.randrange(*_DELAYS_MS), event)
 
     def report_assign(self, planned: PlannedMember, generation: SimulatedGeneration, partitions: int) -> MemberReported:
-        """The report that ``planned`` ran ``assign()`` as the leader of ``generation``."""
+        """Return the report that ``planned`` ran ``assign()`` as the leader of ``generation``."""
         process, at_ms = self._process(planned), self._fleet.since_ms + generation.joined_ms
         event = AssignEvent(
             event_id=process_event_id(AssignEvent.KIND, process, self._sequences[process]),
@@ -80,7 +80,7 @@ class MemberReporter:
         return MemberReported(at_ms + self._rng.randrange(*_DELAYS_MS), event)
 
     def _process(self, planned: PlannedMember) -> str:
-        """The process id of ``planned``; advances its sequence number."""
+        """Return the process id of ``planned``; advances its sequence number."""
         process = stable_id(self._fleet.seed, self._plan.number, planned.name, planned.born_ms)
         self._sequences[process] += 1
         return process

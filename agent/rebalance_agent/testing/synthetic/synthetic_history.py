@@ -34,7 +34,7 @@ def history(
     plan: GroupPlan | None = None,
     maintenance: Maintenance | None = None,
 ) -> Iterator[Event]:
-    """All events of group ``number`` in the order of publication; one day of them is in memory.
+    """Yield all events of group ``number`` in the order of publication; one day of them is in memory.
 
     ``tracker`` gets the observations, by default a new tracker. ``plan`` has the properties of the group, by default
     those of `plan_group`. ``maintenance`` is that of its cluster, by default none.
@@ -77,7 +77,7 @@ def _tick(tracker: Tracker, at_ms: int) -> Iterator[Event]:
 
 
 def _time_of(observation: Observation) -> int:
-    """The time at which the observer gets ``observation``, in epoch milliseconds."""
+    """Return the time at which the observer gets ``observation``, in epoch milliseconds."""
     if isinstance(observation, GroupRecord | EpochRecord):
         return observation.seen_ms
     if isinstance(observation, GroupsListed):

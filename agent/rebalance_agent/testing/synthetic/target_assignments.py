@@ -33,7 +33,7 @@ def uniform(partitions: Sequence[Partition], members: Sequence[str], previous: M
 
 
 def by_range(counts: Mapping[str, int], members: Sequence[str]) -> Targets:
-    """The brokers' range assignor: contiguous partitions of each topic, as this package's ``range``."""
+    """Return the brokers' range assignor: contiguous partitions of each topic, as this package's ``range``."""
     group = GroupSubscription(
         {topic: TopicMetadata(count) for topic, count in counts.items()},
         tuple(MemberSubscription(name, tuple(counts)) for name in members),

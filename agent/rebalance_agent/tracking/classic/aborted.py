@@ -1,4 +1,4 @@
-"""Aborted generations of a classic group: numbers missing before a record, begun by the coordinator, not completed."""
+"""Aborted generations of a classic group: the coordinator began them and wrote no record, so their ids are missing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "cannot_follow", "missing_between"]
 
 ABORTED_MAX = 10
-"""Missing generations before one record that get an event each; if there are more, one event reports all of them."""
+"""Maximum missing generations before one record that get an event each; if more are missing, one event reports all."""
 
 ABORTED_MIN_MS = 10
-"""Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing, and they would have been faster,
-the group was deleted and recreated, or the record is not a group's."""
+"""Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing and they would have been shorter
+than this, the group was deleted and recreated, or the record is not a group's."""
 
 
 def cannot_follow(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:

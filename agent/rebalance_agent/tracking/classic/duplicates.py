@@ -1,4 +1,4 @@
-"""Recognises duplicate and outdated records of a classic group, although brokers' clocks may be set."""
+"""Recognises duplicate and outdated records of a classic group, even if a broker's clock was set back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.tracking.observations import GroupRecord
 __all__ = ["CLOCK_STEP_MS", "RecordDeduplicator"]
 
 CLOCK_STEP_MS = 600_000
-"""A live record older than the last one by at least this (ms) is new: the broker's clock was set back."""
+"""A live record that is at least this much (ms) older than the last one is new: the broker's clock was set back."""
 
 
 class RecordDeduplicator:
@@ -27,13 +27,13 @@ class RecordDeduplicator:
         self._latest = generation
 
     def is_older(self, record: GroupRecord) -> bool:
-        """Whether the record is older than the latest one, and that is not due to a clock that was set back."""
+        """Whether the record is older than the latest one, and not only because a clock was set back."""
         older_ms = self._latest.timestamp_ms - record.timestamp_ms if self._latest else 0
         stepped = record.live and not record.replayed and older_ms >= CLOCK_STEP_MS
         return older_ms > 0 and not stepped
 
     def is_stale(self, record: GroupRecord, value: GroupSnapshot) -> bool:
-        """Whether the record is a duplicate, or older than the latest and of no later generation.
+        """Whether the record is a duplicate, or is older than the latest record and has no later generation.
 
         ``value``: the record's value.
         """

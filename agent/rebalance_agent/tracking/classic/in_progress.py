@@ -15,14 +15,14 @@ from rebalance_agent.tracking.evidence.member_reports import MemberReports, Repo
 __all__ = ["UNKNOWN_MS", "InProgress"]
 
 UNKNOWN_MS = 0
-"""The earliest start of a rebalance that the first poll of an observer shows: it may have lasted for any time."""
+"""The earliest start of a rebalance that the observer's first poll shows: it may have been running for any time."""
 
 
 @dataclass(slots=True)
 class _Begun:
     """The first evidence of the rebalance. Times from polls are by the observer's clock, from records by the broker's.
 
-    ``earliest_ms``: `UNKNOWN_MS` if it may have begun at any time before.
+    ``earliest_ms``: `UNKNOWN_MS` if the rebalance may have begun at any time before.
     ``offset_ms``: the clock offset at that time, if known. ``shown_ms``: the last of an unbroken series of polls that
     showed the group waiting for members; ``unbroken``: whether the next poll may extend the series.
     """
@@ -41,7 +41,7 @@ class _Begun:
         return self.shown_ms - self.latest_ms
 
     def ahead_ms(self, offset_ms: int) -> int:
-        """Return the clock offset (ms) at the start; a larger ``offset_ms`` now: the clock was set forward since."""
+        """Return the clock offset (ms) at the start; ``offset_ms`` is larger if the clock was set forward since."""
         return offset_ms if self.offset_ms is None else min(offset_ms, self.offset_ms)
 
     def set_back(self, by_ms: int) -> None:
@@ -75,15 +75,15 @@ class InProgress:
 
     @property
     def gone_due_ms(self) -> int | None:
-        """The time to abandon the rebalance, since polls no longer show it; None while they do."""
+        """When to give up the rebalance because polls no longer show it; None while they do."""
         return self._begun.gone_due_ms if self._begun else None
 
     @property
     def stalled(self) -> int:
         """The number of partitions that are certainly stalled.
 
-        Those whose owners report it; under an eager protocol all others, too, once all members have rejoined. Before,
-        a member consumes until it learns of the rebalance and polls again.
+        These are the partitions whose owners report it and, under an eager protocol, all others once all members have
+        rejoined. Until then a member consumes until it learns of the rebalance and polls again.
         """
         rejoined = self.state is GroupState.COMPLETING_REBALANCE
         return sum(member.reported + member.withheld + member.silent * rejoined for member in self._stalled.values())
@@ -96,7 +96,7 @@ class InProgress:
 
     @property
     def withheld(self) -> int:
-        """The number of stalled partitions that the last generation took from their owners, as these report."""
+        """The number of stalled partitions that the last generation took from their owners, by the owners' reports."""
         return sum(member.withheld for member in self._stalled.values())
 
     def begin(
@@ -107,7 +107,7 @@ class InProgress:
         reports: MemberReports,
         offset_ms: int | None = None,
     ) -> bool:
-        """Take evidence, first or repeated, that the group is rebalancing; return whether anything changed.
+        """Process the first or repeated evidence that the group is rebalancing; return whether anything changed.
 
         ``window``: bounds of the start. ``last``: the generation before. ``offset_ms``: the clock offset, if known.
         """
@@ -124,7 +124,7 @@ class InProgress:
         return changed
 
     def confirm(self, state: GroupState, asked_ms: int, *, clock_jumped: bool) -> None:
-        """Take a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
+        """Process a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
 
         ``clock_jumped``: the observer's clock may have been set forward since the previous poll.
         """
@@ -134,7 +134,7 @@ class InProgress:
             begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
     def add_report(self, member_id: str, last: Generation | None, reports: MemberReports) -> bool:
-        """Take a member's new report; return whether the stalled partitions changed."""
+        """Process a member's new report; return whether the stalled partitions changed."""
         member = next((each for each in last.members if each.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
             return False
@@ -144,7 +144,7 @@ class InProgress:
         return changed
 
     def unlisted(self, due_ms: int) -> None:
-        """Take a poll that no longer shows the rebalance: give it up at ``due_ms`` unless its record comes before."""
+        """Process a poll that no longer shows the rebalance: give it up at ``due_ms`` unless its record comes first."""
         if self._begun and self._begun.gone_due_ms is None:
             self._begun.gone_due_ms = due_ms
 
@@ -176,19 +176,19 @@ class InProgress:
         if begun.evidence is Evidence.RECORD:
             return TimeBounds(begun.earliest_ms, begun.latest_ms, begun.evidence)
         offset_ms = begun.ahead_ms(offset_ms)
-        # Both terms are too early if records are read late: the first while no record was read in time, the second if
-        # polls took the next rebalance for this one.
+        # Both terms are too early if records are read late: the first if no record was read in time, the second if
+        # polls attributed the next rebalance to this one.
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
         earliest_ms = begun.earliest_ms and begun.earliest_ms - offset_ms
         return TimeBounds(earliest_ms, latest_ms, begun.evidence)
 
     def is_another(self, generation: Generation, offset_ms: int) -> bool:
-        """Whether the rebalance began after this replayed record, so that the record does not end it."""
+        """Whether the rebalance began after this replayed record, which therefore does not end it."""
         window = self.window(offset_ms, generation.timestamp_ms) if generation.replayed else None
         return window is not None and window.latest_ms > generation.timestamp_ms
 
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
-        """Return the lower bound of the start of a rebalance abandoned after ``since_ms``; `FOREVER_MS` without one.
+        """Return the lower bound of the start of a rebalance given up after ``since_ms``; `FOREVER_MS` if none was.
 
         `UNKNOWN_MS` if it is unknown. A late record may belong to that rebalance.
         """
@@ -203,8 +203,8 @@ class InProgress:
 class _Stalled(NamedTuple):
     """Partitions of one member.
 
-    ``reported``: its own whose stop it reported. ``withheld``: those that it reported and that it does not own any
-    more. ``silent``: those that it must revoke and reports nothing of.
+    ``reported``: partitions that it owns and reported as stopped. ``withheld``: partitions that it reported as stopped
+    and no longer owns. ``silent``: partitions that it must revoke and has not reported.
     """
 
     reported: int = 0

@@ -1,4 +1,4 @@
-"""A group that is known from the frames of its leaders, which are not all behind a gateway."""
+"""Handles groups known from their leaders' frames when not all of their leaders are behind a gateway."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ DOUBTED_MS = 2_000
 
 
 class LedGroup:
-    """Notices that a group has gone on without a frame: another member leads it, or it has no members any more."""
+    """Notices that a group has changed without a frame: another member leads it, or it has no members any more."""
 
     def __init__(self) -> None:
         """Start without doubts."""
-        self._doubted: tuple[int, int] | None = None  # the generation, and when it was first contradicted
+        self._doubted: tuple[int, int] | None = None  # the doubted generation, and when it was first contradicted
 
     def is_outdated(self, last: Generation, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether all descriptions of the last `DOUBTED_MS`, up to this of ``asked_ms``, contradict ``last``.
+        """Whether all descriptions of the last `DOUBTED_MS`, up to this one of ``asked_ms``, contradict ``last``.
 
-        One is not enough: the frames of the generation that it shows may be on their way.
+        One description is not enough: the frames of the generation that it shows may still be on their way.
         """
         if last.source is not Source.FRAMES or asked_ms <= last.seen_ms:
             return False

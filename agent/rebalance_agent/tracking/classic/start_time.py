@@ -1,7 +1,7 @@
 """Start and join time of a classic rebalance, by the coordinator's clock.
 
 The record that ends a rebalance holds the end of its join phase. Its start is known only from polls, or from an earlier
-record of the group that shows it.
+record of the group that implies it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOCKS_APART_MS = 1_000
 
 
 def joined_ms(before: Generation | None, generation: Generation) -> int | None:
-    """Return the end of the join phase (epoch ms) from the record; None if its value cannot be true."""
+    """Return the end of the join phase (epoch ms) from the record; None if the recorded value is implausible."""
     said_ms = generation.value.current_state_timestamp_ms
     if said_ms < 0 or not generation.members or (before is not None and said_ms < before.timestamp_ms):
         return None

@@ -68,13 +68,13 @@ class ClassicState(TrackedGroup):
         return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a change of ``topics`` concerns the group: it subscribes to one, or a topic id lacks its name."""
+        """Whether a change of ``topics`` affects the group: it subscribes to one, or has a topic id without a name."""
         if self._unnamed or (self._origin and self._origin.unnamed):
             return True
         return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
 
     def record(self, observation: GroupRecord) -> Iterator[Event]:
-        """Take a record of this group; duplicates and outdated records are ignored."""
+        """Process a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
             exists = self.deletion is None and self.last is not None
@@ -126,7 +126,7 @@ class ClassicState(TrackedGroup):
         self._in_progress.begin(GroupState.PREPARING_REBALANCE, window, last, self._reports)
 
     def _begin_migrated(self, generation: Generation) -> None:
-        """Take the record of a migration to classic, which only repeats the last epoch without the departed members.
+        """Process the record of a migration to classic, which repeats the last epoch without the departed members.
 
         If members departed, the coordinator asks the others to rejoin; that rebalance starts from the last epoch.
         """
@@ -134,7 +134,7 @@ class ClassicState(TrackedGroup):
             self._begin(generation.timestamp_ms, generation)
 
     def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
-        """Take a poll that shows the group rebalancing; ignored if it was asked before the last record was read."""
+        """Process a poll that shows the group rebalancing; ignored if it was sent before the last record was read."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         earliest_ms = self._context.polls.previous_ms(poll.asked_ms) or UNKNOWN_MS
@@ -144,16 +144,16 @@ class ClassicState(TrackedGroup):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
-        """Take a complete poll that does not show the group rebalancing: its record should arrive soon."""
+        """Process a complete poll that does not show the group rebalancing: its record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
     def is_outdated(self, described: DescribedGroup, asked_ms: int) -> bool:
-        """Whether the last descriptions show that the group, known from leaders' frames, has gone on without one."""
+        """Whether descriptions show that the group, known from leaders' frames, has changed without a frame."""
         return self.last is not None and self._led.is_outdated(self.last, described, asked_ms)
 
     def resize(self, now_ms: int) -> None:
-        """Take a change of the cluster's topics: partition counts, or names of topic ids."""
+        """Process a change of the cluster's topics: partition counts, or names of topic ids."""
         self._name_topics(now_ms)
         self._origin = self._origin and self._with_topic_names(self._origin)
         if self.last is not None:
@@ -168,7 +168,7 @@ class ClassicState(TrackedGroup):
         """Do the work that is due by ``now_ms``."""
         gone_due_ms = self._in_progress.gone_due_ms
         if gone_due_ms is not None and now_ms >= gone_due_ms:
-            # It was aborted, or its record is late or lost: no event reports it.
+            # The rebalance was aborted, or its record is late or lost: no event reports it.
             self._in_progress.give_up()
             self._count_stalled(now_ms)
             if self._episodes.open is None:

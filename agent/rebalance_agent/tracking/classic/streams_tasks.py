@@ -1,7 +1,7 @@
 """The tasks of a classic Kafka Streams group, from the user data of its members' assignments.
 
-The coordinator stores assignments as bytes, so its record shows the tasks. A task reads the same partition of each
-topic of its subtopology.
+The coordinator stores assignments as bytes, so the group's record contains the tasks. A task reads the same partition
+of each topic of its subtopology.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ class ClassicTasks(NamedTuple):
 def classic_tasks(value: GroupSnapshot, before: Generation | None) -> ClassicTasks:
     """Return the subtopologies of a group, and its members with standby tasks.
 
-    If an assignment cannot be read, or a task reads other partitions than its own, there are no subtopologies and the
-    members with standby tasks are unknown. Topics of which no partition is assigned, because all of them move, are
-    those of the subtopology that they had ``before``.
+    If an assignment cannot be read, or a task reads partitions other than its own, there are no subtopologies and the
+    members with standby tasks are unknown. Topics without any assigned partition (because all of them move) keep the
+    subtopology that they had ``before``.
     """
     if value.protocol != STREAMS_ASSIGNOR:
         return ClassicTasks({}, frozenset())
     subtopology_of: dict[str, str] = {}
     standby_hosts = set()
     for member in value.members:
-        # Most members repeat what is known of the topics: a large group has thousands of them.
+        # Most members of a large group repeat what is already known about the topics: skip them quickly.
         if member.assigned and member.assigned.keys() <= subtopology_of.keys():
             continue
         read = _read(member)

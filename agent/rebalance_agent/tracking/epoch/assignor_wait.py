@@ -1,4 +1,4 @@
-"""The time in which a rebalance of an epoch group waits for the coordinator's assignor."""
+"""The time that a rebalance of an epoch group spends waiting for the coordinator's assignor."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ __all__ = ["AssignorWait"]
 
 
 class AssignorWait:
-    """Adds up the times in which the target assignment is older than the group epoch, by the records' timestamps.
+    """Adds up the time during which the target assignment is older than the group epoch, by the records' timestamps.
 
     The coordinator writes both in one batch, unless it collects changes for a while before it assigns (KIP-1263,
-    ``group.consumer.assignment.interval.ms``), or a large assignment takes its time.
+    ``group.consumer.assignment.interval.ms``), or computing a large assignment takes long.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with a sum of zero."""
         self._since_ms: int | None = None
         self._total_ms = 0
 
     def begin(self, at_ms: int) -> None:
-        """Begin with a rebalance: the assignment may have been out of date before, as in a group without members."""
+        """Start a rebalance's sum at zero: the assignment may already be out of date, as in a group without members."""
         self._total_ms = 0
         self._since_ms = None if self._since_ms is None else at_ms
 
     def update(self, at_ms: int, epoch: GroupEpoch | None, target_epoch: int) -> None:
-        """Take both epochs after a record of one of them."""
+        """Process both epochs, after a record changed one of them."""
         if epoch is not None and target_epoch < epoch.epoch:
             self._since_ms = at_ms if self._since_ms is None else self._since_ms
         elif self._since_ms is not None:
@@ -34,5 +34,5 @@ class AssignorWait:
 
     @property
     def seconds(self) -> float:
-        """The sum since `begin`."""
+        """The sum since `begin`, in seconds."""
         return self._total_ms / 1000

@@ -1,6 +1,7 @@
 """The number of partitions that have a target member and no owner, updated record by record.
 
-An epoch of a large group is thousands of records, so the cost of a record depends on what it changes, not on the group.
+An epoch of a large group is thousands of records, so the cost of each depends on what it changes, not on the group's
+size.
 """
 
 from __future__ import annotations

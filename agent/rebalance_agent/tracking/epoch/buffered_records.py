@@ -1,7 +1,7 @@
 """The first live records of an epoch group, buffered until it is known whether the group is new.
 
-While a backfill of a partition runs beside its tail, a group in the tail may have existed before. If the backfill finds
-no record of it, and it began with a first epoch, then all its records were read live.
+While a partition is backfilled and tailed at the same time, a group in the tail may have existed before. If the
+backfill finds no record of it and its first record has a first epoch, then all its records were read live.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FIRST_EPOCH = 2
 
 
 class BufferedRecords:
-    """The live records of one group, kept as long as no record from before is found."""
+    """The live records of one group, kept as long as no earlier record is found."""
 
     def __init__(self) -> None:
         """Start without records."""
@@ -36,7 +36,7 @@ class BufferedRecords:
 
     @property
     def records(self) -> tuple[EpochRecord, ...]:
-        """All records if the group is new, else none. A group that migrated from another type is not new."""
+        """All records if the group is new, otherwise none. A group that migrated from another type is not new."""
         values = [record.value for record in self._records]
         first = next((value.epoch for value in values if isinstance(value, GroupEpoch)), FIRST_EPOCH + 1)
         migrated = any(isinstance(value, EpochMember) and value.classic for value in values)

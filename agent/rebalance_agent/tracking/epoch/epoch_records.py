@@ -36,13 +36,13 @@ from rebalance_agent.tracking.observations import EpochRecord
 __all__ = ["EpochGroupRecords"]
 
 _AWAY = sys.maxsize
-"""The epoch counted for a static member that left temporarily: it has reached every epoch, so none waits for it."""
+"""The epoch assumed for a static member that left temporarily: it has reached every epoch, so none waits for it."""
 
 _Key = tuple[type[EpochFact], str]
 
 
 class EpochGroupRecords:
-    """The records of one group, by kind; ``backlog``: its partitions (or tasks) with a target, or with an owner."""
+    """The records of one group, by kind. ``backlog``: its partitions (or tasks) with a target or an owner."""
 
     def __init__(self) -> None:
         """Start without records."""
@@ -67,7 +67,7 @@ class EpochGroupRecords:
         self.backlog = Backlog()
 
     def take(self, record: EpochRecord) -> bool:
-        """Take a record; return False if a newer one of its key was taken before."""
+        """Store a record; return False if a newer one with its key was stored before."""
         key = (record.kind, record.subject)
         if not record.live and record.timestamp_ms < self._at_ms.get(key, record.timestamp_ms):
             return False
@@ -123,7 +123,7 @@ class EpochGroupRecords:
     def reached(self) -> bool:
         """Whether every member has reached the newest epoch and its target assignment.
 
-        A static member that left temporarily (negative epoch) is not waited for.
+        Static members that left temporarily (negative epoch) do not count.
         """
         if self.epoch is None or not self.members:
             return self.epoch is not None
@@ -151,7 +151,7 @@ class EpochGroupRecords:
     def ready(self) -> bool:
         """Whether the coordinator has validated that a streams group's topics fit its topology.
 
-        Brokers before 4.2 do not record the validation: there, any assigned task shows the same.
+        Brokers before 4.2 do not record the validation; for them, any assigned task proves it.
         """
         validated = self.epoch.validated_topology if self.epoch else -1
         needed = self.topology.epoch if self.topology else None
@@ -159,7 +159,7 @@ class EpochGroupRecords:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Every topic that some member subscribes to; the same object is returned until they change."""
+        """Every topic that at least one member subscribes to; the same object is returned until the topics change."""
         if self._topics is None:
             resolved = (topic for name in self._subscribed_patterns for topic in self._resolved(name))
             sources = (topic for topics in self.subtopologies.values() for topic in topics)
@@ -167,11 +167,11 @@ class EpochGroupRecords:
         return self._topics
 
     def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
-        """Return the known names of the topics that members have partitions of."""
+        """Return the known names of the topics of which members have partitions."""
         return {topic for key in self._keys for topic in self.subtopologies.get(key, (cluster_topics.name(key),))}
 
     def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
-        """Return the ids without a known name of the topics that members have, or ``had``, partitions of."""
+        """Return the topic ids without a known name of which members have, or ``had``, partitions."""
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self.subtopologies and not cluster_topics.has_name(key))
 
@@ -181,13 +181,13 @@ class EpochGroupRecords:
         return next(iter(self._assignors)) if len(self._assignors) == 1 else None
 
     def take_changed(self) -> set[str]:
-        """Return the ids of the members whose `member` may have changed since the last call, also of removed ones."""
+        """Return the ids of members, including removed ones, whose `member` may have changed since the last call."""
         changed = self._changed | self.members.keys() if self._all_changed else self._changed
         self._changed, self._all_changed, self._subscriptions = set(), False, {}
         return changed
 
     def member(self, member_id: str, cluster_topics: ClusterTopics) -> Member | None:
-        """Return a member with its current assignment, by topic name; None if there is no member with this id."""
+        """Return a member with its current assignment by topic name; None if there is no member with this id."""
         member = self.members.get(member_id)
         if member is None:
             return None
@@ -209,13 +209,13 @@ class EpochGroupRecords:
         )
 
     def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
-        """Return ``partitions`` by topic name: ids are looked up, a task means that partition of all its topics."""
+        """Return ``partitions`` by topic name: ids are looked up; a task is that partition of each of its topics."""
         numbers: dict[str, set[int]] = {}
         for key, partition_numbers in partitions.items():
             counts = {
                 topic: cluster_topics.count(topic) for topic in self.subtopologies.get(key, (cluster_topics.name(key),))
             }
-            # A partition beyond all counts is of a topic that has grown since the last list of topics.
+            # A partition beyond all counts belongs to a topic that has grown since the last list of topics.
             count_max = max(counts.values(), default=0)
             for topic, count in counts.items():
                 numbers.setdefault(topic, set()).update(

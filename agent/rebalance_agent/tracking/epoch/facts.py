@@ -1,4 +1,4 @@
-"""Updates of a group's facts by subject."""
+"""Updates a group's facts by subject (a member id, or empty for the group)."""
 
 from __future__ import annotations
 

@@ -12,13 +12,13 @@ from rebalance_agent.tracking.completed_generation import PartitionHandover
 __all__ = ["Handovers"]
 
 EARLIER_MAX = 8
-"""Earlier handovers kept per partition and rebalance: the longest ones, if epochs follow each other without end."""
+"""Earlier handovers kept per partition and rebalance: the longest ones, in case epochs follow each other endlessly."""
 
 _NO_ASSIGNMENT = CurrentAssignment(-1, -1, MemberState.STABLE, {})
 
 
 class Handovers:
-    """The handovers that follow from the current assignments of a group's members; times are the records'."""
+    """The handovers that the current assignments of a group's members show. Times are the records' timestamps."""
 
     def __init__(self) -> None:
         """Start without handovers."""
@@ -40,11 +40,12 @@ class Handovers:
         active_ms: int | None = None,
         consumed_ms: Callable[[tuple[str, int]], int | None] = lambda _partition: None,
     ) -> None:
-        """Take a member's new assignment: None if it is gone, with a negative epoch if it left for a while.
+        """Process a member's new assignment: None if it is gone, with a negative epoch if it left temporarily.
 
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
-        that any member owns now. ``expelled``: it is gone since it did not revoke in time. ``active_ms``: until when a
-        member that departs certainly worked. ``consumed_ms``: the first commit of a partition since its owner got it.
+        that any member owns now. ``expelled``: the member is gone because it did not revoke in time. ``active_ms``:
+        until when a departing member certainly worked. ``consumed_ms``: returns the first commit of a partition since
+        its owner got it.
         """
         before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
@@ -61,7 +62,7 @@ class Handovers:
             if handover.left_unowned and handover.given_ms is not None:
                 continue  # others own it by now; the time without an owner is kept
             asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
-            # The stop is unknown for a member that left or was removed, and for one that was not asked.
+            # The stop is unknown if the member left or was removed, or if the coordinator does not record the request.
             asked_ms = None if departed or not revocation_recorded else asked_ms
             self._handovers[partition] = replace(
                 handover,
@@ -73,19 +74,19 @@ class Handovers:
                 active_ms=active_ms if departed else None,
             )
         for partition in pairs(before.revoking) & pairs(after.assigned):
-            # It had revoked them before they were assigned to it again, which one record shows.
+            # The member had revoked them before they were assigned to it again; one record shows both.
             handover = self._open_handover(partition, consumed_ms)
             self._handovers[partition] = replace(handover, released_ms=at_ms, given_ms=at_ms, left_unowned=True)
         for partition in pairs(after.assigned) - had:
             handover = self._handovers.get(partition, PartitionHandover())
-            if handover.given_ms is None:  # in a share group other members may get it, too
+            if handover.given_ms is None:  # in a share group other members may also get it
                 self._handovers[partition] = replace(handover, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
 
     def take(
         self, waiting: Collection[tuple[str, int]] = ()
     ) -> tuple[dict[tuple[str, int], PartitionHandover], dict[str, int]]:
-        """Return the handovers since the last call, and how long each member took to revoke (ms, by member id).
+        """Return the handovers since the last call, and the time that each member took to revoke (ms, by member id).
 
         The handovers of partitions that are still ``waiting`` for an owner are kept and returned again with their end.
         """

@@ -1,4 +1,4 @@
-"""What the current assignments and commits of a group's members show: handovers, last contacts and first commits."""
+"""Derives handovers, last contacts and first commits from the current assignments and commits of a group's members."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ __all__ = ["MemberEvidence"]
 
 
 class MemberEvidence:
-    """The evidence of one group's members since its last complete epoch. Times are the records' (epoch ms).
+    """The evidence about one group's members since its last complete epoch.
+
+    Times are the records' timestamps (epoch ms).
 
     ``first_commits``: those of the epoch that is not complete yet.
     """
@@ -34,14 +36,17 @@ class MemberEvidence:
         records: EpochGroupRecords,
         recorded: RecordedGroup,
     ) -> None:
-        """``partition``: that of the offsets topic. ``records``, ``recorded``: as the group's are after a record."""
+        """``partition``: of the offsets topic.
+
+        ``records``, ``recorded``: the group's, which change with each record.
+        """
         self.handovers, self.last_seen, self.first_commits = Handovers(), EpochLastSeen(), FirstCommits()
         self._group, self._partition, self._context = group, partition, context
         self._shared = group_type is GroupType.SHARE
         self._records, self._recorded = records, recorded
 
     def take(self, record: EpochRecord, old: CurrentAssignment | None, started_ms: int | None) -> None:
-        """Take a member's new current assignment, or its removal; ``old`` is the one before.
+        """Process a member's new current assignment, or its removal; ``old`` is the previous assignment.
 
         ``started_ms``: when the rebalance started, if one runs.
         """
@@ -87,9 +92,9 @@ class MemberEvidence:
             self.last_seen.forget(name)
 
     def complete(self, members: Iterable[Member], at_ms: int, started_ms: int | None) -> FirstCommits:
-        """Return the first commits of the epoch that ``members`` reached at ``at_ms``, and begin those of the next one.
+        """Return the first commits of the epoch that ``members`` reached at ``at_ms``, and start those of the next.
 
-        Those of partitions that members may have lost without a record (see `lost_since_ms`) are awaited from now on.
+        First commits of partitions that members may have lost without a record (see `lost_since_ms`) are awaited again.
         """
         first, since_ms = self.first_commits, at_ms if started_ms is None else started_ms
         for member in members:
@@ -105,9 +110,9 @@ class MemberEvidence:
         return min((at_ms for at_ms in commits if at_ms is not None), default=None)
 
     def _unheard(self, member_id: str, started_ms: int) -> bool:
-        """Whether the coordinator may not have answered a member during a rebalance, or before for a session timeout.
+        """Whether the coordinator may not have answered a member in a rebalance, or in the session timeout before.
 
-        Not of members whose rejoin is recorded, or that share their partitions.
+        False for members whose rejoin is recorded, or that share their partitions.
         """
         if self._shared or not self._context.unanswered_since(self._partition, started_ms - SESSION_TIMEOUT_MS):
             return False

@@ -1,6 +1,6 @@
 """A group whose coordinator assigns, as its records show it: its state, and its members as a `Generation`.
 
-In records topics may have ids only; here they have names, and partition counts.
+Records may contain only topic ids; here the topics have names and partition counts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["RecordedGroup"]
 
 
 class RecordedGroup:
-    """One group; its records change, and so do the results. A change costs what its members cost."""
+    """One group, shown from its current records. The cost of a change depends on the members that it concerns."""
 
     def __init__(self, group: str, group_type: GroupType, records: EpochGroupRecords, topics: ClusterTopics) -> None:
         """Show the ``records`` of the group, with the names and partition counts of ``topics``."""
@@ -29,7 +29,7 @@ class RecordedGroup:
 
     @property
     def members(self) -> ShownMembers:
-        """The members, as the records and the cluster's topics are now."""
+        """The members, by the current records and the cluster's current topics."""
         changed = self._records.take_changed()
         if self._topics_version != self._topics.version:
             self._topics_version = self._topics.version
@@ -78,7 +78,7 @@ class RecordedGroup:
         )
 
     def restarts(self, name: str, started_ms: int | None, contact_ms: int | None) -> dict[Partition, PartitionHandover]:
-        """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
+        """Return the handovers of all partitions of an eager member: from the request to rejoin until it rejoined."""
         current = self._records.current(name)
         if current is None or started_ms is None or contact_ms is None:
             return {}

@@ -1,4 +1,4 @@
-"""The state machine of one consumer, share or streams group, whose coordinator assigns and records every step.
+"""The state machine of one consumer, share or streams group, whose coordinator assigns and records each step.
 
 A rebalance lasts from the record of a new group epoch to the record with which the last member has reached it. An epoch
 that all members have reached is then treated like a generation of a classic group.
@@ -36,7 +36,7 @@ __all__ = ["EpochState"]
 
 
 class EpochState(TrackedGroup):
-    """The state of one group whose coordinator assigns. Times passed in are by the observer's clock."""
+    """The state of one group whose coordinator computes the assignment. Times passed in are by the observer's clock."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class EpochState(TrackedGroup):
         now_ms: int,
         predecessor: TrackedGroup | None = None,
     ) -> None:
-        """Start without records; there is no view until all records of the group were read.
+        """Start without records; there is no view until all records of the group have been read.
 
-        ``partition``: that of the offsets topic. ``predecessor``: the state of the group as another type, if it
+        ``partition``: of the offsets topic. ``predecessor``: the state of the group as another type, if it
         migrated.
         """
         super().__init__(group, context, now_ms, predecessor)
@@ -70,14 +70,14 @@ class EpochState(TrackedGroup):
         self._seen_ms = now_ms
         self._replayed = self._returning = self._amid_batch = self._after_gap = self._peopled = False
         self._skipped = False
-        self._described = set[str]()  # members of which a member record came since the last complete epoch
+        self._described = set[str]()  # members with a member record since the last complete epoch
         self._partition_count = PartitionCount()
         self._buffered = BufferedRecords()
         self._assignor_wait = AssignorWait()
 
     @property
     def buffered(self) -> tuple[EpochRecord, ...]:
-        """All records of a group that was created during the backfill; else none."""
+        """All records of a group that was created during the backfill; otherwise none."""
         return () if self._has_predecessor else self._buffered.records
 
     @property
@@ -101,13 +101,13 @@ class EpochState(TrackedGroup):
         return self._episodes.unsettled or self.deletion is not None or (self._backfilled and running)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a change of ``topics`` concerns the group: it subscribes to one, or a topic id lacks its name."""
+        """Whether a change of ``topics`` affects the group: it subscribes to one, or has a topic id without a name."""
         return self._unnamed or not topics.isdisjoint(
             self._records.topics | self._records.named_topics(self._context.topics)
         )
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
-        """Take a record of this group."""
+        """Process a record of this group."""
         if not self._backfilled:
             self._buffered.add(record)
         old = self._records.current(record.subject) if record.kind is CurrentAssignment else None
@@ -144,7 +144,7 @@ class EpochState(TrackedGroup):
             self._update_counts(record.seen_ms)
 
     def complete(self, now_ms: int) -> None:
-        """Take the end of the backfill: all records of the group have been read."""
+        """Process the end of the backfill: all records of the group have been read."""
         if self._backfilled:
             return
         self._backfilled, self._buffered = True, BufferedRecords()
@@ -153,9 +153,9 @@ class EpochState(TrackedGroup):
             pass  # the state before the observer started leads to no events
 
     def resize(self, now_ms: int) -> None:
-        """Take a change of the cluster's topics: partition counts, or names of topic ids."""
+        """Process a change of the cluster's topics: partition counts, or names of topic ids."""
         self._change_base_view()
-        self._evidence.first_commits.rename(self._context.topics.name)  # of the epoch that is not complete yet
+        self._evidence.first_commits.rename(self._context.topics.name)  # those of the incomplete epoch
         self._name_topics(now_ms)
         self._update_counts(now_ms)
 
@@ -169,7 +169,7 @@ class EpochState(TrackedGroup):
             self._records.keep(self.timestamp_ms - REVISE_MAX_MS)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
-        """Return the current view; None while not all records were read. ``judged`` as in `Tracker.view`."""
+        """Return the current view; None until all records have been read. ``judged``: as in `Tracker.view`."""
         if not self.known:
             return None
         if self.history.view and self._records.epoch is None:
@@ -248,7 +248,7 @@ class EpochState(TrackedGroup):
         self.last, self._started_ms, self._targets_ms = generation, None, None
         self._after_gap = self._skipped = False
         self._described.clear()
-        # Its members may have come and gone without any assignment.
+        # Members may have come and gone without any assignment.
         peopled = self._peopled or bool(before and before.members)
         self._peopled = bool(reached.value.members)
         if live and peopled:
@@ -256,9 +256,9 @@ class EpochState(TrackedGroup):
             yield from self._episodes.add(generation, Episode(before, known))
 
     def _surely_kept(self, before: Generation | None) -> frozenset[Partition]:
-        """Return the partitions that stayed with their owners while records may have been removed unread.
+        """Return the partitions that stayed with their owners although records may have been removed unread.
 
-        Of skipped records not even the latest of each key was read.
+        After skipped records the result is empty: not even the latest record of each key was read.
         """
         if before is None or not self._after_gap or self._skipped or self.group_type is not GroupType.CONSUMER:
             return frozenset()

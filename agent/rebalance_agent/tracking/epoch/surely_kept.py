@@ -1,7 +1,7 @@
-"""Which partitions members kept while records were missing, by the epochs of their assignment (KIP-1251). Pure.
+"""Finds the partitions that members kept while records were missing, by the epochs of their assignment (KIP-1251).
 
-A broker of Kafka 4.4 or later records with each assigned partition the epoch in which the member got it. A partition
-that was taken from a member and given back has a newer one, even if compaction removed the records between.
+Brokers since Kafka 4.4 record, with each assigned partition, the epoch in which the member got it. A partition that was
+taken from a member and given back has a newer epoch, even if compaction removed the records in between. Pure.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ __all__ = ["surely_kept"]
 def surely_kept(
     before: Generation, records: EpochGroupRecords, recorded: RecordedGroup, described: Collection[str]
 ) -> frozenset[Partition]:
-    """Return the partitions, by topic name, that members of ``before`` have had without a break since then.
+    """Return the partitions, by topic name, that members of ``before`` have owned without interruption since then.
 
-    ``records``, ``recorded``: of the group, as they are now. ``described``: the members of which a member record came
-    since then. They may be of a group that was deleted and created again, whose epochs began again at 1, or may have
-    dropped a topic and taken it up again before the coordinator assigned, as those with a pattern may have without a
-    record of their own. Members of the classic protocol revoke what they get back.
+    ``records``, ``recorded``: the group's current ones. ``described``: the members with a member record since then,
+    which are excluded: the group may have been deleted and recreated, so that its epochs began again at 1, or the
+    member may have unsubscribed from a topic and subscribed to it again before the coordinator assigned. Members that
+    subscribe to a pattern may do the latter without a record, so they are excluded, too. So are members of the classic
+    protocol, which revoke what they get back.
     """
     kept: set[Partition] = set()
     for old in before.members:

@@ -1,8 +1,8 @@
 """Changes of a group's coordinator, by the leader epochs of the records that it writes.
 
-A coordinator that takes over a partition of the offsets topic gives every member a whole session timeout again, and a
-classic rebalance that was running starts again. So a member that is removed later may have been silent for longer than
-one session timeout.
+A coordinator that takes over a partition of the offsets topic restarts the session timeout of every member, and
+restarts a running classic rebalance. So a member that is removed later may have been silent for longer than one session
+timeout.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rebalance_agent.tracking.evidence.known_times import CoordinatorChange
 __all__ = ["CHANGES_MAX", "Coordinators", "changed_since", "last_contact_ms"]
 
 CHANGES_MAX = 8
-"""Changes kept per partition. The bound is too late for a member that survived more of them without a contact."""
+"""Changes kept per partition. After more changes without a contact, a member's last contact is estimated too late."""
 
 _UNKNOWN_EPOCH = -1
 
@@ -29,7 +29,7 @@ class Coordinators:
         self._changes: dict[int, deque[CoordinatorChange]] = {}
 
     def see(self, partition: int, leader_epoch: int, timestamp_ms: int) -> None:
-        """Take a record: the epoch of the leader that wrote it (-1: unknown), and its timestamp (epoch ms)."""
+        """Process a record: the epoch of the leader that wrote it (-1 if unknown), and its timestamp (epoch ms)."""
         if leader_epoch == _UNKNOWN_EPOCH:
             return
         epoch, last_ms = self._last.get(partition, (leader_epoch, timestamp_ms))
@@ -49,10 +49,10 @@ def changed_since(at_ms: int, changes: Iterable[CoordinatorChange]) -> bool:
 
 
 def last_contact_ms(removed_ms: int, session_timeout_ms: int, changes: Iterable[CoordinatorChange]) -> int:
-    """Return the earliest time of the last contact of a member that was removed at ``removed_ms`` (epoch ms).
+    """Return the earliest possible last contact (epoch ms) of a member that was removed at ``removed_ms`` (epoch ms).
 
-    That is one session timeout before its removal; if the coordinator changed since, one before the last record of
-    the former coordinator, which had not removed the member yet.
+    This is one session timeout before its removal. If the coordinator changed in that time, it is one session timeout
+    before the last record of the former coordinator, which had not removed the member.
     """
     contact_ms = removed_ms - session_timeout_ms
     for change in sorted(changes, key=lambda change: change.until_ms, reverse=True):

@@ -1,10 +1,10 @@
-"""Infers from commits and timeouts how a member departed: the records of a leave and of an expiry are equal. Pure.
+"""Infers from commits and timeouts how a member departed, since records do not distinguish leaving from expiry. Pure.
 
-A member that commits is alive, so it is removed one session timeout later at the earliest, unless it leaves. A member
-that committed regularly, stopped, and was removed when that timeout was over, failed.
+A member that commits is alive: unless it leaves, it is removed one session timeout later at the earliest. A member
+failed if it committed regularly, stopped, and was removed when that timeout expired.
 
-A new coordinator starts all timeouts again, and times before it are by another broker's clock. So nothing is concluded
-from a timeout during which the coordinator may have changed.
+A new coordinator restarts all timeouts, and earlier times are by another broker's clock. So nothing is inferred from a
+timeout during which the coordinator may have changed.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from rebalance_agent.tracking.evidence.known_times import CoordinatorChange, Dep
 __all__ = ["EXPIRY_SLACK_MS", "Removal", "Timeouts", "by_commits", "departures"]
 
 EXPIRY_SLACK_MS = 1_000
-"""How long (ms) after a timeout the coordinator may remove a member: its timers, and the way of the last request."""
+"""How long (ms) after a timeout the coordinator may remove a member, because of timers and network delay."""
 
 
 class Removal(NamedTuple):
     """The time when the coordinator removed a member (epoch ms): between ``earliest_ms`` and ``latest_ms``.
 
-    In a rebalance that others began it may have been later, ``until_ms`` at the latest.
+    In a rebalance that other members began, it may have been later: ``until_ms`` at the latest.
     """
 
     earliest_ms: int
@@ -40,8 +40,9 @@ class Removal(NamedTuple):
 class Timeouts(NamedTuple):
     """The timeouts of a member (ms).
 
-    It is removed ``session_ms`` after its last contact, which may be up to ``heartbeat_ms`` before its last commit, and
-    ``poll_ms`` after its last poll (negative: unknown). ``session_min_ms``: the session timeout is no shorter.
+    The member is removed ``session_ms`` after its last contact, which may be up to ``heartbeat_ms`` before its last
+    commit, and ``poll_ms`` after its last poll (negative if unknown). ``session_min_ms``: a lower bound of the session
+    timeout.
     """
 
     session_ms: int
@@ -59,14 +60,14 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
     kept_waiting = removal.until_ms - start.earliest_ms >= timeout_ms
     gone = member_changes(before.members, generation.members).gone
     if kept_waiting and removal.until_ms - start.latest_ms >= timeout_ms - EXPIRY_SLACK_MS and len(gone) == 1:
-        # The others waited for it alone. A member that had died would have been removed sooner.
+        # The other members waited only for this one. A member that had died would have been removed sooner.
         sooner = gone[0].session_timeout_ms < timeout_ms
         anew = changed_since(start.earliest_ms, generation.coordinator_changes)
         return {gone[0].member_id: Departure.EXPELLED} if sooner and not anew else {}
     shown: dict[str, Departure] = {}
     for member in gone:
         how = _departure(member, before, generation, commits, removal)
-        # A member that commits may be removed nevertheless, if the others waited for it until the rebalance timeout.
+        # Even a member that commits is removed if the others waited for it until the rebalance timeout.
         if how is not Departure.UNKNOWN and not (how is Departure.LEFT and kept_waiting):
             shown[member.member_id] = how
     return shown
@@ -75,10 +76,10 @@ def departures(before: Generation, generation: Generation, commits: CommitTimes)
 def by_commits(
     recent: RecentCommits | None, timeouts: Timeouts, removal: Removal, changes: Iterable[CoordinatorChange] = ()
 ) -> Departure:
-    """Return how a member departed whose last commits were ``recent`` (None: it did not commit).
+    """Return how a member departed; ``recent``: its last commits (None if it did not commit).
 
     ``changes``: those of its coordinator, up to its removal.
-    `Departure.SILENT`: it may have failed, since it committed nothing for its session timeout.
+    `Departure.SILENT` means that it may have failed, since it committed nothing for its session timeout.
     """
     if recent is None:
         return Departure.UNKNOWN
@@ -90,7 +91,7 @@ def by_commits(
     if removal.latest_ms - recent.last_ms < session_ms - timeouts.heartbeat_ms:
         return Departure.UNKNOWN
     if not anew and recent.period_ms is not None and 2 * recent.period_ms <= session_ms:
-        # It failed before its next commit was due, which may be late by a period.
+        # The member failed before its next commit was due; a commit may be late by one period.
         late_ms = 2 * recent.period_ms + EXPIRY_SLACK_MS
         for timeout_ms in (session_ms, max(poll_ms, session_ms)):
             due_ms = recent.last_ms + timeout_ms

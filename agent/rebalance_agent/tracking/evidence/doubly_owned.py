@@ -1,15 +1,15 @@
-"""Partitions with two owners: a removed member still held them after a record gave them to another member.
+"""Measures partitions with two owners: a removed member held them after a record gave them to another member.
 
-Such a member does not know that the coordinator removed it: it was stalled, or did not poll, for too long. It may
-process records that the new owner processes as well. Only its own report shows it, and only afterwards: the client
-calls the lost or revoked callback when it learns of its removal, and held the partitions until then. A process that
-ended reports nothing, so nothing is counted for it.
+Such a member does not know that the coordinator removed it, because it was suspended or did not poll for too long. It
+may process records that the new owner processes as well. Only the member's own report shows this, and only afterwards:
+the client calls the lost or revoked callback when it learns of its removal, and held the partitions until then. For a
+process that ended nothing is counted, since it reports nothing.
 
-The time is a lower bound. It begins with the record that gives the partition to another member and ends when the
-callback is entered, the one by the coordinator's clock and the other by the member's. So it is taken by both clocks as
-they are, and by durations alone: how long the member held the partition since an assigned callback, without the time
-between the records of that generation and of the new owner, which was no longer. The smaller one counts. A wrong clock
-makes neither too large, unless it is set wrong during that time.
+The measured time is a lower bound. It begins with the record that gives the partition to another member (coordinator's
+clock) and ends when the callback is entered (member's clock). It is computed in two ways: as the difference of these
+two times, and from durations alone, as the time for which the member held the partition since an assigned callback,
+minus the time between the record of that generation and the record of the new owner. The smaller result counts. A wrong
+clock makes neither too large, unless it is set during that time.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 64
-"""Generations whose times are kept. A cooperative member reports only those that change its partitions; one that has
-kept them for longer is not judged."""
+"""Generations whose times are kept. A cooperative member reports only generations that change its partitions; a member
+whose last report is older than all kept generations is not measured."""
 
 UNREPORTED_MAX = 4
-"""The same before any member has reported: the first reports are of the last generations."""
+"""Generations whose times are kept until a member has reported: the first reports are about the last generations."""
 
 REMOVED_MAX = 10_000
 """Partitions of removed members that are kept per group; the members removed first are dropped first."""
 
 KEPT_MS = 3_600_000
-"""How long (ms) a removed member's report is awaited; by then a suspended process was noticed otherwise."""
+"""How long (ms) a removed member's report is awaited; by then a suspended process has been noticed by other means."""
 
 TIMES_MAX = 16
-"""Times that are kept of a partition which had no owner in between; earlier ones are not counted."""
+"""Periods of ownership kept per partition, if it had no owner in between; earlier periods are not counted."""
 
 DRIFT = 10_000
-"""A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times what quartz does)."""
+"""A clock that is not set gains at most 1 ms in this many ms (100 ppm, several times the drift of a quartz)."""
 
 _STOPS = (Callback.LOST, Callback.REVOKED)
 
 
 @dataclass(frozen=True, slots=True)
 class FormerOwner:
-    """A removed member that held ``partitions`` which others owned, the longest one for ``seconds`` at least.
+    """A removed member that held ``partitions`` (a count) that others owned, one of them for at least ``seconds``.
 
     ``until_ms``: when it gave them up (epoch ms, its own clock).
     """
@@ -81,7 +81,7 @@ class _Clock(NamedTuple):
     record_ms: int
 
     def at_least_ms(self, own_ms: int) -> int:
-        """Return the coordinator's time (epoch ms) at the member's ``own_ms``, at the least."""
+        """Return the earliest coordinator's time (epoch ms) that corresponds to the member's time ``own_ms``."""
         drift_ms = abs(own_ms - self.own_ms) // DRIFT
         rounded_ms = 1  # all times are whole milliseconds
         return min(own_ms, self.record_ms + own_ms - self.own_ms) - drift_ms - rounded_ms
@@ -89,9 +89,9 @@ class _Clock(NamedTuple):
 
 @dataclass(slots=True)
 class _Held:
-    """``given_ms``: when the record gave the partition to another member; ``taken_ms``: when it had no owner again.
+    """``given_ms``: when a record gave the partition to another member; ``taken_ms``: when it had no owner again.
 
-    ``earlier``: the same of earlier times, at most `TIMES_MAX`.
+    ``earlier``: the same for earlier periods, at most `TIMES_MAX`.
     """
 
     given_ms: int | None = None
@@ -100,7 +100,7 @@ class _Held:
     earlier: tuple[tuple[int, int], ...] = ()
 
     def give(self, at_ms: int) -> None:
-        """Take a record that gives the partition to another member."""
+        """Process a record that gives the partition to another member."""
         if self.given_ms is not None and self.taken_ms < FOREVER_MS:
             self.earlier = (*self.earlier[1 - TIMES_MAX :], (self.given_ms, self.taken_ms))
             self.given_ms, self.taken_ms = None, FOREVER_MS
@@ -130,7 +130,8 @@ class _Removed:
 class DoublyOwned:
     """The partitions of one group that had two owners. Times are epoch ms.
 
-    ``last``: the last member that was found, None before. Methods that find some return their partition-seconds.
+    ``last``: the last member that was found, None if there is none. Methods that find partitions with two owners return
+    their partition-seconds.
     """
 
     def __init__(self, reports: MemberReports) -> None:
@@ -146,7 +147,7 @@ class DoublyOwned:
         return bool(self._removed)
 
     def start(self, generation: int, at_ms: int) -> None:
-        """Take the time of a record; no member can know this ``generation`` (or group epoch) before it."""
+        """Store the time of a record; no member can know this ``generation`` (or group epoch) earlier."""
         if self._times and generation < next(reversed(self._times)):
             self._times.clear()  # the group was deleted and created again
         self._times.setdefault(generation, at_ms)
@@ -154,10 +155,10 @@ class DoublyOwned:
             del self._times[next(iter(self._times))]
 
     def complete(self, before: Generation | None, generation: Generation) -> float:
-        """Take a completed generation of a classic group, and the one ``before`` it."""
+        """Process a completed generation of a classic group, and the one ``before`` it."""
         at_ms = generation.timestamp_ms
         if generation.number != before.number if before else generation.number <= 1:
-            # Otherwise its record may have been written again, after members had learned of it.
+            # Otherwise the record may have been rewritten after members had learned of the generation.
             self.start(generation.number, at_ms)
         ids = {member.member_id for member in generation.members} if self._reports else set[str]()
         members = before.members if before and self._reports else ()
@@ -176,7 +177,7 @@ class DoublyOwned:
     def remove(
         self, member_id: str, client_id: str, host: str, partitions: Collection[Partition], at_ms: int, now_ms: int
     ) -> None:
-        """Take a record, at ``at_ms``, without a member that was the only owner of ``partitions`` until then.
+        """Process a record, at ``at_ms``, without a member that was the only owner of ``partitions`` until then.
 
         ``now_ms``: by the observer's clock.
         """
@@ -196,12 +197,12 @@ class DoublyOwned:
                 del self._removed[next(iter(self._removed))]
 
     def rejoin(self, member_id: str, at_ms: int) -> None:
-        """Take a record with a member; if it was removed before, it knows that by now."""
+        """Process a record that contains a member; if the member was removed before, it knows that by now."""
         if removed := self._removed.get(member_id):
             removed.returned_ms = min(removed.returned_ms, at_ms)
 
     def move(self, given: Collection[Partition], unowned: Collection[Partition], at_ms: int) -> float:
-        """Take a record that leaves partitions ``unowned`` and has ``given`` others to members that are in it."""
+        """Process a record that leaves partitions ``unowned`` and gives the ``given`` ones to members."""
         seconds = 0.0
         for removed in list(self._removed.values()):
             for partition, held in removed.held.items():
@@ -213,12 +214,12 @@ class DoublyOwned:
         return seconds
 
     def report(self, event: MemberEvent) -> float:
-        """Take a new report of a member."""
+        """Process a new report of a member."""
         removed = self._removed.get(event.member_id)
         if removed is None or event.callback not in _STOPS or event.evidence is not None:
             return 0.0
         if removed.returned_ms < FOREVER_MS and event.callback is not Callback.LOST:
-            return 0.0  # of what it got since it returned
+            return 0.0  # the report is about partitions that it got after it returned
         for partition in self._reports.partitions_of(event) & removed.held.keys():
             removed.held[partition].stopped_ms = event.started_ms
         return self._find(removed)
@@ -242,7 +243,7 @@ class DoublyOwned:
         return max(assigned, default=None)
 
     def _find(self, removed: _Removed) -> float:
-        """Return the partition-seconds of those partitions whose end is known, and drop them."""
+        """Return the partition-seconds of the partitions whose end is known, and drop these partitions."""
         spans = dict(_found(removed))
         for partition in spans:
             del removed.held[partition]

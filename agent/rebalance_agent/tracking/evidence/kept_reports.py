@@ -1,7 +1,7 @@
 """Keeps the reports of members, bounded in bytes, members and partitions.
 
-A sender of reports can invent members, but not members in records. Strangers are members that no record of their group
-names; where there is no room, their reports are dropped for those of others.
+A sender can invent members in reports, but not in the group's records. Strangers are members that no record of their
+group names; if there is no room, their reports are dropped first.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ MEMBERS_MAX = 4_096
 """Members kept per group: twice the largest groups, so that departed members are still known."""
 
 GROUP_PARTITIONS_MAX = 500_000
-"""Partitions in the reports of one group. They stay ranges, but each is made a number where the group is judged."""
+"""Partitions in the reports of one group. Reports hold ranges, but evaluating the group needs each partition number."""
 
 REPORT_BYTES = 1_700
-"""Bytes of a report without its texts: its objects, and its share of the tables that hold it."""
+"""Bytes of a report without its strings: its objects, and its share of the dicts that hold it."""
 
 RANGES_BYTES = 200
-"""Bytes of one topic in a report: its `PartitionRanges` and its entry in the table."""
+"""Bytes of one topic in a report: its `PartitionRanges` and its dict entry."""
 
 NUMBER_BYTES = 36
-"""Bytes of one partition that is a number and no range."""
+"""Bytes of one partition that is held as a number, not in a range."""
 
 
 class ReportBudget:
-    """The bytes (``left``) that are left for further reports of all groups of a tracker together."""
+    """The bytes (``left``) that remain for further reports of all groups of a tracker together."""
 
     def __init__(self, size_bytes: int = REPORT_BYTES_MAX) -> None:
-        """``size_bytes``: that of all reports together."""
+        """``size_bytes``: the maximum for all reports together."""
         self.left = size_bytes
         self._strangers: OrderedDict[tuple[KeptReports, str], None] = OrderedDict()
 
@@ -149,7 +149,7 @@ class KeptReports:
         return self._fits(size_bytes, partitions) and self._budget.make_room(size_bytes)
 
     def _fits(self, size_bytes: int, partitions: int) -> bool:
-        """Whether the group may have as much as this in addition."""
+        """Whether the group's reports may grow by this much."""
         return self._bytes + size_bytes <= GROUP_BYTES_MAX and self._partitions + partitions <= GROUP_PARTITIONS_MAX
 
     def _count(self, size_bytes: int, partitions: int) -> None:
@@ -162,7 +162,7 @@ class KeptReports:
 
 
 def report_bytes(event: MemberEvent) -> int:
-    """Return the memory of a report in bytes: ranges and texts count with their characters."""
+    """Return the memory of a report in bytes; strings and ranges count by their characters."""
     texts = (event.event_id, event.group, event.client_id, event.member_id, event.process)
     optional = (event.instance_id, event.host, event.error, event.reason)
     ranges = sum(len(topic) + _ranges_bytes(numbers) for topic, numbers in event.partitions.items())

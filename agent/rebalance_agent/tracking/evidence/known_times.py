@@ -22,13 +22,13 @@ __all__ = [
 ]
 
 FOREVER_MS = 1 << 62
-"""A time (epoch ms) after any other: an upper bound where none is known."""
+"""A time (epoch ms) later than any other: the upper bound where none is known."""
 
 
 class Departure(StrEnum):
-    """The way in which a member departed: it left by itself, it failed, or that is unknown.
+    """How a member departed: it left by itself, it failed, or neither is known.
 
-    ``EXPELLED``: it failed, since it did not revoke in time. ``SILENT``: nothing excludes that it failed.
+    ``EXPELLED``: it was removed because it did not revoke in time. ``SILENT``: it may have failed.
     """
 
     LEFT = "left"
@@ -53,8 +53,8 @@ class LastSeen:
     """The times when a departed member was last active (epoch ms): last contact with the coordinator, last work.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows. ``worked_ms``:
-    its last commit that a commit of a larger offset followed: the member consumed until then at least. ``read``: until
-    when it worked by the records that it read, where that was asked.
+    the time of its last commit that was followed by a commit of a larger offset: the member consumed at least until
+    then. ``read``: until when it worked, by the records that it read, if that was queried.
     """
 
     contact_ms: int | None = None
@@ -64,11 +64,11 @@ class LastSeen:
 
 @dataclass(slots=True)
 class FirstCommits:
-    """The first commit (epoch ms) of each partition after a member got it; `take` adds them as they are read.
+    """The time (epoch ms) of each partition's first commit after a member got it; `take` adds commits as they are read.
 
-    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that a later generation
-    assigned before any came. Its owner of that generation consumes it. ``released_ms``: when the member had to give up
-    a partition before its first commit of it.
+    ``awaited``: the partitions that members got. ``later_ms``: the first commit of a partition that had none before a
+    later generation assigned it: the owner of that generation consumes it. ``released_ms``: when the member had to give
+    up a partition that it had not committed.
     """
 
     at_ms: dict[Partition, int] = field(default_factory=dict)
@@ -78,14 +78,14 @@ class FirstCommits:
     _earliest: dict[frozenset[Partition], int] = field(default_factory=dict, init=False, repr=False)
 
     def take(self, partition: Partition, at_ms: int) -> None:
-        """Take the first commit of a partition."""
+        """Store the first commit of a partition."""
         self.at_ms[partition] = at_ms
         self._earliest.clear()
 
     def await_anew(self, partitions: Collection[Partition]) -> None:
         """Await the first commits of the partitions, and forget earlier commits and releases of the same ones."""
         if not self.awaited:
-            self.awaited = shared_set(frozenset(set(partitions)))  # of a set: one that grows takes twice the memory
+            self.awaited = shared_set(frozenset(set(partitions)))  # a copy takes half the memory of a set that grew
         elif isinstance(self.awaited, set):
             self.awaited.update(partitions)
         else:
@@ -99,7 +99,7 @@ class FirstCommits:
     def earliest(self, partitions: frozenset[Partition]) -> int:
         """Return the earliest first commit of any of ``partitions``; `FOREVER_MS` if none has one.
 
-        It is asked for each partition of a member that has thousands, so it is remembered.
+        The result is cached, since it is needed for each of a member's partitions, of which there may be thousands.
         """
         if partitions not in self._earliest:
             times = map(self.at_ms.__getitem__, partitions & self.at_ms.keys())
@@ -107,10 +107,10 @@ class FirstCommits:
         return self._earliest[partitions]
 
     def shown_ms(self, partition: Partition, given_with: frozenset[Partition]) -> int:
-        """Return the time by which, as a commit shows, the owner's assigned callback had returned (epoch ms).
+        """Return the time (epoch ms) by which the owner's assigned callback had returned, as a commit shows.
 
-        Any partition of ``given_with``, which the owner got in the same callback or later, shows it, until the owner
-        had to give up ``partition``: then only its own commit does. `FOREVER_MS` if there is none.
+        A commit of any partition in ``given_with``, which the owner got in the same callback or later, shows it. Once
+        the owner had to give up ``partition``, only a commit of this partition does. `FOREVER_MS` if there is none.
         """
         first_ms = self.earliest(given_with)
         if first_ms > self.released_ms.get(partition, FOREVER_MS):
@@ -118,7 +118,7 @@ class FirstCommits:
         return first_ms
 
     def after_release(self, partition: Partition) -> tuple[int | None, int | None]:
-        """Return facts about this partition alone: when its owner had to give it up, and its commit after that."""
+        """Return when the owner had to give up this partition, and the partition's first commit after that."""
         released_ms = self.released_ms.get(partition)
         return released_ms, None if released_ms is None else self.at_ms.get(partition)
 
@@ -134,7 +134,7 @@ class FirstCommits:
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """A moment between two bounds (epoch milliseconds, coordinator's clock), and the evidence for them."""
+    """A time known to lie between two bounds (epoch milliseconds, coordinator's clock), and the evidence for them."""
 
     earliest_ms: int
     latest_ms: int
@@ -151,10 +151,10 @@ class CoordinatorChange:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Some broker did not answer ListGroups between two polls that all brokers answered (epoch ms).
+    """A period (epoch ms) between two polls that all brokers answered, in which some broker did not answer ListGroups.
 
-    Or a record became readable late, because other replicas did not have it. Members may have been unable to consume
-    meanwhile.
+    It may also be a period after which a record became readable late, because other replicas did not have it. Members
+    may have been unable to consume in this period.
     """
 
     after_ms: int

@@ -1,6 +1,7 @@
 """Infers from records when departed members were last active, and how they left.
 
-Times are the records'. An offset commit shows activity: the coordinator accepts it only from a current member.
+Times are the records' timestamps. An offset commit shows activity, since the coordinator accepts it only from a current
+member.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ __all__ = ["DEPARTED_MAX", "HEARTBEAT_MS", "SESSION_MIN_MS", "SESSION_TIMEOUT_MS
 SESSION_TIMEOUT_MS = 45_000
 """Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
 
-The same default holds for share and streams groups; no record holds the value. It bounds stalls that began with a
+Share and streams groups have the same default; no record contains the value. It bounds stalls that began with a
 member's last heartbeat. If a group has a longer timeout, the bound is too low by the difference.
 """
 
 SESSION_MIN_MS = 1_000
-"""The shortest session timeout (ms) that the real one may be: it is longer than the interval of heartbeats."""
+"""A lower bound (ms) of the real session timeout, which must be longer than the heartbeat interval."""
 
 HEARTBEAT_MS = 5_000
-"""Interval (ms) of members' heartbeats: the brokers' default of ``group.consumer.heartbeat.interval.ms``."""
+"""Interval (ms) assumed between members' heartbeats: the brokers' default of
+``group.consumer.heartbeat.interval.ms``."""
 
 DEPARTED_MAX = 4_096
 """Departed members kept per group until its epoch is reached: twice the largest groups. Beyond it the oldest are
@@ -39,7 +41,7 @@ dropped."""
 
 
 class ClassicLastSeen:
-    """The last known contact of each member of a classic group with its coordinator: its join. A lower bound."""
+    """The last known contact of each member of a classic group with its coordinator: its join. It is a lower bound."""
 
     def __init__(self) -> None:
         """Start without members."""
@@ -51,7 +53,7 @@ class ClassicLastSeen:
     ) -> dict[str, LastSeen]:
         """Return, by member id, when the members of ``before`` were last active by ``at_ms``.
 
-        It asks what those that are ``gone`` read last.
+        It also queries what the members in ``gone`` read last.
         """
         group, asked, seen = before.value.group, {member.member_id for member in gone}, {}
         for member in before.members:
@@ -63,10 +65,10 @@ class ClassicLastSeen:
         return seen
 
     def join(self, generation: Generation) -> None:
-        """Take a completed generation: all its members joined.
+        """Process a completed generation: all its members joined.
 
-        Under an eager protocol the end of the join phase is a contact of all members. Under others a member may have
-        joined, and failed, any time since the start of the rebalance.
+        Under an eager protocol the end of the join phase is a contact of all members. Under other protocols a member
+        may have joined and failed at any time since the start of the rebalance.
         """
         contact_ms = generation.start.earliest_ms if generation.start else None
         if generation.protocol is RebalanceProtocol.EAGER:
@@ -76,14 +78,14 @@ class ClassicLastSeen:
         self._contact_ms = {} if contact_ms is None or contact_ms < 0 else dict.fromkeys(self._assigned_ms, contact_ms)
 
     def return_members(self, generation: Generation) -> None:
-        """Take a return of static members under new ids; the other members did not join, and keep what they have."""
+        """Process the return of static members under new ids; the other members did not rejoin, so their times stay."""
         ids, at_ms = [member.member_id for member in generation.members], generation.timestamp_ms
         self._contact_ms = {name: self._contact_ms.get(name, at_ms) for name in ids}
         self._assigned_ms = {name: self._assigned_ms.get(name, at_ms) for name in ids}
 
 
 class EpochLastSeen:
-    """The last known contact of each member of an epoch group: its assignment record is written upon a heartbeat."""
+    """The last known contact of each member of an epoch group: a heartbeat causes its assignment record."""
 
     def __init__(self) -> None:
         """Start without members."""
@@ -97,7 +99,7 @@ class EpochLastSeen:
         return self._contact_ms.get(member_id)
 
     def update(self, member_id: str, current: CurrentAssignment, at_ms: int) -> None:
-        """Take a member's current assignment."""
+        """Process a member's current assignment."""
         if current.epoch < 0:
             return
         self._contact_ms[member_id] = at_ms
@@ -116,9 +118,10 @@ class EpochLastSeen:
         at_ms: int,
         changes: Collection[CoordinatorChange],
     ) -> bool:
-        """Whether a member with the assignment ``old`` was removed at ``at_ms`` since it did not revoke in time.
+        """Whether a member with the assignment ``old`` was removed at ``at_ms`` because it did not revoke in time.
 
-        That is within its rebalance timeout, unless the coordinator changed meanwhile (``changes``).
+        In time means within its rebalance timeout; a change of coordinator (``changes``) in that time makes the answer
+        False.
         """
         contact_ms, patience_ms = self.contact_ms(member_id), member.rebalance_timeout_ms if member else -1
         return (
@@ -139,10 +142,11 @@ class EpochLastSeen:
         *,
         expelled: bool = False,
     ) -> None:
-        """Take the departure of a member with the assignment ``old``; ``member`` is its member record.
+        """Process the departure of a member with the assignment ``old``; ``member`` is its member record.
 
         Records do not distinguish a member that left from one that was removed, with two exceptions: a static member
-        leaves with a negative epoch, and one may be ``expelled``. Else its ``recent`` commits may show it.
+        leaves with a negative epoch, and a member may be ``expelled``. Otherwise its ``recent`` commits may show how it
+        departed.
         """
         contact_ms = self._contact_ms.pop(member_id, None)
         if old.epoch < 0:
@@ -152,7 +156,7 @@ class EpochLastSeen:
         elif member is not None:
             self._departures[member_id] = _by_commits(member, at_ms, recent, changes)
         if member and member.classic and old.epoch == old.previous_epoch and old.state is MemberState.STABLE:
-            contact_ms = None  # the coordinator may have written it during the migration, without a heartbeat
+            contact_ms = None  # the coordinator may have written the record in a migration, without a heartbeat
         self._last_seen.setdefault(member_id, LastSeen(contact_ms))
         if len(self._last_seen) > DEPARTED_MAX:
             oldest = next(iter(self._last_seen))
@@ -160,9 +164,10 @@ class EpochLastSeen:
             self._departures.pop(oldest, None)
 
     def work(self, member_id: str, worked_ms: int | None, read: ReadTime | None = None) -> None:
-        """Set until when a member that departed, or gives up partitions, certainly worked (`CommitTimes.worked_ms`).
+        """Set until when a member that departed or gives up partitions certainly worked (`CommitTimes.worked_ms`).
 
-        None: no commit shows it; then the earlier time remains. ``read``: by the records that it read.
+        None means that no commit shows it; then the previous value stays. ``read``: the time by the records that it
+        read.
         """
         if worked_ms is None and read is None:
             return
@@ -172,9 +177,9 @@ class EpochLastSeen:
             self._worked[member_id] = LastSeen(worked_ms=worked_ms, read=read or before.read)
 
     def take(self) -> tuple[dict[str, LastSeen], dict[str, Departure]]:
-        """Return and reset when members were last active, and how they left, since the last call.
+        """Return when members were last active and how they left, since the last call, and reset both.
 
-        These are the members that departed, and those that gave up partitions and committed before.
+        The result contains the members that departed, and those that gave up partitions and had committed before.
         """
         last_seen, departures = self._last_seen, self._departures
         for name, worked in self._worked.items():
@@ -190,6 +195,6 @@ def _by_commits(
     session_min_ms = member.session_timeout_ms or SESSION_MIN_MS
     timeouts = Timeouts(session_ms, session_min_ms, member.rebalance_timeout_ms, HEARTBEAT_MS)
     how = by_commits(recent, timeouts, Removal(at_ms, at_ms, at_ms), changes)
-    # A static member of the classic protocol does not leave when it closes: its session expires.
+    # A static member of the classic protocol does not leave when it closes; its session expires.
     static = member.classic and member.instance_id is not None
     return Departure.SILENT if how is Departure.FAILED and static else how

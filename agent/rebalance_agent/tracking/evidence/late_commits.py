@@ -1,7 +1,8 @@
-"""Bounds of times while coordinators answer late: while brokers are down, or after a change of coordinator.
+"""Bounds times in periods when coordinators answer late: while brokers are down, or after a change of coordinator.
 
-A coordinator answers when the other replicas have its record. While brokers are away, commits wait for that, and
-clients send all that waited, and each again: offsets of several seconds have nearly one time.
+A coordinator answers a commit when the other replicas have its record. While brokers are down, commits wait for this;
+clients then send all waiting commits, each of them again, so that offsets taken seconds apart get nearly the same
+timestamp.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rebalance_agent.tracking.evidence.unrecorded_losses import silent_ms
 __all__ = ["COMMITS_LATE_MAX_MS", "WRITE_TIMEOUT_MS", "removal_noticed_ms", "surely_worked_ms"]
 
 COMMITS_LATE_MAX_MS = 300_000
-"""How long (ms) commits may be late after a broker went away. A cluster that lacks it for longer works without it."""
+"""How long (ms) commits may be late after a broker went down. A cluster without it for longer works normally."""
 
 WRITE_TIMEOUT_MS = 5_000
 """How long (ms) a coordinator waits until other replicas have a record, before it answers with an error: Kafka's
@@ -26,7 +27,7 @@ default of ``offsets.commit.timeout.ms``."""
 def surely_worked_ms(
     worked_ms: int | None, changes: Iterable[CoordinatorChange], outages: Iterable[Outage]
 ) -> int | None:
-    """Return until when a member certainly worked, if its commits show ``worked_ms``: late ones may be old."""
+    """Return until when a member certainly worked if its commits show ``worked_ms``; late ones may be old."""
     late = [(change.after_ms, change.until_ms) for change in changes]
     late += [(away.after_ms, min(away.until_ms, away.after_ms + COMMITS_LATE_MAX_MS)) for away in outages]
     for after_ms, until_ms in sorted(late, reverse=True):
@@ -36,11 +37,11 @@ def surely_worked_ms(
 
 
 def removal_noticed_ms(removed_ms: int, member: Member, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
-    """Return when a member that continued to work noticed its removal at the latest: usually at once.
+    """Return by when a member that continued to work had noticed its removal: usually at once.
 
-    If the coordinator may not have answered it (``unanswered``) before that: within its session timeout after it was
-    removed, and after brokers are back. Such a member is removed after its session timeout, or because it does not
-    rejoin in time.
+    If the coordinator may not have answered it before that (``unanswered``), it notices within its session timeout
+    after its removal, and after the brokers are back. Such a member is removed after its session timeout, or because it
+    does not rejoin in time.
     """
     session_ms = member.session_timeout_ms
     back_ms = [

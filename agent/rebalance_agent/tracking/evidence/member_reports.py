@@ -1,6 +1,6 @@
 """The reports of a group's members, kept for as long as an episode may need them.
 
-Reports may be late, duplicated, out of order or invalid, and each is by its own process's clock.
+Reports may be late, duplicated, out of order or invalid, and the times in each are by its own process's clock.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 CLOCK_SKEW_MAX_MS = 5_000
-"""How far (ms) a report with the right generation may lie outside the generation's time; farther ones are ignored."""
+"""How far (ms) a report with the right generation may lie outside the generation's time; reports beyond are ignored."""
 
 UNDATED_SKEW_MAX_MS = 250
-"""The same (ms) for reports without a generation (librdkafka), which only their time assigns to a rebalance."""
+"""The same (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
@@ -48,7 +48,7 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 class ReportSpan:
     """A range of generations and times in which to look for revocations, both ends included.
 
-    ``in_time_ms``: until when a member must have revoked to remain a member.
+    ``in_time_ms``: the deadline by which a member must revoke to remain a member.
     """
 
     first_generation: int
@@ -75,7 +75,7 @@ class ReportSpan:
 
 
 class Interruption(NamedTuple):
-    """A time in which a member did not consume a partition of its own: when it stopped, and when it resumed."""
+    """A period in which a member did not consume a partition that it owned: when it stopped, and when it resumed."""
 
     stopped: TimeBounds
     resumed: TimeBounds
@@ -83,9 +83,10 @@ class Interruption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """A member's last report about itself: its workload and its process's random id; None if not reported.
+    """A member's last report about itself: its workload and its process's random id, each None if not reported.
 
-    ``occupant``: the consumer that it is served for, if a gateway reported another one than the coordinator names.
+    ``occupant``: the consumer that has its seat, if a gateway reported a different consumer from the one that the
+    coordinator names.
     """
 
     where: Workload | None = None
@@ -97,7 +98,7 @@ class MemberReports:
     """The reports of one group's members; ``seats``: what gateways reported about their seats."""
 
     def __init__(self, budget: ReportBudget | None = None, topics: ClusterTopics | None = None) -> None:
-        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: those of the cluster."""
+        """Start without reports. ``budget`` is shared by all groups of a tracker; ``topics``: the cluster's topics."""
         self._kept = KeptReports(budget or ReportBudget())
         self._topics = topics or ClusterTopics()
         self.seats = SeatOccupants()
@@ -140,9 +141,9 @@ class MemberReports:
                 yield event
 
     def given_up(self, member_id: str) -> dict[Partition, int]:
-        """Map each partition that the member gave up, and did not get again, to when it did (epoch ms, its clock).
+        """Map each partition that the member gave up and did not get again to the time (epoch ms, its clock).
 
-        That is when its revoked or lost callback was entered, if its client measured that itself.
+        This is when its revoked or lost callback was entered, if the client measured that itself.
         """
         given_up: dict[Partition, int] = {}
         reported = self.own(member_id, Callback.ASSIGNED, Callback.REVOKED, Callback.LOST)
@@ -174,15 +175,15 @@ class MemberReports:
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member stopped consuming it.
 
-        That is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
-        again in between. Exact with the evidence ``members``; a gateway sees only frames before and after.
+        This is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
+        again in between. It is exact with the evidence ``members``; a gateway sees only frames before and after.
         """
         return self.stops_and_interruptions(member, span)[0]
 
     def stops_and_interruptions(
         self, member: Member, span: ReportSpan
     ) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:
-        """Return `stops`, and both times of the partitions that it stopped and got again in the same generation."""
+        """Return `stops`, and both times of partitions that it stopped and resumed in the same generation."""
         stopped: dict[Partition, TimeBounds] = {}
         interrupted: dict[Partition, list[Interruption]] = {}
         events = self._within(member.member_id, span, _STOPS | {Callback.ASSIGNED})
@@ -213,11 +214,11 @@ class MemberReports:
         return resumed
 
     def partitions_of(self, event: MemberEvent) -> set[Partition]:
-        """Return the partitions of a report that its member can have; other claims are ignored."""
+        """Return the partitions of a report that its member may have; other claims are ignored."""
         return within(event.partitions, self._topics.claimable)
 
     def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
-        """Return what the member stopped between this generation and that report, which is of a later generation."""
+        """Return what the member stopped between ``generation`` and ``assigned``, the report of a later one."""
         return {
             partition
             for event in self._kept.of(assigned.member_id)
@@ -229,9 +230,9 @@ class MemberReports:
         """Return how a member of the span's first generation departed.
 
         It left if it reported that, or if it revoked all its partitions in time and did not rejoin. It was expelled if
-        its revoked callback returned only after the join phase, whatever it lost then. Else ``recorded`` (by member id)
-        counts, what records and commits show; a member that reported before, and then neither reported nor committed,
-        failed.
+        its revoked callback returned only after the join phase, even if it reported lost partitions then. Otherwise
+        ``recorded`` (what records and commits show, by member id) counts; a member that had reported before, and then
+        neither reported nor committed, failed.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         callbacks = {event.callback for event in events}
@@ -259,10 +260,10 @@ class MemberReports:
 
 
 def _stop(event: MemberEvent) -> TimeBounds:
-    """Return when the member stopped by this report."""
+    """Return when the member stopped, by this report."""
     if event.evidence is not Evidence.GATEWAY:
         return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
-    # The frame that asked the member to revoke is known if it took a while to answer it.
+    # The frame that asked the member to revoke is known if the member took a while to answer.
     asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
     return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
 
@@ -270,8 +271,9 @@ def _stop(event: MemberEvent) -> TimeBounds:
 def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     """Whether the span's first generation was assigned once more.
 
-    A coordinator answers a member that joins again for a reason of its own with the generation that runs, which no
-    record shows. Without a generation, an assignment at the end of the join phase or later is one of the next one.
+    A coordinator answers a member that rejoins for its own reasons with the current generation, which no record shows.
+    A report without a generation that was assigned at the end of the join phase or later belongs to the next
+    generation.
     """
     if assigned.generation < 0:
         return assigned.timestamp_ms < span.in_time_ms - UNDATED_SKEW_MAX_MS
@@ -279,7 +281,7 @@ def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
 
 
 def _end(event: MemberEvent) -> TimeBounds:
-    """Return when the member's assigned callback returned by this report."""
+    """Return when the member's assigned callback returned, by this report."""
     if event.evidence is not Evidence.GATEWAY:
         return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
     fetched = event.timestamp_ms > event.started_ms

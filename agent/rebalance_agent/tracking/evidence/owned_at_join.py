@@ -1,7 +1,7 @@
 """The partitions that members keep in a rebalance, and those that cooperative members own when they join (KIP-429).
 
-A member that joins without a partition of the assignment before has lost it, or never got that assignment: it is
-stalled, even if the member gets it again.
+If a member joins without a partition of its previous assignment, it has lost this partition or never got that
+assignment: the partition is stalled, even if the member gets it again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["claimants", "claimed_partitions", "given_and_unowned", "kept_partiti
 
 
 def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
-    """Return member id -> partitions that it owned when it joined; empty where members do not report it."""
+    """Return member id -> partitions that it owned when it joined; empty if members do not report it."""
     cooperative = generation.protocol is RebalanceProtocol.COOPERATIVE and generation.group_type is GroupType.CLASSIC
     if not cooperative or generation.returned:
         return {}
@@ -25,7 +25,7 @@ def claimed_partitions(generation: Generation) -> Mapping[str, set[Partition]]:
 
 
 def claimants(claimed: Mapping[str, Collection[Partition]]) -> Mapping[Partition, Sequence[str]]:
-    """Return partition -> ids of the members that owned it when they joined, of `claimed_partitions`."""
+    """Return partition -> ids of the members that owned it when they joined, from `claimed_partitions`."""
     members: dict[Partition, list[str]] = {}
     for member_id, partitions in claimed.items():
         for partition in partitions:
@@ -34,7 +34,7 @@ def claimants(claimed: Mapping[str, Collection[Partition]]) -> Mapping[Partition
 
 
 def given_and_unowned(before: Generation | None, generation: Generation) -> tuple[set[Partition], set[Partition]]:
-    """Return the partitions that members of a classic group got, or got back, and those that no member owns now."""
+    """Return the partitions that members of a classic group got or got back, and those that no member owns now."""
     had, has = owners(before.value if before else None), owners(generation.value)
     unowned = had.keys() - has.keys()
     if before is None or (generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned):
@@ -51,7 +51,7 @@ def given_and_unowned(before: Generation | None, generation: Generation) -> tupl
 
 
 def kept_partitions(before: Generation | None, after: Generation) -> set[Partition]:
-    """Return the partitions that a member kept without revoking them; in a share group it may be one of several.
+    """Return the partitions that a member kept without revoking them; in share groups it may be one of several owners.
 
     Partitions that it revoked and got back are not included.
     """

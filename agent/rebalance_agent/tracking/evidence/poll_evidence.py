@@ -29,10 +29,10 @@ POLLS_MAX = 256
 """Polls kept: about a minute at the default period. A start usually lies between the last two."""
 
 OVERTAKEN_MAX_MS = 30_000
-"""How far (ms) a poll may be older than the last one and count as overtaken; beyond it, the clock was set back."""
+"""How much older (ms) than the last poll a poll may be and count as overtaken; beyond it, the clock was set back."""
 
 DIFFERENCE_MAX_MS = 86_400_000
-"""Largest difference (ms, one day) between record and observation that is used to learn the clock offset."""
+"""Largest difference (ms, one day) between a record and its observation that is used to learn the clock offset."""
 
 CLOCK_JUMP_MS = 10_000
 """Delay (ms) of a poll beyond its period that means a pause of the process, or a clock that was set forward."""
@@ -46,8 +46,8 @@ class ClockOffset:
     """An upper bound of how far the observer's clock is ahead of the coordinators' clocks.
 
     A record is observed after it was written, so the smallest recent difference is the offset plus the shortest delay
-    (``ms``; None: not known yet). While the tail lags, the bound is too large, and poll times converted with it are too
-    early: lower bounds may rely on it, upper bounds not on it alone.
+    (``ms``; None if not known yet). While the tail lags, the bound is too large, and poll times converted with it are
+    too early: it is enough for lower bounds, but not alone for upper bounds.
     """
 
     def __init__(self) -> None:
@@ -56,9 +56,10 @@ class ClockOffset:
         self.ms: int | None = None
 
     def learn(self, timestamp_ms: int, seen_ms: int, *, outage: bool = False) -> None:
-        """Take the two times of a live record: when it was written and when it was read.
+        """Process the two times of a live record: when it was written and when it was read.
 
-        In an ``outage`` of brokers records become readable late, and many at once: only a smaller difference counts.
+        In an ``outage`` of brokers, many records become readable late at the same time: only a smaller difference
+        counts.
         """
         difference_ms = seen_ms - timestamp_ms
         late = outage and self.ms is not None and difference_ms > self.ms
@@ -83,7 +84,7 @@ class _NoticedOutage(NamedTuple):
 
 
 class Outages:
-    """The times in which some broker did not answer ListGroups or replicate, by the observer's clock."""
+    """The periods in which some broker did not answer ListGroups or did not replicate, by the observer's clock."""
 
     def __init__(self) -> None:
         """Start without polls."""
@@ -93,7 +94,7 @@ class Outages:
         self._noticed_ms = 0
 
     def take(self, asked_ms: int, answered_ms: int, *, complete: bool) -> None:
-        """Take a poll; ``complete``: every broker answered."""
+        """Process a poll; ``complete``: every broker answered."""
         if complete:
             if self._since_ms is not None:
                 self._spans.append(_NoticedOutage(self._since_ms, answered_ms, self._noticed_ms))
@@ -103,7 +104,7 @@ class Outages:
             self._noticed_ms = answered_ms
 
     def take_record(self, written_ms: int, read_ms: int) -> None:
-        """Take the times of a live record; only one that `is_late` counts."""
+        """Process the times of a live record; only a record that `is_late` counts."""
         if not is_late(written_ms, read_ms):
             return
         last = self._spans[-1] if self._spans else None
@@ -119,13 +120,13 @@ class Outages:
         return self._since_ms is not None
 
     def since(self, at_ms: int) -> bool:
-        """Return whether brokers were away at ``at_ms`` (epoch ms) or later."""
+        """Return whether brokers were unavailable at ``at_ms`` (epoch ms) or later."""
         return self.running or any(away.until_ms >= at_ms for away in self._spans)
 
     def spans(self, now_ms: int, offset_ms: int) -> tuple[Outage, ...]:
         """Return the recent outages by the coordinator's clock, as they were known at ``now_ms``.
 
-        So work that is done late has the result that it would have had in time.
+        Work that is done late so has the same result as if it had been done in time.
         """
         noticed = [(one.after_ms, min(one.until_ms, now_ms)) for one in self._spans if one.noticed_ms <= now_ms]
         running = [] if self._since_ms is None or self._noticed_ms > now_ms else [(self._since_ms, now_ms)]
@@ -133,18 +134,19 @@ class Outages:
 
 
 def is_late(written_ms: int, read_ms: int) -> bool:
-    """Whether a record became readable so late that its coordinator answered with an error (epoch ms).
+    """Whether a record became readable so late (both times: epoch ms) that its coordinator answered with an error.
 
-    Brokers may answer polls and not replicate yet. A tail that reads late looks the same.
+    Brokers may answer polls before they replicate. A tail that reads late cannot be distinguished from this.
     """
     return read_ms - written_ms > WRITE_TIMEOUT_MS
 
 
 def stopped_since_ms(latest_ms: int, worked_ms: int, silent_ms: int, outages: Iterable[Outage]) -> int | None:
-    """Return since when a member that stopped by ``latest_ms`` may have been stalled; None: no earlier than known.
+    """Return since when a member that stopped by ``latest_ms`` may have been stalled; None if not earlier than known.
 
-    It worked until ``worked_ms``, and may be stalled for ``silent_ms`` after brokers are back. If they go away again
-    before that, it may not have worked in between: brokers that start answer before they can do anything else.
+    It worked until ``worked_ms``, and may be stalled for up to ``silent_ms`` after brokers are back. If they become
+    unavailable again within this time, it may not have worked in between: starting brokers answer polls before they can
+    do anything else.
     """
     since_ms = None
     for away in sorted(outages, key=lambda away: away.until_ms, reverse=True):
@@ -163,22 +165,22 @@ class PollEvidence:
         self._failed_ms: int | None = None
 
     def fail(self, answered_ms: int) -> None:
-        """Take the end of a poll that not every broker answered: it shows only that the process was not paused."""
+        """Process the end of a poll that not every broker answered: it shows only that the process was not paused."""
         self._failed_ms = answered_ms
 
     def add(self, asked_ms: int) -> None:
-        """Add a poll that every broker answered, by the time when it was asked."""
+        """Add a poll that every broker answered, by the time when it was sent."""
         late_ms = self._asked_ms[-1] - asked_ms if self._asked_ms else 0
         if not 0 < late_ms <= OVERTAKEN_MAX_MS:
             self._asked_ms.append(asked_ms)
 
     def forget(self) -> None:
-        """Discard all polls: that a group is missing from them is no longer evidence."""
+        """Discard all polls: a group's absence from them is no longer evidence."""
         self._asked_ms.clear()
         self._failed_ms = None
 
     def clock_jumped(self, asked_ms: int) -> bool:
-        """Whether the poll comes more than `CLOCK_JUMP_MS` after the end of its period."""
+        """Whether the poll was sent more than `CLOCK_JUMP_MS` after the end of its period."""
         if not self._asked_ms:
             return False
         last_ms = self._asked_ms[-1] if self._failed_ms is None else max(self._asked_ms[-1], self._failed_ms)

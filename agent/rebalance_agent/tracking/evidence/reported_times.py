@@ -1,4 +1,4 @@
-"""The times when members stopped and resumed in one rebalance by their own reports, read once for each member."""
+"""The times when members stopped and resumed in one rebalance, by their own reports; each member's are read once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["ReportedTimes"]
 
 
 class ReportedTimes:
-    """Members' reports about the rebalance to ``generation``; ``span``: when they stopped, None if unknown."""
+    """Members' reports about the rebalance to ``generation``. ``span``: where to look for stops; None if unknown."""
 
     def __init__(self, reports: MemberReports, span: ReportSpan | None, generation: Generation) -> None:
-        """Read nothing yet."""
+        """Keep the sources; reports are read on demand."""
         self._reports, self._span, self._generation = reports, span, generation
         self._stops: dict[str, tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]] = {}
         self._resumes: dict[str, dict[Partition, TimeBounds]] = {}
@@ -29,7 +29,7 @@ class ReportedTimes:
         return self._read(owner)[1]
 
     def has_stop(self, partition: Partition, owner: Member) -> bool:
-        """Whether a member of the generation before reported anything about when it stopped this partition."""
+        """Whether a member of the generation before reported when it stopped this partition."""
         return any(partition in times for times in self._read(owner))
 
     def _read(self, owner: Member) -> tuple[dict[Partition, TimeBounds], dict[Partition, list[Interruption]]]:

@@ -1,7 +1,7 @@
-"""The consumers that have the seats of a group's members, after gateways handed them over.
+"""The consumers that occupy the seats of a group's members, after gateways handed seats over.
 
-The coordinator continues naming the consumer that joined first. A member that takes a seat gets an id that no member
-had before, so an entry is right for as long as the group has a member with this id.
+The coordinator keeps naming the consumer that joined first. A member gets an id that no member had before, so an entry
+is valid for as long as the group has a member with this id.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from rebalance_agent.model.reported.seat_event import Act, SeatEvent, SeatOccupa
 __all__ = ["OCCUPANTS_MAX", "SeatOccupants"]
 
 OCCUPANTS_MAX = 4_096
-"""Members of a group whose occupants are kept: twice the largest groups, so that events may come before records."""
+"""Members per group whose occupants are kept: twice the largest groups, since events may come before records."""
 
 TEXT_MAX = 256
-"""Characters of a name in an event that is believed: gateways shorten theirs to 200."""
+"""Longest name (characters) accepted in an event: gateways shorten names to 200."""
 
 _VACATED = frozenset({Act.KEEP, Act.GIVE_UP})
 
@@ -36,7 +36,7 @@ class SeatOccupants:
         return len(self._occupants)
 
     def take(self, event: SeatEvent, now_ms: int) -> bool:
-        """Take a gateway's event; return whether an entry changed."""
+        """Process a gateway's event; return whether an entry changed."""
         names = event.member_id, event.client_id or "", event.host or ""
         vacated = event.act in _VACATED and event.carried_out
         if not event.member_id or max(map(len, names)) > TEXT_MAX or not (vacated or event.occupant):
@@ -51,7 +51,7 @@ class SeatOccupants:
         return before is None or before[0] != after
 
     def of(self, member_id: str) -> SeatOccupant | None:
-        """The occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
+        """Return the occupant of a member's seat; None if the coordinator names the right one, or if it is unknown."""
         occupant, _ = self._occupants.get(member_id, (None, 0))
         return occupant
 

@@ -1,8 +1,8 @@
-"""Partitions that a member may have lost and got back without a record, in groups whose coordinator assigns. Pure.
+"""Finds partitions that members may have lost and got back without a record, where the coordinator assigns. Pure.
 
-A member that exceeds ``max.poll.interval.ms`` gives up all its partitions and leaves, and one that was fenced gives
-them up, too. If its coordinator does not answer just then, the leave is lost. The member joins again under its old id,
-and the coordinator, which has not removed it, lets it have what it had.
+A member that exceeds ``max.poll.interval.ms`` gives up all its partitions and leaves; a fenced member gives them up,
+too. If the coordinator does not answer at that time, the leave request is lost. The member rejoins under its old id,
+and the coordinator, which has not removed it, returns its previous partitions to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def unrecorded_losses(
     worked_ms: Callable[[Member], int | None],
     measures: Callable[[str], bool],
 ) -> dict[str, int]:
-    """Return since when members of both generations may have been stalled (epoch ms), by member id: not all of them.
+    """Return since when members may have been stalled (epoch ms), by member id, where this may have happened.
 
     ``worked_ms``: until when a member certainly worked, None if unknown. ``measures``: whether a member (by id)
     reports.
@@ -40,15 +40,16 @@ def unrecorded_losses(
         if member.member_id in alive and not measures(member.member_id):
             since_ms = _lost_ms(member, generation, started_ms, worked_ms(member))
             if since_ms is not None:
-                # What was stalled before the generation before is a stall of that one.
+                # A stall before the previous generation belongs to that generation.
                 lost[member.member_id] = max(since_ms, before.timestamp_ms)
     return lost
 
 
 def _lost_ms(member: Member, generation: Generation, started_ms: int, worked_ms: int | None) -> int | None:
-    """Return since when a member may have been stalled that is in contact with its coordinator since ``started_ms``.
+    """Return since when a member, in contact with its coordinator since ``started_ms``, may have been stalled.
 
-    It had been silent for its session timeout at most, and had not been removed before the coordinator was away.
+    It had been silent for at most its session timeout, and had not been removed before the coordinator became
+    unavailable.
     """
     away_ms = [
         away.after_ms

@@ -12,7 +12,7 @@ from rebalance_agent.tracking.lag.end_offsets import EndOffsets
 __all__ = ["UNREAD_MAX", "CatchUp", "CatchUps", "Holders"]
 
 UNREAD_MAX = 2
-"""Offsets below its target at which a partition has caught up: the markers of transactions have offsets, too, and some
+"""How far (offsets) below its target a partition counts as caught up: transaction markers have offsets, too, and some
 consumers never commit past the last ones."""
 
 Holders = Mapping[Partition, frozenset[str]]
@@ -21,14 +21,16 @@ Holders = Mapping[Partition, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The partitions of a group that moved and catch up. Times are lower bounds, short by up to two measurements.
+    """The partitions of a group that moved and are catching up.
+
+    Times are lower bounds, too short by up to two measurements.
 
     A catch-up begins when partitions move while none is catching up, and ends when all have caught up; partitions that
     move in the meantime belong to it.
 
     ``partitions``: how many are catching up. ``moved``: how many moved in the current catch-up or, if it is over, in
     the last one. ``seconds``: the longest catch-up of one of these; None before the first one. ``partition_seconds``:
-    the sum over all partitions since the group is measured; it never falls.
+    the sum over all partitions since measurement of the group began; it never decreases.
     """
 
     partitions: int = 0
@@ -38,7 +40,7 @@ class CatchUp:
 
 
 class _Behind(NamedTuple):
-    """A partition that catches up since ``since`` (monotonic seconds), until ``target`` is committed."""
+    """A partition that has been catching up since ``since`` (monotonic seconds), until ``target`` is committed."""
 
     target: int
     since: float
@@ -47,14 +49,14 @@ class _Behind(NamedTuple):
 class CatchUps:
     """The partitions of one group that catch up, from one measurement to the next.
 
-    A partition has moved if none of its owners was one at the last measurement, and if it has a committed offset: what
-    was never read has no backlog of a move. Its target is the end offset of the measurement that first shows its new
-    owner, and it catches up from then on, until the measurement before the one that shows the target committed. So
-    every second of it is certain, and a partition that is behind at one measurement only costs nothing.
+    A partition has moved if none of its owners owned it at the last measurement, and if it has a committed offset:
+    without one, no backlog is due to the move. Its target is the end offset at the measurement that first shows its new
+    owner. Its catch-up lasts from then until the measurement before the one that shows the target committed. So every
+    counted second is certain, and a partition that is behind at only one measurement counts zero.
     """
 
     def __init__(self) -> None:
-        """Start without owners: the first ones that are known are not moves."""
+        """Start without owners: the first known owners are not moves."""
         self._holders: Holders | None = None
         self._behind: dict[Partition, _Behind] = {}
         self._at = 0.0
@@ -63,13 +65,13 @@ class CatchUps:
         self._partition_seconds = 0.0
 
     def take(self, at: float, holders: Holders | None, committed: Mapping[Partition, int], ends: EndOffsets) -> CatchUp:
-        """Take the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return the catch-up.
+        """Process the owners and ``committed`` offsets at ``at`` (monotonic seconds), and return the catch-up.
 
-        ``holders``: None while the owners are unknown; then they are taken as unchanged.
+        ``holders``: the owners; None while they are unknown, which is treated as no change.
 
-        A partition that moves again before it has caught up gets a new target and keeps its start: it has been behind
-        all the time. One that has no owner, no committed offset, or a fallen end offset (its topic was created again)
-        is dropped: what it had counted stays, and nothing is added.
+        A partition that moves again before it has caught up gets a new target and keeps its start, since it has been
+        behind all the time. A partition without an owner or committed offset, or with a lower end offset than before
+        (its topic was recreated), is dropped: the time counted so far stays.
         """
         before = self._holders
         self._holders = now = before if holders is None else holders
@@ -106,7 +108,7 @@ def _is_behind(offset: int | None, target: int, end: int | None) -> bool:
 def _targets(
     before: Holders, now: Holders, committed: Mapping[Partition, int], ends: EndOffsets
 ) -> dict[Partition, int]:
-    """The end offsets of the partitions that moved, as far as known."""
+    """Return the end offsets of the partitions that moved, as far as they are known."""
     nobody = frozenset[str]()
     return {
         partition: end

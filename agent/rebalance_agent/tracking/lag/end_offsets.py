@@ -1,8 +1,8 @@
-"""Keeps a few samples (time, end offset) of each partition, from which lag in seconds follows.
+"""Keeps a few samples (time, end offset) of each partition, from which lag in seconds is computed.
 
-No record is read for it. A record's age is taken from the two samples that its offset lies between, as if records had
-been appended at a constant rate in between; for a record older than all samples, from their mean rate. Samples that are
-close together compared with their age are dropped first, so a few of them reach back for days. Pure: the times are
+This needs no reading of records. A record's age is interpolated between the two samples around its offset, as if
+records had been appended at a constant rate; for a record older than all samples, their mean rate is used. Samples that
+are close together compared with their age are dropped first, so a few of them reach back for days. Pure: the times are
 arguments.
 """
 
@@ -21,11 +21,11 @@ SAMPLES_MAX = 16
 most three quarters of the older one's age."""
 
 AGE_MAX_S = 7 * 86_400.0
-"""Longest age in seconds: Kafka's default retention. A mean rate is no estimate for a longer time."""
+"""Longest age in seconds: Kafka's default retention. For a longer time, a mean rate is no useful estimate."""
 
 
 class _Samples:
-    """Times (monotonic seconds) and end offsets of one partition, both ascending; of equal ends the first and last."""
+    """Times (monotonic seconds) and end offsets of one partition, ascending; the first and last of equal offsets."""
 
     __slots__ = ("ends", "times")
 
@@ -46,7 +46,7 @@ class _Samples:
 
     def _thin(self, now: float) -> None:
         times = self.times
-        # The first sample and the last two stay: how far back they reach, and the present rate.
+        # The first sample and the last two stay: they show the longest age and the current rate.
         index = min(range(1, len(times) - 2), key=lambda i: (times[i + 1] - times[i - 1]) / (now - times[i - 1]))
         del times[index], self.ends[index]
 
@@ -71,11 +71,11 @@ class EndOffsets:
         self._at = 0.0
 
     def take(self, at: float, ends: Mapping[Partition, int]) -> None:
-        """Take the end offsets of all partitions at ``at`` (monotonic seconds)."""
+        """Store the end offsets of all partitions at ``at`` (monotonic seconds)."""
         samples = {}
         for partition, end in ends.items():
             known = self._samples.get(partition)
-            # A falling end offset: the topic was deleted and recreated, or records were lost.
+            # The end offset decreased: the topic was deleted and recreated, or records were lost.
             if known is None or end < known.ends[-1]:
                 known = _Samples(at, end)
             else:
@@ -91,8 +91,8 @@ class EndOffsets:
     def age(self, partition: Partition, offset: int) -> float | None:
         """Return the seconds since the record at ``offset`` was appended, from 0 to `AGE_MAX_S`.
 
-        0 if there is no such record yet; None if that is unknown: nothing was appended since the partition was first
-        measured, and the record is older.
+        The age is 0 if there is no such record yet, and None if it is unknown: nothing was appended since the partition
+        was first measured, and the record is older than that.
         """
         known = self._samples.get(partition)
         if known is None:

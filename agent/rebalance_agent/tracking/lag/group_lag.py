@@ -16,9 +16,9 @@ __all__ = ["NO_LAGS", "GroupLag", "GroupProgress", "StuckPartition", "TopicLag",
 
 @dataclass(frozen=True, slots=True)
 class TopicLag:
-    """The lag of one topic's partitions: offsets in sum, and the age in seconds of the oldest record to read.
+    """The lag of one topic's partitions: the sum in offsets, and the age in seconds of the oldest record to read.
 
-    ``seconds`` is 0 without a lag, and None where the age is unknown in every partition with a lag.
+    ``seconds`` is 0 without a lag, and None if the age is unknown in every partition with a lag.
     """
 
     topic: str
@@ -39,10 +39,11 @@ class StuckPartition:
 class GroupLag:
     """The lag of a group's partitions that have a committed offset.
 
-    ``offsets``: between committed and end offsets, in sum. ``seconds``: as in `TopicLag`. ``appended_per_second``: by
-    which the end offsets grow; None before two measurements. ``topics``: the most offsets first. ``stuck``: that of the
-    partitions with an owner that are stuck (see `GroupProgress`), the one that has been so for the longest time.
-    ``catch_up``: that of its moved partitions. ``has_owned``: whether any partition has an owner.
+    ``offsets``: the sum of the offsets between committed and end offsets. ``seconds``: as in `TopicLag`.
+    ``appended_per_second``: the growth of the end offsets; None before two measurements. ``topics``: the topic with the
+    largest lag (in offsets) first. ``stuck``: of the stuck partitions that have an owner (see `GroupProgress`), the one
+    that has been stuck longest. ``catch_up``: the catch-up of moved partitions. ``has_owned``: whether any partition
+    has an owner.
     """
 
     offsets: int
@@ -72,10 +73,10 @@ class GroupProgress:
     def take(
         self, at: float, owned: Collection[Partition], committed: Mapping[Partition, int], ends: EndOffsets
     ) -> StuckPartition | None:
-        """Take the ``committed`` offsets at ``at`` (monotonic seconds), and return the partition that is stuck longest.
+        """Process the ``committed`` offsets at ``at`` (monotonic seconds); return the partition stuck for longest.
 
         A partition is stuck while records are appended to it and its committed offset stays. The time counts from when
-        it got its owner, its last commit, or the first record to read, whichever is latest.
+        the partition got its owner, from its last commit, or from the first record to read, whichever is latest.
         """
         standing, longest = {}, None
         for partition in owned:
@@ -100,7 +101,7 @@ NO_LAGS: Mapping[str, GroupLag] = MappingProxyType({})
 
 
 def topic_lags(partitions: Iterable[Partition], committed: Mapping[Partition, int], ends: EndOffsets) -> list[TopicLag]:
-    """Return the lag of each topic of ``partitions`` that has a committed offset, the most offsets first."""
+    """Return the lag of each topic of ``partitions`` that has a committed offset, the largest (in offsets) first."""
     offsets: dict[str, int] = {}
     seconds: dict[str, float] = {}
     for partition in partitions:
@@ -123,7 +124,7 @@ def group_lag(
     *,
     has_owned: bool,
 ) -> GroupLag | None:
-    """Return the lag of a group with these ``topics``; None without any. ``rates``: its partitions', in records/s."""
+    """Return the lag of a group with these ``topics``; None without topics. ``rates``: per partition, in records/s."""
     if not topics:
         return None
     known_rates = [rate for rate in rates if rate is not None]

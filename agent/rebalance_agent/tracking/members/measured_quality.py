@@ -1,4 +1,4 @@
-"""The quality of a generation's assignment, as its view has it: skew, imbalance, idle members, targets."""
+"""The quality of a generation's assignment, as its view shows it: skew, imbalance, idle members, targets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["MeasuredQuality", "are_consumers", "measure_quality"]
 class MeasuredQuality(NamedTuple):
     """The fields of a `GroupView` that depend on the whole assignment.
 
-    ``targets``: member id -> partitions that its assignor aims at. ``version``: that of the view for which it was
-    measured.
+    ``targets``: member id -> number of partitions that the assignor aims to give it. ``version``: the version of the
+    view for which the quality was measured.
     """
 
     version: int
@@ -46,7 +46,7 @@ def measure_quality(generation: Generation, hosts: Mapping[str, str], version: i
 
 
 def are_consumers(generation: Generation) -> bool:
-    """Whether the members are consumers: other clients (Connect) use groups, too."""
+    """Whether the members are consumers: other clients (Connect) also use groups."""
     return generation.value.protocol_type in ("", "consumer")
 
 

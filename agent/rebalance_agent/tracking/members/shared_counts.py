@@ -11,7 +11,7 @@ _Counted = TypeVar("_Counted")
 
 
 def add_count(counts: Counter[_Counted], key: _Counted, by: int) -> bool:
-    """Add ``by`` to a count; return whether ``key`` was added or removed thereby."""
+    """Add ``by`` to a count; return whether this added or removed ``key``."""
     counts[key] += by
     if counts[key]:
         return counts[key] == by

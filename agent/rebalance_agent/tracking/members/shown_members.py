@@ -1,7 +1,7 @@
-"""The members of a group as its view shows them, with counts over all of them, changed member by member.
+"""The members of a group as its view shows them, with counts over all of them, updated member by member.
 
-A group may have thousands of members, and each of them may write a record of its own: so the cost of a change depends
-on the member's own partitions and topics, and not on the group. Only the tuples of all members are copied for a view.
+A group may have thousands of members with a record each, so the cost of a change depends on the member's own partitions
+and topics, not on the group's size. Only the tuples of all members are copied for a view.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["ShownMembers"]
 
 
 class ShownMembers:
-    """The members of one group. The results are as if they were made from all members at once."""
+    """The members of one group. Results are the same as if they were computed from all members at once."""
 
     def __init__(self, members: Iterable[Member] = ()) -> None:
         """Start with ``members``."""
@@ -64,7 +64,7 @@ class ShownMembers:
             self._count(old, -1)
 
     def aim(self, targets: Mapping[str, int]) -> None:
-        """Set the number of partitions that the assignor aims at, by member id; None for members that have no entry."""
+        """Set how many partitions the assignor aims to give each member, by id; None for members without an entry."""
         old, self._targets = self._targets, targets
         if old != targets:
             self._unloaded.update(name for name, load in self._loads.items() if load.target != targets.get(name))
@@ -79,7 +79,7 @@ class ShownMembers:
 
     @property
     def loads(self) -> tuple[MemberLoad, ...]:
-        """All members as a view has them, by their ids; the same tuple until one changes."""
+        """All members as a view shows them, by their ids; the same tuple until one changes."""
         if self._all_loads is None:
             loads = self._loads
             for name in self._unloaded:
@@ -90,14 +90,14 @@ class ShownMembers:
 
     @property
     def topics(self) -> AbstractSet[str]:
-        """The topics that members subscribe to; of a member whose subscription could not be read, those it has."""
+        """The topics that members subscribe to; for a member with an unreadable subscription, those it is assigned."""
         if self._topics is None:
             self._topics = frozenset[str]().union(*self._subscribed, self._unread)
         return self._topics
 
     @property
     def assigned_counts(self) -> dict[str, int]:
-        """The least partition count of each assigned topic: its highest assigned number, and one."""
+        """The lowest possible partition count of each assigned topic: its highest assigned number plus one."""
         return {topic: max(numbers) + 1 for topic, numbers in self._owners.items()}
 
     def served(self, sizes: Mapping[str, int]) -> int:

@@ -1,4 +1,4 @@
-"""The memory that the states of groups take.
+"""Bounds the memory that the states of groups use.
 
-- ``state_budget`` bounds it; ``recent_names``: the groups that are over a budget, this one or that of work.
+- ``state_budget``: the budget in bytes. ``recent_names``: names groups that exceed this budget, or the one for work.
 """

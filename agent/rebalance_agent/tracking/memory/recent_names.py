@@ -1,4 +1,4 @@
-"""Names groups that are over a budget: a few at once, each for minutes, so that an alert can be about one. Pure."""
+"""Names groups that exceed a budget: a few at once, each for minutes, so that an alert can name them. Pure."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from collections.abc import Callable, Hashable
 __all__ = ["NAMED_MAX", "NAMED_MS", "RecentNames"]
 
 NAMED_MAX = 20
-"""Groups that are named at once. The first ones stay named while they are seen: an alert is about one group for
-minutes."""
+"""Maximum groups named at once. The first ones stay named while they exceed the budget, so that alerts do not flap."""
 
 NAMED_MS = 300_000
-"""How long (ms) a group is named after it was seen last: alerts are evaluated meanwhile."""
+"""How long (ms) a group is named after it was last seen, so that alerts are evaluated in this time."""
 
 
 class RecentNames:
-    """The names of up to `NAMED_MAX` groups that were seen lately, by any key of theirs. Times are milliseconds."""
+    """The names of up to `NAMED_MAX` recently seen groups, each identified by any key. Times are milliseconds."""
 
     def __init__(self) -> None:
         """Start without names."""
         self._seen: dict[Hashable, tuple[str, int]] = {}
 
     def see(self, key: Hashable, now_ms: int, name: Callable[[], str | None]) -> None:
-        """See a group again, or name it if there is room; ``name`` is called only then, and None is not named."""
+        """Record that a group was seen; name it if there is room (only then is ``name`` called; None is not named)."""
         if entry := self._seen.get(key):
             self._seen[key] = entry[0], now_ms
             return

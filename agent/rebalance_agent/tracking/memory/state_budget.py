@@ -1,9 +1,9 @@
-"""Bounds the bytes of the states of all groups together, so that groups nobody knows cannot fill the observer's memory.
+"""Bounds the memory of all groups' states together, so that invented groups cannot exhaust the observer's memory.
 
-Over the budget, records of new groups are taken as those from before the observer started: their members and
-partitions are shown, and no rebalance is reported. Groups that were known before, or that commit, are not affected.
-Beyond a quarter more only groups that commit are tracked as usual: new ones are not shown at all, nor are others whose
-generations grow.
+Above the budget, records of new groups are treated like records from before the observer started: the group's members
+and partitions are shown, but no rebalance is reported. Groups that were known before, or that commit, are not affected.
+Above 125 % of the budget, only groups that commit are tracked as usual: new groups are not shown at all, and
+generations of other groups are refused if they grow.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from rebalance_agent.tracking.memory.recent_names import RecentNames
 __all__ = ["AWAITED_BYTES", "GROUP_BYTES", "NEW_GROUPS_UP_TO", "UNBOUNDED", "StateBudget", "state_bytes"]
 
 UNBOUNDED = 1 << 62
-"""No budget, for replays: the observer's is its setting ``max_state_bytes``."""
+"""No limit, for replays; the observer's budget is its setting ``max_state_bytes``."""
 
 NEW_GROUPS_UP_TO = 1.25
-"""How many times the budget the states take when only groups that commit are tracked as usual."""
+"""The multiple of the budget above which only groups that commit are tracked as usual."""
 
 GROUP_BYTES = 4_000
 """Bytes of a group's state without its generations."""
 
 GENERATION_BYTES, MEMBER_BYTES, PARTITION_BYTES = 3_000, 1_300, 400
-"""Bytes of a generation with what follows from it: stalls, moments, views, events."""
+"""Bytes of a generation, of a member and of a partition, including derived data: stalls, moments, views, events."""
 
 AWAITED_BYTES = 450
 """Bytes of a partition whose first commit is awaited."""
 
 REFUSED_MAX = 20_000
-"""Refused groups that are remembered: later records alone do not describe a consumer, share or streams group."""
+"""Maximum refused groups that are kept: later records alone do not describe a consumer, share or streams group."""
 
 
 def state_bytes(value: GroupSnapshot) -> int:
-    """Return about how many bytes of memory one generation takes in its group's state.
+    """Return the approximate memory (bytes) that one generation takes in its group's state.
 
-    Those of its record count as well: it may have names and user data of any length.
+    This includes its record, which may have names and user data of any length.
     """
     partitions = sum(count_partitions(member.assigned) for member in value.members)
     numbers = MEMBER_BYTES * len(value.members) + PARTITION_BYTES * partitions
@@ -46,10 +46,13 @@ def state_bytes(value: GroupSnapshot) -> int:
 
 
 class StateBudget:
-    """The bytes of each group's state. ``unreported``, ``refused``: records that were not taken as usual."""
+    """The bytes of each group's state.
+
+    ``unreported``, ``refused``: counts of records that were not processed as usual.
+    """
 
     def __init__(self, commits: Callable[[str], bool], bytes_max: int = UNBOUNDED) -> None:
-        """``commits``: whether a group has committed lately, by its name. ``bytes_max``: the budget."""
+        """``commits``: whether a group (by name) has committed recently. ``bytes_max``: the budget."""
         self.size_bytes = 0
         self.unreported = self.refused = 0
         self._commits = commits
@@ -72,8 +75,8 @@ class StateBudget:
     def admits(self, name: str, now_ms: int, *, live: bool, whole: bool) -> bool:
         """Whether a group without a state gets one; ``live`` False: its record is older than the observer.
 
-        ``whole``: the record has the whole state of the group. Where it has not, a group that is refused once stays
-        refused until it is deleted (`forgive`): its later records alone would show a part of it.
+        ``whole``: the record contains the whole state of the group. Otherwise, a group that was refused once stays
+        refused until it is deleted (`forgive`), since its later records would show only a part of it.
         """
         room = not self._full or self._commits(name)
         if room and (whole or hash(name) not in self._refused):
@@ -88,7 +91,7 @@ class StateBudget:
         return False
 
     def grows(self, name: str, before: GroupSnapshot | None, value: GroupSnapshot, now_ms: int) -> bool:
-        """Whether a generation is refused since it takes more than the one ``before`` it, and there is no room."""
+        """Whether a generation is refused because it is larger than the one ``before`` it and there is no room."""
         if not self._full or self._commits(name) or (before and state_bytes(value) <= state_bytes(before)):
             return False
         self._refuse(name, now_ms)
@@ -109,7 +112,7 @@ class StateBudget:
         return False
 
     def named(self, now_ms: int) -> list[str]:
-        """Return the groups with records that were not taken as usual, as `RecentNames.names` does."""
+        """Return the groups with records that were not processed as usual, as `RecentNames.names` does."""
         return self._names.names(now_ms)
 
     @property

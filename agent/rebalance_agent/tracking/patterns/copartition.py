@@ -1,7 +1,7 @@
 """Declared co-partitioning of topics per group, and how often an assignment breaks it. Pure.
 
-Two topics are co-partitioned if records of one key are in the same partition number of both, and the member that owns
-that number in one topic owns it in the other, as joins need it.
+Two topics are co-partitioned if records with the same key have the same partition number in both, and the member that
+owns this number in one topic also owns it in the other. Joins need this.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = ["DECLARATIONS_MAX", "Copartitioned", "Declaration", "copartition_breaks"]
 
 DECLARATIONS_MAX = 100
-"""Declarations at most, since each is matched against every group."""
+"""Maximum number of declarations, since each is matched against every group."""
 
 _TOPICS = re.compile(r"[A-Za-z0-9._-]+(\s*,\s*[A-Za-z0-9._-]+)*")
 
@@ -26,7 +26,7 @@ _TOPICS = re.compile(r"[A-Za-z0-9._-]+(\s*,\s*[A-Za-z0-9._-]+)*")
 class Declaration:
     """One declaration: ``groups`` (matches whole names) read ``topics`` co-partitioned.
 
-    Without topics: all subscribed topics of equal partition count.
+    Without topics, it applies to all subscribed topics with equal partition counts.
     """
 
     groups: re.Pattern[str]
@@ -70,10 +70,10 @@ def _declaration(entry: str) -> Declaration:
 def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], members: Sequence[MemberLoad]) -> int:
     """Count the partition numbers of co-partitioned topics whose owners differ between the topics.
 
-    ``counts``: partition count of each subscribed topic. Topics form a set if they are declared together, or, without
-    declared topics, if their counts are equal. A number counts once per set, however many topics differ; a number that
-    is owned in one topic and not in another counts, too. If declared topics have different counts, all numbers up to
-    the highest count are broken.
+    ``counts``: partition count of each subscribed topic. Topics form a set if they are declared together or, without
+    declared topics, if their counts are equal. A number counts once per set, however many topics differ, and also if it
+    is owned in one topic and not in another. If declared topics have different counts, all numbers up to the highest
+    count are broken.
     """
     owners: dict[tuple[str, int], list[str]] = {}
     for member in members:

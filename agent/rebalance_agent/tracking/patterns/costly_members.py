@@ -1,10 +1,10 @@
-"""The members that cost the others of a group most, kept longer than the rebalances in which they did.
+"""The members that delayed other members most, kept for longer than the rebalances in which they did.
 
-- `AwaitedMembers`: those that the others waited for. A member that is removed because it is slow joins again at once.
-  That next rebalance has another slowest member, so the slowest member of the last rebalance alone would hardly ever be
-  the one that costs most.
-- `DepartedMembers`: those that failed, or that keep leaving. A member that a deploy stops leaves once, so it is not one
-  of them.
+- `AwaitedMembers`: the members for which the others waited. A member that is removed because it is slow rejoins at
+  once, which causes a rebalance with a different slowest member. So the slowest member of only the last rebalance would
+  rarely be the most costly one.
+- `DepartedMembers`: the members that failed or keep leaving. A member that a deploy stops leaves once, so it is not
+  included.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = [
 ]
 
 AWAITED_MAX = 5
-"""Members that are kept of one group: the one of the last rebalance, and those with the longest waits before."""
+"""Members kept per group: the slowest of the last rebalance, and those with the longest waits before it."""
 
 
 class AwaitedMember(NamedTuple):
-    """The others certainly waited ``seconds`` for this member in the last rebalance whose slowest member it was.
+    """A member for which the others certainly waited ``seconds`` in the last rebalance whose slowest member it was.
 
     ``at_ms``: when that rebalance completed (epoch ms, the coordinator's clock).
     """
@@ -48,12 +48,12 @@ _NONE_AWAITED: Mapping[str, AwaitedMember] = MappingProxyType({})
 
 
 class AwaitedMembers:
-    """The slowest members of one group's rebalances, one entry for each client id and host; at most `AWAITED_MAX`."""
+    """The slowest members of one group's rebalances, at most `AWAITED_MAX`; one entry per client id and host."""
 
     __slots__ = ("_by_rebalance",)
 
     def __init__(self) -> None:
-        """Start without any: most groups have none, and share this mapping."""
+        """Start empty; most groups stay empty, and share this mapping."""
         self._by_rebalance: Mapping[str, AwaitedMember] = _NONE_AWAITED
 
     @property
@@ -83,10 +83,10 @@ class AwaitedMembers:
 
 
 DEPARTED_MAX = 5
-"""Members of one group that are named: those that failed before others, those that departed most often first."""
+"""Maximum members named per group: failed members before others, then those that departed most often."""
 
 KEPT_MAX = 16
-"""Members of one group whose departures are counted; those that departed longest ago are dropped first."""
+"""Maximum members per group whose departures are counted; those that departed longest ago are dropped first."""
 
 
 class DepartedMember(NamedTuple):
@@ -111,19 +111,19 @@ _NONE_DEPARTED: Mapping[tuple[str, str], DepartedMember] = MappingProxyType({})
 
 
 class DepartedMembers:
-    """The departures of one group's members, one entry for each client id and host."""
+    """The departures of one group's members; one entry per client id and host."""
 
     __slots__ = ("_members", "shown")
 
     def __init__(self) -> None:
-        """Start without any: most groups have none, and share this mapping."""
+        """Start empty; most groups stay empty, and share this mapping."""
         self._members: Mapping[tuple[str, str], DepartedMember] = _NONE_DEPARTED
         self.shown: tuple[DepartedMember, ...] = ()
 
     def add(self, gone: Iterable[tuple[int, Member, Departure]]) -> None:
-        """Add the members that departed: the time of the generation that does not have them, and how they departed.
+        """Add departed members: the time of the first generation without them, the member, and how it departed.
 
-        A generation that was added before replaces how its members departed: a report may have shown it since.
+        Adding a generation again replaces how its members departed, since a new report may have shown it.
         """
         latest: dict[tuple[str, str], dict[int, Departure]] = {}
         for at_ms, member, how in gone:
@@ -143,7 +143,7 @@ class DepartedMembers:
 
 
 def _later(before: DepartedMember | None, departed: DepartedMember) -> DepartedMember:
-    """Return the member after a departure; only what it did ``before`` counts if the departure is an older one."""
+    """Return the member after a departure; a departure older than ``before`` changes nothing."""
     if before is None or departed.at_ms > before.at_ms + WINDOW_MS:
         return departed
     if departed.at_ms > before.at_ms:

@@ -1,4 +1,4 @@
-"""The running rollout of a group: the sum of its replacements and rebalances, and its event."""
+"""The current rollout of a group: the sum of its replacements and rebalances, and its event."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 __all__ = ["IMAGES_MAX", "LENGTH_MAX_MS", "QUIET_MS", "CurrentRollout"]
 
 QUIET_MS = 5 * 60_000
-"""Time (ms) without a replacement that ends a rollout, as it does not advance. A deploy that pauses longer is two."""
+"""Time (ms) without a replacement after which a rollout ends. A deploy that pauses for longer counts as two."""
 
 LENGTH_MAX_MS = 4 * 3_600_000
 """Longest rollout (ms): longer than any deploy of one group takes."""
 
 IMAGES_MAX = 8
-"""Different images listed for the old members, and for the new ones."""
+"""Maximum different images listed for the old members, and for the new members."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class CurrentRollout:
             self.stall_seconds = max(self.stall_seconds or 0.0, rebalance.stall_seconds)
 
     def event(self, about: GenerationEvent | RolloutEvent, *, closed: bool) -> RolloutEvent:
-        """Return its event; ``about`` is any event of its group."""
+        """Return the rollout's event; ``about`` is any event of its group."""
         first, last = self.first, self.last
         number, at_ms = first.first_generation, first.at_ms
         return RolloutEvent(

@@ -1,6 +1,6 @@
-"""Groups that lost all their members: since when they are Empty, and the time that partitions had no owner. Pure.
+"""Groups that lost all their members: since when they are Empty, and for how long partitions had no owner. Pure.
 
-A group that never had a member is not meant: the coordinator writes such a record when the first member joins.
+Groups that never had a member do not count: the coordinator writes such a record when the first member joins.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class UnownedReason(StrEnum):
 class EmptyGroup:
     """A group without members that had some before.
 
-    ``since_ms``: when its last member went (epoch ms). ``members`` and ``partitions``: how many members it had last,
-    and how many partitions the topics that they subscribed to had; None if unknown. ``cause``: how all of them went
-    (`Trigger.MEMBER_LEFT`, `Trigger.MEMBER_FAILED`); None if that is unknown, or not the same for all.
+    ``since_ms``: when its last member departed (epoch ms). ``members`` and ``partitions``: the number of its last
+    members, and the partition count of the topics that they subscribed to; None if unknown. ``cause``: how all of them
+    departed (`Trigger.MEMBER_LEFT`, `Trigger.MEMBER_FAILED`); None if this is unknown, or not the same for all.
     """
 
     since_ms: int
@@ -41,7 +41,7 @@ class EmptyGroup:
     cause: Trigger | None = None
 
     def explained(self, last: GenerationEvent | None) -> EmptyGroup:
-        """Return it with ``cause``, if ``last`` is the settled rebalance that the members went in."""
+        """Return the value with its ``cause``, if ``last`` is the settled rebalance in which the members departed."""
         if last is None or last.timestamp_ms != self.since_ms:
             return self
         causes = _DEPARTURES.intersection(last.causes)
@@ -50,7 +50,7 @@ class EmptyGroup:
 
 
 class EmptyTime:
-    """The time since when one group is Empty; it outlives a change of the group's type."""
+    """The time since when one group is Empty; kept when the group's type changes."""
 
     def __init__(self) -> None:
         """Start without members and without a known past."""
@@ -58,7 +58,7 @@ class EmptyTime:
         self._last: Generation | None = None
 
     def see(self, generation: Generation) -> None:
-        """Take a completed generation. Later ones without members do not change since when the group is Empty."""
+        """Process a completed generation. Further generations without members do not change the start time."""
         if generation.members:
             self.now, self._last = None, generation
         elif self.now is None and generation.number > 0:
@@ -76,7 +76,7 @@ class UnownedPartitions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnownedTime:
-    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: partitions that have none since then.
+    """Partition-seconds without an owner, by reason, up to ``until_ms``; ``now``: partitions without one since then.
 
     Times are by the observer's clock (epoch ms); steps backwards count nothing.
     """

@@ -1,12 +1,12 @@
 """Flapping members, which leave and return repeatedly: a crash loop, a short ``max.poll.interval.ms``, a bad network.
 
-A member's name is its instance id; else its client id if no other member of the group has it; else client id and host
-if no other member has both. Members without a unique name are ignored. A member *returns* when its name was gone and is
-back, or has a new member id. It flaps from a number of returns within `WINDOW_MS` on, until it has neither left nor
-joined for `WINDOW_MS`.
+A member's name is its instance id or, without one, its client id if no other member of the group has it, or else its
+client id and host if no other member has both. Members without a unique name are ignored. A member *returns* when its
+name reappears, or gets a new member id. A member flaps after a number of returns within `WINDOW_MS`, until it has
+neither left nor joined for `WINDOW_MS`.
 
-Deploys restart all members: each rollout is a return of each member that keeps its name, and several may follow each
-other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or
+Deploys restart all members: in each rollout each member that keeps its name returns, and several rollouts may follow
+each other within minutes. So a member flaps only if it has `RETURNS` returns more than most others of its group, or
 `RETURNS_MAX`.
 """
 
@@ -25,13 +25,13 @@ RETURNS = 3
 """Returns, beyond those of most other members, that make a member flap: one is a restart, two may be a rollback."""
 
 RETURNS_MAX = 6
-"""Returns that make a member flap whatever the others do: more often than a group is deployed within the window."""
+"""Returns that make a member flap whatever the others do: more than the deploys of a group within the window."""
 
 WINDOW_MS = 15 * 60_000
 """Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow up to five minutes."""
 
 NAMES_MAX = 4_096
-"""Names of departed or returned members kept per group; those unchanged for longest are dropped first."""
+"""Maximum names of departed or returned members per group; those unchanged for longest are dropped first."""
 
 AnyMember = Member | MemberSnapshot
 
@@ -83,7 +83,7 @@ class _MemberHistory:
         self.returns = len(self.returned_ms)
 
     def returns_since(self, at_ms: int) -> int:
-        """Return the number of returns at ``at_ms`` or later; of a member that flaps all returns."""
+        """Return the number of returns at ``at_ms`` or later; for a member that flaps, all returns."""
         return self.returns if self.flaps else sum(returned_ms >= at_ms for returned_ms in self.returned_ms)
 
 
@@ -103,7 +103,7 @@ class Flapping:
     def add_episode(
         self, before: Sequence[AnyMember], generations: Iterable[tuple[int, Sequence[AnyMember]]], now_ms: int
     ) -> tuple[str, ...]:
-        """Take a settled episode: the members ``before`` it, and the time and members of each of its generations.
+        """Process a settled episode: the members ``before`` it, and the time and members of each of its generations.
 
         Returns:
             The names of flapping members that left or joined in the episode, sorted.
@@ -141,7 +141,7 @@ class Flapping:
             history.due_ms -= by_ms
 
     def _flaps(self, history: _MemberHistory, member: AnyMember, members: Sequence[AnyMember], at_ms: int) -> bool:
-        """Whether the member of ``history``, which just returned, returned more often than deploys explain."""
+        """Whether the member of ``history``, which just returned, has returned more often than deploys explain."""
         if not RETURNS <= history.returns < RETURNS_MAX:
             return history.returns >= RETURNS_MAX
         others = sorted(self._returns_since(at_ms - WINDOW_MS, other) for other in members if other is not member)
@@ -178,7 +178,7 @@ class Flapping:
 
 
 def _named(members: Sequence[AnyMember]) -> dict[_Name, AnyMember | None]:
-    """Return the members by their possible names; None where several members share a name."""
+    """Return the members by their possible names; None if several members share a name."""
     named: dict[_Name, AnyMember | None] = {}
     for member in members:
         for name in _names(member):

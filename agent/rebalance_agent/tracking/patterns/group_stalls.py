@@ -1,7 +1,7 @@
-"""Stalls of whole groups: the times in which a share of the partitions was certainly stalled, by their length. Pure.
+"""Stalls of whole groups: periods in which a share of the partitions was certainly stalled, by their length. Pure.
 
-A stall of a group counts with its whole length as soon as it has reached a limit. So a rise of the counter of a limit
-shows that there was such a stall, whether or not it was over before the next scrape, and short stalls never add up.
+As soon as a group's stall reaches a limit, its whole length is added to that limit's counter. So an increase of the
+counter shows such a stall, even if it ended before the next scrape, and short stalls never add up.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from rebalance_agent.group_patterns import compiled_pattern, first_match, split_
 __all__ = ["LIMITS_MAX", "GroupStallLimits", "Limit", "StallLimits", "StalledTime", "stalled_spans"]
 
 LIMITS_MAX = 100
-"""Entries of the setting at most, since each is matched against every group."""
+"""Maximum entries of the setting, since each is matched against every group."""
 
 _SECONDS_MAX = 86_400
 _VALUES = re.compile(r"\s*([0-9.]+)\s*,\s*([0-9.]+)\s*,\s*([0-9.]+)\s*")
 
 
 class Limit(StrEnum):
-    """A length that a stall of a group can reach: the severity of the alert on it."""
+    """A limit for the length of a group's stall, named after the severity of its alert."""
 
     WARNING = "warning"
     CRITICAL = "critical"
@@ -37,7 +37,7 @@ _ZERO: Mapping[Limit, float] = MappingProxyType(dict.fromkeys(Limit, 0.0))
 
 @dataclass(frozen=True, slots=True)
 class StallLimits:
-    """A group is stalled while ``share`` of its partitions are certainly stalled; the limits are lengths of time."""
+    """A group is stalled while ``share`` of its partitions are certainly stalled; the limits are durations."""
 
     share: float = 0.5
     warning_seconds: float = 30.0
@@ -48,7 +48,7 @@ class StallLimits:
         return max(1, math.ceil(self.share * partitions))
 
     def reached(self, seconds: float) -> Mapping[Limit, float]:
-        """Return what a stall of this length adds to each limit: all of it or nothing."""
+        """Return what a stall of this length adds to each limit: its whole length or nothing."""
         limits = {Limit.WARNING: self.warning_seconds, Limit.CRITICAL: self.critical_seconds}
         return {limit: seconds if seconds >= seconds_min else 0.0 for limit, seconds_min in limits.items()}
 
@@ -89,7 +89,7 @@ def _entry(entry: str) -> tuple[re.Pattern[str], StallLimits]:
 
 @dataclass(frozen=True, slots=True)
 class StalledTime:
-    """Seconds of a group's stalls that reached each limit; ``since_ms``: when the running one was first certain.
+    """Seconds of a group's stalls that reached each limit; ``since_ms``: since when the running stall is certain.
 
     Times are by the observer's clock (epoch ms).
     """
@@ -99,27 +99,27 @@ class StalledTime:
     since_ms: int | None = None
 
     def at(self, now_ms: int) -> Mapping[Limit, float]:
-        """Return the seconds as of ``now_ms``, with those of the running stall."""
+        """Return the seconds as of ``now_ms``, including the running stall."""
         if self.since_ms is None or now_ms <= self.since_ms:
             return self.seconds
         running = self.limits.reached((now_ms - self.since_ms) / 1000)
         return {limit: self.seconds[limit] + running[limit] for limit in Limit}
 
     def set(self, now_ms: int, *, stalled: bool) -> StalledTime:
-        """Return the time as of ``now_ms``, since when the group is ``stalled`` or not."""
+        """Return the time as of ``now_ms``, when the group becomes ``stalled`` or stops being so."""
         if stalled and self.since_ms is not None:
             return self
         return replace(self, seconds=self.at(now_ms), since_ms=now_ms if stalled else None)
 
     def add(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> StalledTime:
-        """Return the time with the stalls of a settled rebalance (seconds); ``counted`` of them is in it already."""
+        """Return the time plus the stalls (seconds) of a settled rebalance, minus what is ``counted`` already."""
         reached = [self.limits.reached(span) for span in spans]
         more = {limit: max(0.0, sum(one[limit] for one in reached) - counted.get(limit, 0.0)) for limit in Limit}
         return replace(self, seconds={limit: self.seconds[limit] + more[limit] for limit in Limit})
 
 
 def stalled_spans(changes: Mapping[int, int], needed: int) -> Iterator[float]:
-    """Yield the lengths (seconds) of the times in which at least ``needed`` partitions were stalled.
+    """Yield the lengths (seconds) of the periods in which at least ``needed`` partitions were stalled.
 
     ``changes``: time (ms) -> how many more partitions are stalled from then on.
     """

@@ -1,8 +1,8 @@
 """The load of partitions (lag, produce rate), and how evenly a group's members share it. Pure.
 
-Skew is measured against a lower bound of the highest load that the subscriptions allow: some member has the largest
-single partition, and the members that may take a set of topics share at least the whole load of these topics. The
-highest such share is the densest level of the group (Fujishige 1980, see ``assignors.balance.shares``). Since
+Skew is measured against a lower bound of the highest member load that the subscriptions allow: some member must own the
+largest single partition, and the members that may take a set of topics share at least the whole load of these topics.
+The highest such share is the densest level of the group (Fujishige 1980, see ``assignors.balance.shares``). Since
 partitions cannot be split, a ratio somewhat above 1 can be unavoidable; it is never below 1.
 """
 
@@ -21,16 +21,16 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "min_highest_load", "skew_ratio"]
 
 ARCS_MAX = 40_000
-"""Kinds of topics times kinds of members up to which the densest level is computed, in some 40 ms; beyond it the mean
-load is used."""
+"""Maximum product of kinds of topics and kinds of members for which the densest level is computed (in some 40 ms);
+beyond it the mean load is used."""
 
 _UNITS = 1_000
-"""Units per record (or record per second): loads are rounded to integers, which divide exactly."""
+"""Units per record (or record per second): loads are rounded to integers, so that fractions are exact."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLoads:
-    """The loads of the partitions that a group's members have.
+    """The loads of the partitions that a group's members own.
 
     ``lag``: records between committed offset and end offset. ``rate``: records per second that producers append. None
     if unknown: nothing was ever committed, or the end offset was read only once.
@@ -57,7 +57,7 @@ class LoadHistory:
         self._skews = Skews()
 
     def take(self, loads: GroupLoads) -> bool:
-        """Take new loads; return whether they changed."""
+        """Store new loads; return whether they changed."""
         if loads == self._loads:
             return False
         self._loads, self._members = loads, None
@@ -76,7 +76,7 @@ class LoadHistory:
 
 
 def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
-    """Return the highest load of a member divided by its lower bound (see `min_highest_load`); at least 1.
+    """Return the highest member load divided by its lower bound (see `min_highest_load`); at least 1.
 
     Partitions without an entry, and members whose partitions are unknown, have no load. Without any load it is 1.
     """
@@ -89,8 +89,8 @@ def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) 
 def min_highest_load(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
     """Return a lower bound of the highest member load over all assignments of the partitions that ``members`` have.
 
-    Members without a target (``target`` 0: passive members and standbys) are left out. A member may take the topics
-    that it subscribes to and those assigned to it; one whose subscription is unknown may take all.
+    Members with a ``target`` of 0 (passive members and standbys) are left out. A member may take the topics that it
+    subscribes to and those assigned to it; a member whose subscription is unknown may take all.
     """
     counted = [member for member in members if member.target != 0 or _load(loads, member) > 0]
     by_topic: dict[str, list[float]] = {}
@@ -123,5 +123,5 @@ def _takes(member: MemberLoad, loaded: Mapping[str, float]) -> Collection[str]:
 
 
 def _load(loads: Mapping[Partition, float], member: MemberLoad) -> float:
-    # fsum: the same sum in every order, and so on every replica.
+    # fsum gives the same sum in every order, and therefore on every replica.
     return fsum(loads.get(partition, 0.0) for partition in pairs(member.assigned or {}))

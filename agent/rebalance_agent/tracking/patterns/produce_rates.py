@@ -11,12 +11,15 @@ from rebalance_agent.model.generation_diff import Partition
 __all__ = ["SMOOTHED_SECONDS", "ProduceRates"]
 
 SMOOTHED_SECONDS = 60.0
-"""Time constant (seconds) of the rate's mean: a burst hardly shows, a change of load shows after a minute or two."""
+"""Time constant (seconds) of the mean rate: a burst hardly changes it, a change of load does after a minute or two."""
 
 
 @dataclass(slots=True)
 class _Grown:
-    """One partition: its ``first`` and last ``end`` offset, and its ``rate``. ``weight``: sum of the mean's weights."""
+    """One partition: its ``first`` and last (``end``) end offset, and its ``rate``.
+
+    ``weight``: sum of the mean's weights.
+    """
 
     first: int
     at: float
@@ -33,7 +36,7 @@ class ProduceRates:
         self._grown: dict[Partition, _Grown] = {}
 
     def take(self, at: float, ends: Mapping[Partition, int]) -> None:
-        """Take the end offsets of all partitions at ``at`` (monotonic seconds)."""
+        """Store the end offsets of all partitions at ``at`` (monotonic seconds)."""
         self._grown = {partition: self._next(partition, at, end) for partition, end in ends.items()}
 
     def rate(self, partition: Partition) -> float | None:
@@ -42,10 +45,10 @@ class ProduceRates:
         return grown.rate if grown else None
 
     def lag(self, partition: Partition, committed: int | None) -> int | None:
-        """Return the records between ``committed`` and the end offset; None if the end offset is unknown.
+        """Return the number of records between ``committed`` and the end offset; None if the end offset is unknown.
 
-        Without a commit a consumer starts at its ``auto.offset.reset``, which is unknown here: then the lag is
-        a lower bound, the records since the end offset was first read.
+        Without a commit a consumer starts at its ``auto.offset.reset``, which is unknown here. Then the lag is a lower
+        bound: the records since the end offset was first read.
         """
         grown = self._grown.get(partition)
         if grown is None:
@@ -54,7 +57,7 @@ class ProduceRates:
 
     def _next(self, partition: Partition, at: float, end: int) -> _Grown:
         grown = self._grown.get(partition)
-        # A falling end offset: the topic was deleted and recreated, or records were lost.
+        # The end offset decreased: the topic was deleted and recreated, or records were lost.
         if grown is None or end < grown.end:
             return _Grown(end, at, end)
         passed = at - grown.at

@@ -1,17 +1,17 @@
-"""Keeps the times when a group's last rebalances completed: many within minutes are a storm."""
+"""Keeps the times when a group's last rebalances completed; many within minutes are a storm."""
 
 from __future__ import annotations
 
 __all__ = ["RECENT_MAX", "RECENT_MS", "with_rebalance"]
 
 RECENT_MS = 15 * 60_000
-"""Times (ms) that are kept before the last rebalance: the window of the alert on storms."""
+"""How long before the last rebalance times are kept (ms): the window of the alert on storms."""
 
 RECENT_MAX = 64
-"""Times that are kept of one group, the newest. A larger group's storm has more rebalances and is not recognised."""
+"""Maximum times kept per group, the newest. A large group's storm with more rebalances is not recognised."""
 
 
 def with_rebalance(times_ms: tuple[int, ...], at_ms: int) -> tuple[int, ...]:
-    """Return the completion times (epoch ms, newest first) with one more, without those that are too old."""
+    """Return the completion times (epoch ms, newest first) with ``at_ms`` added and too old ones removed."""
     times = sorted((*times_ms, at_ms), reverse=True)
     return tuple(time for time in times[:RECENT_MAX] if time > times[0] - RECENT_MS)

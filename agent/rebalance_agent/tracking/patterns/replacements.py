@@ -1,4 +1,4 @@
-"""Pairs departed members with the members that joined for them: replacements, as `rollout_evidence` proves them."""
+"""Pairs departed members with the members that replaced them, where `rollout_evidence` proves the replacement."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ successor joined before."""
 AnyMember = Member | MemberSnapshot
 
 ReportedBy = Callable[[str], ReportedMember]
-"""Function from a member id to what the member last reported; also for members that departed a while ago."""
+"""Function from a member id to the member's last report; also for members that departed a while ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """A departed member and its successor, by member id, with their workloads.
 
-    ``first`` and ``last``: the rebalances in which that happened; they may be the same.
+    ``first`` and ``last``: the rebalances in which one departed and the other joined; they may be the same.
     """
 
     gone: str
@@ -53,8 +53,8 @@ class Replacement:
 class Paired:
     """The result of pairing the changes of one episode. ``departed``: ids of departed members.
 
-    ``others``: whether a member joined or returned that replaced no other. ``missed_ms``: when a member departed for
-    which none has joined since, of those whose time is over with this episode; None without one.
+    ``others``: whether a member joined or returned without replacing another. ``missed_ms``: when a member departed
+    that has had no successor by the time limit, if that limit passed with this episode; otherwise None.
     """
 
     replacements: tuple[Replacement, ...]
@@ -68,7 +68,7 @@ class Replacements:
 
     A member that departed and one that joined within `PAIR_MS`, in either order, are a pair if `proof_of` proves it. A
     process that only rejoined was not replaced. A member that joins within `PAIR_MS` after the group was Empty starts
-    the group, and does not replace a member that departs later.
+    the group: it does not replace a member that departs later.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Replacements:
 
     @property
     def departed_ms(self) -> int | None:
-        """The time when the oldest member without a successor departed (coordinator's clock); None without one."""
+        """When the oldest member without a successor departed (coordinator's clock); None if there is none."""
         return self._departed.oldest_ms
 
     def add_episode(
@@ -128,7 +128,7 @@ class Replacements:
 
 
 class _Generation:
-    """The members of one generation, and the names that only one of them has."""
+    """The members of one generation, and the names that are unique among them."""
 
     def __init__(self, members: Sequence[AnyMember], reported_by: ReportedBy) -> None:
         self._members = members
@@ -173,7 +173,7 @@ def _templates(member: AnyMember, where: Workload) -> Iterator[tuple[str, str]]:
 
 
 def stem(client_id: str) -> str:
-    """Return what the client ids of one workload have in common: their parts before the first one with a digit.
+    """Return the common part of one workload's client ids: the parts before the first one with a digit.
 
     ``orders`` is the stem of ``orders-7c9d-x2`` and ``orders-5b8f-k7``.
     """

@@ -6,10 +6,10 @@ Two questions, each with a function:
    versions (another image, or the name of a pod of another ReplicaSet), or if it has the name of the departed one and
    another member id. A common prefix of client ids proves nothing: members that were killed and members that
    autoscaling added have it, too.
-2. `is_rollout`: are these replacements a deploy? New versions are, once most of the group has them, or
-   `NEW_VERSIONS_ENOUGH` members. Restarts under the same names could be crashes: they must be most of the members, each
-   restarted once, one after the other, in the order of their names; or all of at least `ANY_ORDER_MIN`, in any order.
-   Restarts of random members look like that in less than one of ten cases (a test computes it).
+2. `is_rollout`: are these replacements a deploy? New versions are, once most of the group or `NEW_VERSIONS_ENOUGH`
+members have them. Restarts under the same names could be crashes. They count if most of the members restarted, each
+once, one after the other, in the order of their names; or if all of at least `ANY_ORDER_MIN` members did, in any order.
+Random restarts look like this in fewer than one of ten cases (computed by a test).
 """
 
 from __future__ import annotations
@@ -33,22 +33,24 @@ __all__ = [
 ]
 
 NEW_VERSIONS_ENOUGH = 5
-"""Members with a new version that are a rollout in any group: most of a large group would be known too late."""
+"""Members with a new version that make a rollout in any group: in a large group, waiting for most would take too
+long."""
 
 IN_ORDER_MIN = 4
-"""Fewest restarts in the order of names, or all of a group of `ORDERED_MEMBERS_MIN`: few are in some order anyway."""
+"""Fewest restarts in the order of names (or all members of a smaller group): a few restarts may be in order by
+chance."""
 
 ORDERED_MEMBERS_MIN = 3
-"""Smallest group whose restarts can be in order: two members always are."""
+"""Smallest group whose restarts can count as ordered: with two members, the order means little."""
 
 ANY_ORDER_MIN = 5
-"""Fewest members of a group whose restarts count in any order, once all members restarted exactly once."""
+"""Smallest group whose restarts count in any order, once all members have restarted exactly once."""
 
 _POD_OF_REPLICA_SET = re.compile(
     r"(?:^|/)(?P<workload>[a-z0-9.-]*[a-z0-9])-(?P<version>[bcdf4-9]{5,10})-[bcdfghjklmnpqrstvwxz2-9]{5}(?![a-z0-9])"
 )
-"""A pod's name: its Deployment, the hash of its template, five random characters. Kubernetes encodes both so
-(``k8s.io/apimachinery/pkg/util/rand``), without vowels; of a hash's decimal digits each has one of 10 characters."""
+"""A pod's name: its Deployment, the hash of its template, five random characters. Kubernetes encodes the latter two
+without vowels (``k8s.io/apimachinery/pkg/util/rand``), and each decimal digit of the hash as one of 10 characters."""
 
 
 class Proof(StrEnum):
@@ -60,10 +62,10 @@ class Proof(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VisibleMember:
-    """The visible attributes that identify a member.
+    """The attributes by which a member can be identified.
 
     ``names``: names that no other member of the group had at that time: instance id, pod, client id. ``versions``: what
-    has a version (the image of a workload, the template of a Deployment's pods) -> that version. ``process``: random id
+    is versioned (the image of a workload, the template of a Deployment's pods) -> its version. ``process``: random id
     of its process, if reported.
     """
 
@@ -82,7 +84,7 @@ class ReplacedMember:
 
 
 def pod_template(name: str) -> tuple[str, str] | None:
-    """Return the workload and the hash of its template in a name that contains a Deployment's pod name; else None.
+    """Return the workload and template hash in a name that contains a Deployment's pod name; otherwise None.
 
     ``orders-7c9d8f6b5d-x2q4z`` and ``orders-7c9d8f6b5d-x2q4z-1`` give ``("orders", "7c9d8f6b5d")``.
     """
@@ -102,8 +104,8 @@ def proof_of(gone: VisibleMember, joined: VisibleMember) -> Proof | None:
 def is_rollout(members: int, replaced: Sequence[ReplacedMember]) -> bool:
     """Return whether the replacements of a group of ``members`` are a rollout.
 
-    ``replaced``: in the order in which they were completed. Restarts among them must be an unbroken series: no other
-    member joined or departed meanwhile.
+    ``replaced``: in the order of completion. Restarts among them must be an unbroken series, in which no other member
+    joined or departed.
     """
     majority = members // 2 + 1
     new_versions = sum(replacement.proof is Proof.NEW_VERSION for replacement in replaced)
@@ -133,5 +135,5 @@ def _ordered(steps: Sequence[Sequence[tuple[object, ...]]]) -> bool:
 
 
 def _natural(name: str) -> tuple[object, ...]:
-    """Return a sort key that puts ``orders-9`` before ``orders-10``: texts and numbers alternate."""
+    """Return a sort key that puts ``orders-9`` before ``orders-10``: alternating strings and numbers."""
     return tuple(int(part) if index % 2 else part for index, part in enumerate(re.split(r"([0-9]{1,18})", name)))

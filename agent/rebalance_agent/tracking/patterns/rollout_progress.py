@@ -1,4 +1,4 @@
-"""Follows whether a group is in a rollout in which nothing fails: only then alerts on many rebalances are silenced."""
+"""Tracks whether a group is in a rollout without failures: only then are alerts on many rebalances silenced."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 __all__ = ["FAILING_MS", "MISSING_MS", "REMEMBERED_MS", "RolloutProgress"]
 
 REMEMBERED_MS = 15 * 60_000
-"""Time (ms) after the last replacement: the alert on many rebalances counts those of the deploy for that long (the
-window of ``KafkaGroupRebalanceStorm``)."""
+"""How long (ms) after the last replacement a rollout counts: the window of ``KafkaGroupRebalanceStorm``, in which this
+alert still counts the rebalances of the deploy."""
 
 FAILING_MS = 5 * 60_000
-"""Time (ms) after a failure for which the group counts as failing."""
+"""How long (ms) after a failure the group counts as failing."""
 
 MISSING_MS = 2 * 60_000
 """Time (ms) after which a departed member without a successor is missing: most pods start and join within it."""
@@ -20,8 +20,8 @@ MISSING_MS = 2 * 60_000
 class RolloutProgress:
     """The progress of a group's last rollout. Deadlines are by the observer's clock.
 
-    ``going_well``: members were replaced within `REMEMBERED_MS`, and nothing failed: for `FAILING_MS` no successor
-    departed and no generation was aborted, and no departed member is missing for longer than `MISSING_MS`.
+    ``going_well``: members were replaced within `REMEMBERED_MS`, and nothing failed: within `FAILING_MS` no successor
+    departed and no generation was aborted, and no departed member has been missing for longer than `MISSING_MS`.
     """
 
     __slots__ = (
@@ -53,17 +53,17 @@ class RolloutProgress:
         return min((due_ms for due_ms in deadlines if due_ms is not None and due_ms > self._judged_ms), default=None)
 
     def advance(self, first: SettledRebalance, now_ms: int) -> None:
-        """Take a replacement in the rollout that began with ``first``."""
+        """Process a replacement in the rollout that began with ``first``."""
         self._first, self._until_ms = first, now_ms + REMEMBERED_MS
         self.pass_time(now_ms)
 
     def fail(self, at_ms: int, now_ms: int) -> None:
-        """Take a failure at ``at_ms`` (coordinator's clock). It counts if it was after the rollout's start."""
+        """Process a failure at ``at_ms`` (coordinator's clock). It counts if it was after the rollout's start."""
         self._failed_ms, self._failing_until_ms = at_ms, now_ms + FAILING_MS
         self.pass_time(now_ms)
 
     def count_members(self, members: int, departed_ms: int | None, at_ms: int, now_ms: int) -> None:
-        """Take the number of members at ``at_ms``, and when the first one without a successor departed.
+        """Process the number of members at ``at_ms``, and when the first member without a successor departed.
 
         Both times are by the coordinator's clock. A departed member is not missing if the group has at least as many
         members as when the rollout began.
@@ -73,7 +73,7 @@ class RolloutProgress:
         self.pass_time(now_ms)
 
     def pass_time(self, now_ms: int) -> None:
-        """Judge as of ``now_ms``."""
+        """Update ``going_well`` as of ``now_ms``."""
         self._judged_ms = now_ms
         first = self._first
         if first is None or now_ms >= self._until_ms:

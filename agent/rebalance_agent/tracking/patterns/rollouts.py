@@ -1,13 +1,13 @@
 """Rollouts (deploys): series of rebalances in which a group's members are replaced one after the other.
 
-The rules, based on settled episodes (times are by the coordinator's clock; `rollout_evidence` has the evidence):
+The rules are based on settled episodes; times are by the coordinator's clock:
 
-1. Departed and joined members are paired to replacements; see `replacements.Replacements`.
-2. Replacements that follow each other within `QUIET_MS` add up, until `rollout_evidence.is_rollout` holds. Restarts
-   start again when another member joins, departs or fails, or when a successor departs.
-3. A rollout spans the rebalances from the first to the last one of its replacements, with their costs.
-4. It ends when no member was replaced for `QUIET_MS`, or after `LENGTH_MAX_MS`.
-5. `rollout_progress` is whether it goes well. Only then it silences alerts.
+1. Departed and joined members are paired as replacements; see `replacements.Replacements`.
+2. Replacements that follow each other within `QUIET_MS` add up, until `rollout_evidence.is_rollout` holds. The count of
+restarts begins again when another member joins, departs or fails, or when a successor departs. 3. A rollout spans the
+rebalances from the first to the last one of its replacements, with their costs. 4. It ends when no member was replaced
+for `QUIET_MS`, or after `LENGTH_MAX_MS`. 5. `rollout_progress` shows whether it goes well. Only then does it silence
+alerts.
 
 A member in a crash loop is replaced once: the departure of a recent successor does not count.
 """
@@ -35,16 +35,16 @@ from rebalance_agent.tracking.patterns.unpaired_members import SettledRebalance
 __all__ = ["REBALANCES_MAX", "SUCCESSORS_MAX", "Rollouts"]
 
 REBALANCES_MAX = 1_024
-"""Rebalances kept that may belong to a rollout: more than three per second for `QUIET_MS`."""
+"""Maximum rebalances kept that may belong to a rollout: more than three per second for `QUIET_MS`."""
 
 SUCCESSORS_MAX = 4_096
-"""Successors kept per group: twice the largest groups. Beyond it none is added."""
+"""Maximum successors kept per group: twice the largest groups. Beyond it none is added."""
 
 
 class Rollouts:
     """The rollouts of one group, one at a time (``shown``: the current or last one).
 
-    Equal episodes in equal order give equal events.
+    The same episodes in the same order give the same events.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Rollouts:
 
     @property
     def going_well(self) -> bool:
-        """Whether a rollout is running, or ended a short time ago, and nothing fails (see `RolloutProgress`)."""
+        """Whether a rollout is running or has recently ended, and nothing fails (see `RolloutProgress`)."""
         return self._progress.going_well
 
     @property
@@ -75,10 +75,10 @@ class Rollouts:
         reported_by: ReportedBy,
         now_ms: int,
     ) -> RolloutEvent | None:
-        """Take a settled episode: the members ``before`` it, and its generations' ``events``.
+        """Process a settled episode: the members ``before`` it, and its generations' ``events``.
 
         Returns:
-            The event of a rollout that was recognised with this episode; else None.
+            The event of a rollout that was recognised with this episode; otherwise None.
         """
         rebalance = SettledRebalance.of(len(before), events)
         self._forget(rebalance.at_ms)
@@ -99,7 +99,7 @@ class Rollouts:
         return recognised
 
     def abort(self, at_ms: int, now_ms: int) -> None:
-        """Take a generation that was aborted by ``at_ms`` (coordinator's clock)."""
+        """Process a generation that had been aborted by ``at_ms`` (coordinator's clock)."""
         self._progress.fail(at_ms, now_ms)
 
     def pass_time(self, now_ms: int) -> RolloutEvent | None:
@@ -108,11 +108,11 @@ class Rollouts:
         return self._end() if self._current is not None and now_ms >= self._current.due_ms else None
 
     def set_back(self, by_ms: int) -> None:
-        """Shift the deadlines that outlive the rollout: the observer's clock was set back by ``by_ms``."""
+        """Shift the deadlines that continue after the rollout: the observer's clock was set back by ``by_ms``."""
         self._progress.set_back(by_ms)
 
     def end(self) -> RolloutEvent | None:
-        """End the current rollout and return its event, None without one: the group is gone."""
+        """End the current rollout, since the group is gone; return its event, None without a rollout."""
         self._progress.clear()
         return self._end()
 
@@ -131,7 +131,7 @@ class Rollouts:
         return not repeated or replacement.evidence.proof is Proof.NEW_VERSION
 
     def _add_up(self, paired: Paired, counted: Sequence[Replacement], *, broken: bool) -> None:
-        """Add replacements to those that may become a rollout; unless the series of restarts is ``broken``."""
+        """Add replacements to those that may become a rollout, unless the series of restarts is ``broken``."""
         began_ms = min((replacement.first.at_ms for replacement in self._counted), default=0)
         if broken or paired.others or (paired.missed_ms or 0) > began_ms:
             self._counted = [

@@ -12,12 +12,12 @@ from rebalance_agent.tracking.patterns.rollout_evidence import VisibleMember
 __all__ = ["UNPAIRED_MAX", "MemberChange", "SettledRebalance", "UnpairedMembers"]
 
 UNPAIRED_MAX = 4_096
-"""Members kept per group and direction: twice the largest groups. Beyond it none is added."""
+"""Maximum members kept per group and kind (departed, joined): twice the largest groups. Beyond it none is added."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRebalance:
-    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: how many there were before."""
+    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: their number before it."""
 
     at_ms: int
     started_ms: int
@@ -73,7 +73,7 @@ class UnpairedMembers:
         return next((change.rebalance.at_ms for change in self._changes.values()), None)
 
     def counterpart(self, other: MemberChange) -> MemberChange | None:
-        """Remove and return the counterpart of ``other``, one with its name first; None if there is none."""
+        """Remove and return the counterpart of ``other``, preferably one with its name; None if there is none."""
         named = (self._by_name.get(name) for name in other.seen.names)
         match = next((change for change in named if change), None) or self._other_version(other)
         if match is not None:
@@ -107,7 +107,7 @@ class UnpairedMembers:
         return True
 
     def forget(self, before_ms: int) -> int | None:
-        """Remove the members of rebalances before ``before_ms``; return the newest of these times, None without any."""
+        """Remove the members of rebalances before ``before_ms``; return the newest of their times, None if none."""
         old = [change for change in self._changes.values() if change.rebalance.at_ms < before_ms]
         for change in old:
             self.drop(change)

@@ -1,4 +1,4 @@
-"""A group's totals, which never fall: a running stall counts its lower bound, the rest is added when it settles."""
+"""A group's totals, which never decrease: the lower bound of a running stall, and the rest once it has settled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Advance", "CounterTotals"]
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """Amounts that were counted while a rebalance ran: stalled partition-seconds, and stalls of the whole group."""
+    """Amounts counted while a rebalance was running: stalled partition-seconds, and stalls of the whole group."""
 
     partition_seconds: float = 0.0
     group_stalls: Mapping[Limit, float] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class CounterTotals:
         self.counters = replace(self.counters, aborted=self.counters.aborted + generations)
 
     def expel(self, members: int) -> None:
-        """Count members that were removed since they were too slow."""
+        """Count members that were removed because they were too slow."""
         self.counters = replace(self.counters, expelled=self.counters.expelled + members)
 
     def change_polled(self) -> None:
@@ -108,7 +108,7 @@ class CounterTotals:
     def add_group_stalls(self, spans: Iterable[float], counted: Mapping[Limit, float]) -> Mapping[Limit, float]:
         """Count the group stalls of a settled episode (seconds); return the amounts counted so far.
 
-        ``counted``: what was counted of them before.
+        ``counted``: the part of them that was counted before.
         """
         before = self.group_stalls.seconds
         self.group_stalls = self.group_stalls.add(spans, counted)
@@ -118,7 +118,7 @@ class CounterTotals:
         return {limit: counted.get(limit, 0.0) + more[limit] for limit in Limit}
 
     def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
-        """Count a settled episode; ``advanced_seconds`` of its stalled partition-seconds are counted already.
+        """Count a settled episode; ``advanced_seconds`` of its stalled partition-seconds have already been counted.
 
         ``started_from_empty_seconds``: partition-seconds between the first member's join and the first assignment, when
         the number of partitions was unknown.
@@ -127,7 +127,8 @@ class CounterTotals:
         totals = self.counters
         if stall := closing.stall:
             self._add_seconds(max(0.0, stall.partition_seconds - advanced_seconds), 0.0)
-            # A rebalance without any stop is exact even without reports, but the exact histogram starts with reports.
+            # A rebalance in which nothing stopped is exact even without reports, but the exact histogram starts with
+            # reports.
             basis = stall.basis if Basis.EXACT in self.counters.stalls else Basis.BOUND
             totals = _with_stall(self.counters, closing, stall, basis)
         if closing.members:
@@ -153,7 +154,7 @@ class CounterTotals:
         self.group_stalls = self.group_stalls.set(self.counted_until_ms, stalled=False)
 
     def _add_seconds(self, stalled: float, total: float) -> None:
-        # A stall that began before counting started must not exceed the total.
+        # A stall that began before counting started must not make the counter exceed the total.
         counters = self.counters
         stalled += counters.stalled_partition_seconds
         self.counters = replace(
@@ -164,7 +165,7 @@ class CounterTotals:
 
 
 def _with_stall(counters: Counters, closing: GenerationEvent, stall: Stall, basis: Basis) -> Counters:
-    """Return the counters with the stall that ``closing`` has, whose partition-seconds are counted by the caller."""
+    """Return the counters with the stall of ``closing``; the caller counts its partition-seconds."""
     histogram = counters.stalls.get(basis, StallHistogram())
     upper_seconds, upper = stall.upper_partition_seconds, counters.upper_stalls
     return replace(

@@ -1,4 +1,4 @@
-"""A small cache of generation differences, since several modules need the same one in turn."""
+"""A small cache of differences between generations, since several modules need the same one in turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["PAIRS_MAX", "difference"]
 
 PAIRS_MAX = 4
-"""Differences cached: an episode settles at once and seldom has more steps; each entry keeps two generations alive."""
+"""Maximum cached differences: episodes rarely have more steps, and each entry keeps two generations in memory."""
 
 
 def difference(before: Generation | None, after: Generation) -> GenerationDiff:

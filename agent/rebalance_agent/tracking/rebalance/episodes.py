@@ -1,4 +1,4 @@
-"""The episodes of one group: open, closed and waiting for reports, or settled and still revisable."""
+"""The episodes of one group: open, closed (waiting for reports), or settled (still revisable)."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ FOLLOWUP_WAIT_MAX_MS = 300_000
 """Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
 
 PENDING_MAX = 8
-"""Closed episodes of one group that may wait to settle; beyond it the oldest settles early."""
+"""Maximum closed episodes per group that wait to settle; beyond it the oldest settles early."""
 
 NAMES_WAIT_MAX_MS = 15_000
-"""Additional wait (ms) of a closed episode for topic names: requested at once, but brokers may be restarting."""
+"""Additional wait (ms) of a closed episode for topic names, which are requested at once: brokers may be restarting."""
 
 _COMMITS_PERIOD_MS = 1_000
 
 REVISABLE_MAX = 2
-"""Settled episodes of one group that late reports can still revise."""
+"""Maximum settled episodes per group that late reports can still revise."""
 
 REVISE_MAX_MS = 600_000
-"""How long (ms) a settled episode can be revised: reports come through a topic that may be read with some delay."""
+"""How long (ms) a settled episode can be revised: reports come through a topic that may be read with a delay."""
 
 
 @dataclass(slots=True)
 class _Closed:
-    """``due_ms``: when it settles, or is looked at again; ``latest_ms``: until when it waits for commits at most."""
+    """``due_ms``: when the episode settles or is checked again; ``latest_ms``: until when it waits for commits."""
 
     episode: Episode
     due_ms: int
@@ -59,7 +59,7 @@ class _Closed:
 class _Settled:
     """``carried``: the open stalls of the episode before. ``unnamed``: topic ids without names when last published.
 
-    ``counted``, ``expelled``: what the totals have of its stalls and members. ``awaits``: commits are missing.
+    ``counted``, ``expelled``: its stalls and members that are already in the totals. ``awaits``: commits are missing.
     """
 
     episode: Episode
@@ -75,11 +75,11 @@ class _Settled:
 class Episodes:
     """Groups completed generations into episodes and returns their events. Times are by the observer's clock.
 
-    ``shown``: the settlement of the last settled episode, which views show. ``recent_ms``: see `with_rebalance`.
+    ``shown``: the settlement of the last settled episode, for views. ``recent_ms``: see `with_rebalance`.
     """
 
     def __init__(self, context: TrackerContext, reports: MemberReports, totals: CounterTotals) -> None:
-        """``reports``: the members' reports. ``totals``: counts the settled episodes."""
+        """``reports``: the members' reports. ``totals``: counts settled episodes."""
         self.open: Episode | None = None
         self.shown: Settlement | None = None
         self.rollouts = Rollouts()
@@ -91,7 +91,7 @@ class Episodes:
         self._reports = reports
         self._totals = totals
         self._followup_due_ms = 0
-        # Lists: they are short, most groups have none, and a deque takes 760 bytes before it holds anything.
+        # These are lists since they are short and mostly empty, and an empty deque takes 760 bytes.
         self._closed: list[_Closed] = []
         self._settled: list[_Settled] = []
         self._revise_due_ms: int | None = None
@@ -117,7 +117,7 @@ class Episodes:
 
     @property
     def showing(self) -> tuple[object, ...]:
-        """The parts that views show; they change with events, and sometimes with time."""
+        """The parts that views show. They change with events, and sometimes with time."""
         patterns = self.rollouts.shown, self.rollouts.going_well, self.flapping.shown, self.awaited.shown
         return self.shown, *patterns, self.departed.shown, self._totals.group_stalls
 
@@ -162,7 +162,7 @@ class Episodes:
             self.report(now_ms)
 
     def report(self, now_ms: int, member_id: str | None = None) -> None:
-        """Schedule a revision after a new report, not of an invented member; it waits for other members' reports."""
+        """Schedule a revision after a new report, unless the member is unknown; it waits for other members' reports."""
         known = member_id is None or any(each.episode.has(member_id) for each in self._settled)
         if known and self._settled and self._revise_due_ms is None:
             self._revise_due_ms = now_ms + self._context.settle_ms
@@ -200,7 +200,7 @@ class Episodes:
             settled.forget_ms -= by_ms
 
     def flush(self, now_ms: int) -> Iterator[Event]:
-        """Close and settle all episodes at once, since the group is gone."""
+        """Close and settle all episodes now, since the group is gone."""
         if self.open:
             yield from self._close(self.open, now_ms)
         while self._closed:
@@ -244,9 +244,9 @@ class Episodes:
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None or (oldest.awaits and not self._commits.missing(oldest.episode)):
-                yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
+                yield from self._revise(oldest)  # its scheduled revision would come too late
         if self.shown is None and closed.episode.known and (before := closed.episode.before):
-            older = Episode(None, known=False, generations=[before])  # older than the observer: no event reports it
+            older = Episode(None, known=False, generations=[before])  # from before the start: no event reports it
             self._context.generations_before.append(self._settlement(older, {}).closing)
         self.shown = settlement
         if settlement.closing.members and not closed.episode.last.returned:
@@ -287,7 +287,7 @@ class Episodes:
             yield from changed
 
     def _take_members(self, settled: _Settled) -> None:
-        """Keep the slowest and the departed members, and count those that were too slow; also after a late report."""
+        """Keep the slowest and the departed members, and count the expelled ones; also after a late report."""
         settlement = settled.settlement
         self.awaited.add(settlement.closing)
         self.departed.add(settlement.gone)

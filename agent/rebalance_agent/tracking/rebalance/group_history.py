@@ -1,8 +1,8 @@
-"""Data that a group keeps when its type changes: reports, totals, episodes, loads and last view.
+"""The data that a group keeps when its type changes: reports, totals, episodes, loads and last view.
 
-A group may change its type while it runs (KIP-848): the coordinator deletes it as the one type and writes it as the
-other, in one batch of records. To its users it is still the same group, so the state of the new type gets the history
-of the old one.
+A group may change its type while it runs (KIP-848): the coordinator deletes it as one type and writes it as the other,
+in one batch of records. For users it is still the same group, so the state of the new type gets the history of the old
+one.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalan
 __all__ = ["ASSIGNS_MAX", "GroupHistory"]
 
 ASSIGNS_MAX = 64
-"""Hashes of the ids of ``assign()`` reports that are kept to recognise duplicates. There is one per generation, and a
+"""Maximum hashes of ``assign()`` report ids kept to recognise duplicates. There is one report per generation, and a
 retry comes within a minute."""
 
 
 class GroupHistory:
     """The part of a group's state that does not depend on its type. Times are by the observer's clock.
 
-    ``version``: rises with every change of the view. ``offset``: that of the last record that was read, at
-    ``read_ms``. ``unreported``: records since then whose rebalances were not reported (`StateBudget`).
-    ``view``: the last view that was built; ``view_measured``: its quality is that of its own assignment.
+    ``version`` increases with every change of the view. ``offset``: the offset of the last record, which was read at
+    ``read_ms``. ``unreported``: the number of records since then whose rebalances were not reported (`StateBudget`).
+    ``view``: the last view that was built; ``view_measured``: whether its quality was measured for its own assignment.
     """
 
     def __init__(self, group: str, context: TrackerContext, now_ms: int) -> None:
@@ -55,7 +55,7 @@ class GroupHistory:
         self._assign_ids: list[int] = []
 
     def load(self, loads: GroupLoads) -> None:
-        """Take new loads of the group's partitions."""
+        """Store new loads of the group's partitions."""
         self.version += self._loads.take(loads)
 
     def add_report(self, event: MemberEvent, now_ms: int, *, stranger: bool) -> bool:
@@ -66,14 +66,14 @@ class GroupHistory:
         return added
 
     def add_seat_report(self, event: SeatEvent, now_ms: int) -> bool:
-        """Take a gateway's report about a seat; return whether it shows another occupant."""
+        """Process a gateway's report about a seat; return whether the occupant changed."""
         changed = self.reports.seats.take(event, now_ms)
         self.version += changed
         return changed
 
     def add_assign_report(self, event: AssignEvent) -> None:
-        """Take the leader's report of an ``assign()`` call; duplicates are ignored."""
-        identity = hash(event.event_id)  # the text is the sender's, and so may be long
+        """Process the leader's report of an ``assign()`` call; duplicates are ignored."""
+        identity = hash(event.event_id)  # the sender chose the id, so it may be long
         if identity in self._assign_ids:
             return
         self._assign_ids.append(identity)
@@ -99,7 +99,7 @@ class GroupHistory:
         self.version += 1
 
     def complete_view(self, base_view: GroupView, state: GroupState, running: RunningRebalance | None) -> GroupView:
-        """Return ``base_view`` with what changes without the members: rebalances, loads, and totals."""
+        """Return ``base_view`` plus the parts that change without the members: rebalances, loads and totals."""
         shown, skews = self.episodes.shown, self._loads.skews(base_view.members)
         return replace(
             base_view,

@@ -1,4 +1,4 @@
-"""A moment that is known between two bounds."""
+"""Times that are known only between two bounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class UnknownMomentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment between two bounds (epoch ms); ``exact`` if a member reported it."""
+    """A point in time between two bounds (epoch ms); ``exact`` if a member reported it."""
 
     earliest_ms: int
     latest_ms: int
@@ -25,42 +25,43 @@ class Moment:
 
     @property
     def endless(self) -> bool:
-        """Whether nothing shows that the moment has come."""
+        """Whether there is no evidence that this has happened."""
         return self.latest_ms >= FOREVER_MS
 
     def until(self, latest_ms: int) -> Moment:
-        """Return the moment, which was not after ``latest_ms`` if nothing else shows that it has come."""
+        """Return the moment with the upper bound ``latest_ms``, if it has no upper bound yet."""
         return Moment(self.earliest_ms, latest_ms) if self.endless else self
 
     def not_after(self, earliest_ms: int) -> Moment:
-        """Return the moment if it may have been as early as ``earliest_ms``."""
+        """Return the moment with a lower bound of at most ``earliest_ms``."""
         return self if earliest_ms >= self.earliest_ms else Moment(earliest_ms, self.latest_ms)
 
     def not_before(self, latest_ms: int) -> Moment:
-        """Return the moment if it may have been as late as ``latest_ms``."""
+        """Return the moment with an upper bound of at least ``latest_ms``."""
         return self if latest_ms <= self.latest_ms else Moment(self.earliest_ms, latest_ms)
 
 
 def interim_resumed(handover: PartitionHandover, following: PartitionHandover) -> Moment:
-    """Return when the owner that got a partition by ``handover``, and lost it by ``following``, could consume it.
+    """Return when the owner that got a partition by ``handover`` and lost it by ``following`` could consume it.
 
-    Without a commit of its own it may have learned of it at any time until then, or never.
+    If it did not commit the partition, it may have learned of the assignment at any time until then, or never.
     """
     given_ms, consumed_ms = handover.given_ms or 0, handover.consumed_ms
     return Moment(given_ms, max(given_ms, (following.released_ms or 0) if consumed_ms is None else consumed_ms))
 
 
 def interim_stopped(handover: PartitionHandover, following: PartitionHandover) -> Moment:
-    """Return when that owner stopped; if the coordinator recorded no request, at any time while it owned it."""
+    """Return when this owner stopped: at any time while it owned the partition, if no request was recorded."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
     return Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms)
 
 
 def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined_ms: int) -> tuple[Moment, Moment]:
-    """Return when a member stopped consuming a partition and had it again, by its reports of the same generation.
+    """Return when a member stopped and resumed consuming a partition, by its reports of the same generation.
 
-    That was between ``given_ms``, when the generation assigned it, and ``joined_ms``, when the member had rejoined. A
-    gateway cannot tell whether the client had it at all in between: it may have joined twice for one assignment.
+    This was between ``given_ms``, when the generation assigned the partition, and ``joined_ms``, when the member had
+    rejoined. A gateway cannot tell whether the client had the partition at all in between: it may have joined twice for
+    one assignment.
     """
     if Evidence.GATEWAY in (stopped.evidence, resumed.evidence):
         until_ms = min(resumed.latest_ms, joined_ms)
@@ -70,7 +71,7 @@ def interruption(stopped: TimeBounds, resumed: TimeBounds, given_ms: int, joined
 
 
 def first_shown(generation: Generation, handover: PartitionHandover) -> Moment:
-    """Return when a record first showed a new partition: as a member's target, or as its assignment.
+    """Return when a record first showed a new partition, as a member's target or as its assignment.
 
     If newer epochs replaced some before all members reached them, any of their targets may have been the first.
     """

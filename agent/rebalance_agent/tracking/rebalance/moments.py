@@ -1,6 +1,6 @@
-"""Bounds when each partition of a rebalance stopped and was consumed again, by reports, records and commits.
+"""Bounds the times when each partition of a rebalance stopped and resumed, by reports, records and commits.
 
-Without reports, commits show how long an old owner worked at least, and when a new owner's callback had returned.
+Without reports, commits show how long at least the old owner worked, and by when the new owner's callback had returned.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ __all__ = ["StepMoments"]
 
 
 class StepMoments:
-    """One generation of an episode: when each of its partitions stopped and was consumed again."""
+    """One generation of an episode: when each of its partitions stopped and resumed."""
 
     def __init__(
         self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
     ) -> None:
-        """``generation`` follows ``before``, and members joined it until ``joined_ms`` with what is ``claimed``."""
+        """``generation`` follows ``before``; members joined it until ``joined_ms`` with the ``claimed`` partitions."""
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._before = before
@@ -51,14 +51,14 @@ class StepMoments:
         self._given = GivenTogether(None if self.everything_stops else before, generation)
 
     def handovers(self, partition: Partition) -> tuple[PartitionHandover, ...]:
-        """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
+        """Return the recorded handovers in which the partition was stalled: at least one, which may have no times."""
         handover = self._generation.handovers.get(partition, _NO_HANDOVER)
         return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
     def alike(self, partition: Partition, old: Member | None, new: Member | None) -> Hashable:
-        """Return a key of all facts that decide a partition's moments; its owner changes from ``old`` to ``new``.
+        """Return a key of all facts that determine a partition's times when its owner changes from ``old`` to ``new``.
 
-        Partitions with equal keys have equal moments: there is no evidence about one of them alone.
+        Partitions with equal keys have equal times, since there is no evidence about one of them alone.
         """
         generation = self._generation
         if (
@@ -80,7 +80,7 @@ class StepMoments:
     # Stops
 
     def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> Moment:
-        """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
+        """Return when ``owner`` (of the generation before) stopped consuming the partition of this ``handover``."""
         stop = self._reported.stops(owner).get(partition)
         if stop is not None and stop.evidence is Evidence.MEMBERS:
             return self._unless_outage(owner, Moment(stop.earliest_ms, stop.latest_ms, exact=True))
@@ -93,14 +93,14 @@ class StepMoments:
         return self._unless_outage(owner, moment)
 
     def interruptions(self, partition: Partition, owner: Member) -> list[tuple[Moment, Moment]]:
-        """Return when ``owner``, of the generation before, stopped consuming the partition and had it again."""
+        """Return when ``owner`` (of the generation before) stopped and resumed consuming the partition."""
         span_ms = self._before.timestamp_ms if self._before else 0, self.joined_ms
         return [interruption(*each, *span_ms) for each in self._reported.interruptions(owner).get(partition, ())]
 
     def contact_ms(self, owner: Member, handover: PartitionHandover) -> int:
-        """Return until when ``owner``, of the generation before, was certainly in contact with its coordinator.
+        """Return until when ``owner`` (of the generation before) was certainly in contact with its coordinator.
 
-        It may have been silent for its session timeout when it was removed, unless it left.
+        Unless it left, it may have been silent for its session timeout when it was removed.
         """
         generation = self._generation
         if owner.member_id in self._alive and not handover.departed:
@@ -120,15 +120,15 @@ class StepMoments:
         return silent_ms if seen_ms is None else max(silent_ms, seen_ms)
 
     def may_have_lost(self, partition: Partition, owner: Member) -> bool:
-        """Whether ``owner``, which kept the partition by the records, may have lost it and got it back."""
+        """Whether ``owner``, which kept the partition according to the records, may have lost it and got it back."""
         if owner.member_id not in self._lost_ms or partition in self._generation.handovers:
             return False
         return partition in self._generation.first_commits.awaited
 
     def claimed_by_another(self, partition: Partition, owner: Member | None) -> bool:
-        """Whether a member joined with the partition that was not its ``owner``: it never learned that it had lost it.
+        """Whether a member that is not the ``owner`` joined with the partition: it never learned that it had lost it.
 
-        It consumes until it gets its new assignment, as a member that is asked to revoke a partition.
+        It consumes until it gets its new assignment, like a member that is asked to revoke a partition.
         """
         owner_id = owner.member_id if owner else None
         return any(member_id != owner_id for member_id in self._claimants.get(partition, ()))
@@ -138,12 +138,12 @@ class StepMoments:
         return claimants(self.claimed)
 
     def gave_up(self, partition: Partition, owner: Member) -> bool:
-        """Whether ``owner``, of the generation before, joined this one without the partition."""
+        """Whether ``owner`` (of the generation before) joined this generation without the partition."""
         claimed = self.claimed.get(owner.member_id)
         return claimed is not None and partition not in claimed
 
     def _given_up(self, owner: Member) -> Moment:
-        """Return when the owner lost a partition before it joined: after its last work, if it had lost all of them."""
+        """Return when the owner lost a partition before it joined: after its last work if it had lost all of them."""
         worked_ms = self._worked_ms(owner)
         if worked_ms is None or self.claimed[owner.member_id]:
             worked_ms = self._before.timestamp_ms if self._before else self.joined_ms
@@ -161,23 +161,23 @@ class StepMoments:
                 owner, handover.released_ms, self._noticed_ms(owner, handover, handover.released_ms)
             )
         if generation.returned:
-            # A member away for longer than its session timeout would have been removed.
+            # A member that is away for longer than its session timeout would have been removed.
             return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
             latest_ms = start.latest_ms if self._one_departed else max(start.latest_ms, self.joined_ms)
-            if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have learned of it
+            if generation.departures.get(owner.member_id) is not Departure.LEFT:  # it may not have noticed
                 latest_ms = removal_noticed_ms(latest_ms, owner, generation.unanswered)
             return self._last_active(owner, start.earliest_ms, latest_ms)
         if self.everything_stops:
             return self._revoked_to_rejoin(owner)
-        # It consumes until it gets its new assignment; `joined_ms` is the upper bound: when it has rejoined.
+        # It consumes until it gets its new assignment. The upper bound is `joined_ms`, when it has rejoined.
         return Moment(generation.timestamp_ms, FOREVER_MS)
 
     def _revoked_to_rejoin(self, owner: Member) -> Moment:
         """Return when a remaining member of an eager group stopped: before it rejoined.
 
-        It was asked to rejoin at the start, unless it asked for the rebalance itself: then its revoked callback, which
+        It was asked to rejoin at the start, unless it requested the rebalance itself: then its revoked callback, which
         comes first, began earlier.
         """
         start = self._start()
@@ -186,12 +186,12 @@ class StepMoments:
         if self._staying_may_have_begun and self._before:
             earliest_ms = self._before.timestamp_ms if worked_ms is None else min(earliest_ms, worked_ms)
         elif worked_ms is not None:
-            # Commits that were under way when it revoked may be recorded seconds later.
+            # Commits that were in flight when it revoked may be recorded seconds later.
             earliest_ms = max(earliest_ms, worked_ms - WRITE_TIMEOUT_MS)
         return Moment(min(earliest_ms, self.joined_ms), self.joined_ms)
 
     def _last_active(self, owner: Member, removed_ms: int, latest_ms: int) -> Moment:
-        """Return when a departed member stopped; ``removed_ms``: when its coordinator noticed, at the earliest.
+        """Return when a departed member stopped; ``removed_ms``: the earliest time when its coordinator noticed.
 
         A member that fails is removed one session timeout after its last contact, and may not have consumed for its
         rebalance timeout (``max.poll.interval.ms``) before that. For commits see `CommitTimes.worked_ms`.
@@ -202,7 +202,7 @@ class StepMoments:
         return Moment(min(max([expired_ms, *active_ms]), latest_ms), latest_ms)
 
     def _worked_ms(self, owner: Member) -> int | None:
-        """Return until when the owner certainly worked, by its commits and by what it read."""
+        """Return until when the owner certainly worked, by its commits and the records that it read."""
         last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
         worked_ms = self._surely_worked_ms(last_seen.worked_ms)
         read_ms = last_seen.read.worked_ms if last_seen.read else None
@@ -212,10 +212,10 @@ class StepMoments:
         return surely_worked_ms(worked_ms, self._generation.coordinator_changes, self._generation.outages)
 
     def _noticed_ms(self, owner: Member, handover: PartitionHandover, removed_ms: int) -> int:
-        """Return when a removed member stopped at the latest: when it noticed.
+        """Return the latest time when a removed member stopped: when it noticed its removal.
 
-        A live one did not revoke in time, or could not reach the brokers: it notices within its session timeout, after
-        the brokers are back, and before it rejoins under its id.
+        A live member is removed if it did not revoke in time, or could not reach the brokers. It notices within its
+        session timeout (after the brokers are back), and before it rejoins under its id.
         """
         session_ms = owner.session_timeout_ms
         noticed_ms = removal_noticed_ms(removed_ms, owner, self._generation.unanswered)
@@ -224,7 +224,7 @@ class StepMoments:
         return max(noticed_ms, self.joined_ms if owner.member_id in self._alive else removed_ms + session_ms)
 
     def _unless_outage(self, owner: Member, stopped: Moment) -> Moment:
-        """Return when it stopped, perhaps when brokers went away; a stall before it was assigned is one of before."""
+        """Return when the owner stopped, perhaps in an outage of brokers, but not before it got the partition."""
         worked_ms, outages = self._worked_ms(owner) or 0, self._generation.outages
         since_ms = stopped_since_ms(stopped.latest_ms, worked_ms, silent_ms(owner), outages)
         if since_ms is not None and self._before and self._before.assigned(owner):
@@ -240,16 +240,16 @@ class StepMoments:
             return Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
         if handover.released_ms is None:
             return first_shown(self._generation, handover)
-        # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
+        # It was revoked in an earlier episode, for an absent static member, or in this one, by an owner in between.
         since_ms = (handover.asked_ms, self._surely_worked_ms(handover.active_ms), handover.released_ms)
         return Moment(next(at_ms for at_ms in since_ms if at_ms is not None), handover.released_ms)
 
     # Resumption
 
     def resumed(self, partition: Partition, owner: Member, handover: PartitionHandover) -> Moment:
-        """Return when ``owner``, of this generation, could consume the partition after this ``handover``.
+        """Return when ``owner`` (of this generation) could consume the partition after this ``handover``.
 
-        `Moment.endless` if the owner has not reported it, and has committed nothing since it got the partition.
+        It is `Moment.endless` if the owner has not reported it, and has committed nothing since it got the partition.
         """
         end = self._reported.resumes(owner).get(partition)
         if end is not None and end.evidence is Evidence.MEMBERS:
@@ -262,7 +262,7 @@ class StepMoments:
         return Moment(earliest_ms, max(earliest_ms, min(end.latest_ms, first_ms)))
 
     def resumed_later(self, partition: Partition, resumed: Moment) -> Moment:
-        """Return ``resumed``, which is endless, until the partition's first commit by a later generation's owner."""
+        """Return ``resumed``, which is endless, bounded by the first commit of a later generation's owner."""
         later_ms = self._generation.first_commits.later_ms.get(partition, FOREVER_MS)
         return Moment(resumed.earliest_ms, max(resumed.earliest_ms, later_ms))
 
@@ -277,8 +277,8 @@ class StepMoments:
     def _start(self) -> TimeBounds:
         """Return when members were asked to rejoin.
 
-        A new coordinator knows of no classic rebalance that was running: members that had not rejoined yet continued to
-        consume until it began again.
+        A new coordinator does not know of a running classic rebalance: members that had not rejoined yet continued to
+        consume until the rebalance began again.
         """
         generation = self._generation
         start = generation.start

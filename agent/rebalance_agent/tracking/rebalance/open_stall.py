@@ -1,4 +1,4 @@
-"""A stall that may not have been over when its episode was settled; it continues in the next one."""
+"""A stall that may not have ended when its episode was settled; it continues in the next episode."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LEAVING_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class OpenStall:
-    """A stall that began at ``since_ms`` (-`FOREVER_MS`: unknown) at the earliest, and has not been shown to be over.
+    """A stall that began at ``since_ms`` at the earliest (-`FOREVER_MS`: unknown), and may not have ended.
 
-    It is over when the owner commits a partition of ``given_with`` (see `FirstCommits`). It is also over if the owner
-    is in contact with its coordinator for ``timeout_ms`` (-1: unknown) after ``given_ms``, when the partition was
-    assigned to it: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) leaves.
+    It has ended when the owner commits a partition of ``given_with`` (see `FirstCommits`). It has also ended if the
+    owner is in contact with its coordinator for ``timeout_ms`` (-1: unknown) after ``given_ms``, when it was assigned
+    the partition: an owner that does not poll for its rebalance timeout (``max.poll.interval.ms``) leaves.
     """
 
     since_ms: int
@@ -31,25 +31,25 @@ class OpenStall:
     given_with: frozenset[Partition]
 
     def alike(self, partition: Partition) -> Hashable:
-        """Return a key of all facts that decide whether the stall is `over`; valid as long as the stall exists."""
+        """Return a key of all facts that determine whether the stall is `over`; valid as long as the stall exists."""
         return id(self), self.first.after_release(partition)
 
     def over(
         self, partition: Partition, at_ms: int, *, contact_ms: int, unanswered: Iterable[Outage | CoordinatorChange]
     ) -> bool:
-        """Whether the stall of this ``partition`` was certainly over at ``at_ms``.
+        """Whether the stall of this ``partition`` had certainly ended at ``at_ms``.
 
-        ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all times
-        that are known now in which the coordinator may not have answered it, in the order of their begin.
+        ``contact_ms``: until when the owner certainly was in contact with its coordinator. ``unanswered``: all periods
+        known now in which the coordinator may not have answered the owner, ordered by their start.
         """
         shown_ms = self.first.shown_ms(partition, self.given_with)
         return contact_ms > self._left_ms(unanswered) or shown_ms <= min(at_ms, FOREVER_MS - 1)
 
     def _left_ms(self, unanswered: Iterable[Outage | CoordinatorChange]) -> int:
-        """Return when an owner that never polled was removed at the latest.
+        """Return the latest time when an owner that never polled was removed.
 
-        An owner whose coordinator does not answer begins again afterwards: it did not learn of its assignment, or was
-        not removed in time.
+        If the coordinator does not answer, the owner's time begins again afterwards: the owner did not learn of its
+        assignment, or was not removed in time.
         """
         if self.timeout_ms < 0:
             return FOREVER_MS
@@ -63,14 +63,14 @@ class OpenStall:
 def with_names(
     stalls: Mapping[Partition, OpenStall], topic_name: Callable[[str], str]
 ) -> Mapping[Partition, OpenStall]:
-    """Return the stalls by topic name, if the topic was known by its id alone; ``topic_name`` maps ids to names.
+    """Return the stalls by topic name where only the topic's id was known; ``topic_name`` maps ids to names.
 
     The commits that end them are renamed by `CommitTimes.name_topics`.
     """
     topics = {topic for topic, _ in stalls}
     if all(topic_name(topic) == topic for topic in topics):
         return stalls
-    # Stalls share these sets, which may be large.
+    # Stalls share these sets, which may be large: rename each once.
     renamed = {
         given: frozenset((topic_name(topic), number) for topic, number in given)
         for given in {stalled.given_with for stalled in stalls.values()}

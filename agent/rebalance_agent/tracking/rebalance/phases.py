@@ -1,4 +1,4 @@
-"""The phases of a generation with their evidence: its record, polls that show its start, and members' reports."""
+"""The phases of a rebalance and their evidence: the record, polls that show the start, and members' reports."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def phases_of(before: Generation | None, generation: Generation, reports: Member
 
 
 def start_of(before: Generation | None, generation: Generation, reports: MemberReports) -> TimeBounds | None:
-    """Return the bounds of when the coordinator asked members to rejoin: by polls, and before the first revocation.
+    """Return bounds for when the coordinator asked members to rejoin: by polls, and before the first revocation.
 
     Without polls, it is the first revocation.
     """

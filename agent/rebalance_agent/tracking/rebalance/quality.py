@@ -1,4 +1,4 @@
-"""The quality of a recorded assignment, measured with the assignors, whichever client made it."""
+"""The quality of a recorded assignment, whichever client computed it, measured with this package's assignors."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def judge_generation(
     """Return the quality of the generation's assignment; None if it cannot be measured.
 
     ``before``: the generation from which moves are counted; it also defines what members own. ``hosts``: member id ->
-    host, if the spread over hosts is to be measured. An unknown assignor, and one of another package that fails here,
-    is compared with the best balance that the subscriptions allow, and has no targets. Share groups return None: the
-    members of a partition share its records, so the number of partitions per member means nothing. For streams groups,
-    skew and imbalance count tasks, each of which may read several topics; their members have no targets.
+    host, if the spread over hosts is to be measured. For an unknown assignor, or a plugin that fails here, the
+    assignment is compared with the best balance that the subscriptions allow, and there are no targets. For share
+    groups the result is None: the members of a partition share its records, so partitions per member mean nothing. For
+    streams groups, skew and imbalance count tasks, each of which may read several topics; their members have no
+    targets.
     """
     if generation.group_type is GroupType.SHARE:
         return None
@@ -50,7 +51,7 @@ def judge_generation(
 
 
 def _judged_by_task(judged: Judgement, generation: Generation) -> Judgement:
-    """Return ``judged`` with skew and imbalance of tasks."""
+    """Return ``judged`` with skew and imbalance counted in tasks."""
     sources = generation.subtopologies
     counts = {
         task: TopicMetadata(max((generation.topics.get(topic, 0) for topic in topics), default=0))
@@ -87,7 +88,7 @@ def _member(member: Member, had: Member | None, before: Generation | None) -> Me
         member_id=member.member_id,
         topics=subscription.topics if subscription else (),
         instance_id=member.instance_id,
-        # The recorded assignment, not the member's own claim: only that is the same for every client.
+        # Use the recorded assignment, not the member's own claim: only the record is the same for every client.
         owned=had.assigned if had else {},
         generation=before.number if before else UNKNOWN_GENERATION,
         rack=subscription.rack_id if subscription else None,

@@ -33,7 +33,7 @@ __all__ = ["Settlement", "revise", "settle"]
 class Settlement:
     """The result of an episode: one event per generation, the closing one last, and how slow its members were.
 
-    ``group_spans``, ``open_stalls``: see `MeasuredStall`. ``gone``: members that departed in a known generation.
+    ``group_spans``, ``open_stalls``: see `MeasuredStall`. ``gone``: the departed members (see `gone_in`).
     """
 
     events: tuple[GenerationEvent, ...]
@@ -44,7 +44,7 @@ class Settlement:
 
     @property
     def closing(self) -> GenerationEvent:
-        """The closing event, which has the stall, causes and counts of the whole episode."""
+        """The closing event, which contains the stall, causes and counts of the whole episode."""
         return self.events[-1]
 
     def with_flapping(self, names: tuple[str, ...]) -> Settlement:
@@ -53,13 +53,13 @@ class Settlement:
         return replace(self, events=(*self.events[:-1], closing))
 
     def longest(self, phase: str) -> float | None:
-        """The longest of this phase (a property of events); usually the first join of a cooperative episode."""
+        """Return the longest duration of this phase (a property of events); usually that of the first generation."""
         return max((seconds for event in self.events if (seconds := getattr(event, phase)) is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Moves:
-    """``moved``, ``revoked`` and ``lost_min`` are None where the generation before is unknown."""
+    """``moved``, ``revoked`` and ``lost_min`` are None if the generation before is unknown."""
 
     moved: int | None
     revoked: int | None
@@ -77,7 +77,7 @@ def settle(
     carried: Mapping[Partition, OpenStall] | None = None,
     limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> Settlement:
-    """Return the events of an episode as known now. Pure: equal episodes and reports give equal events.
+    """Return the events of an episode as known now. Pure: the same episode and reports give the same events.
 
     ``carried``: the open stalls of the episode before. ``limits``: when the group as a whole is stalled.
     """
@@ -94,7 +94,7 @@ def settle(
         )
         for index in range(last)
     ]
-    # The closing event is of the last generation, with the sums of the whole episode.
+    # The closing event is that of the last generation, with the sums of the whole episode.
     causes, total = episode_causes(episode, reports, topics), _total(episode, moves)
     measured = measure_stall(episode, reports, carried, limits)
     closing = _event(cluster_id, episode, last, phases[last], causes, total, reports, slowness=slowness)
@@ -105,10 +105,10 @@ def settle(
 def revise(
     old: Settlement, new: Settlement, *, renamed: bool = False
 ) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
-    """Return the revised settlement and its changed events, with their revisions raised; None if nothing is revised.
+    """Return the revised settlement and its changed events, with increased revisions; None if nothing is revised.
 
-    Nothing is revised if ``new`` knows less: an exact stall never becomes a bound, a bound never gets wider. Except if
-    topics were ``renamed``: one topic may have been counted as two, by its id and by its name.
+    Nothing is revised if ``new`` is less certain: an exact stall never becomes a bound, and bounds never get wider. The
+    exception is that topics were ``renamed``: one topic may have been counted as two, by its id and by its name.
     """
     if not renamed and not _knows_as_much(new.closing, old.closing):
         return None
@@ -129,7 +129,7 @@ def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
 
 
 def _width(stall: Stall) -> float:
-    """The seconds between the bounds of a stall."""
+    """Return the seconds between the bounds of a stall."""
     return math.inf if stall.seconds is None else stall.seconds - stall.lower_seconds
 
 
@@ -220,14 +220,14 @@ def _event(
 
 
 def _member_of(episode: Episode, member_id: str | None, reports: MemberReports) -> Member | None:
-    """Return a member of the episode, or of the generation before: one that was removed is in no other."""
+    """Return a member of the episode or of the generation before; a removed member is only in the latter."""
     generations = (episode.before, *episode.generations)
     members = (member for generation in generations if generation for member in generation.members)
     return next((reports.seats.served(member) for member in members if member.member_id == member_id), None)
 
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
-    """Return the fewest moves: those that the balance needs, and the partitions of departed members."""
+    """Return the fewest possible moves: those that the balance needs, and the partitions of departed members."""
     if not episode.known:
         return None
     if quality.moved_min is None or episode.before is None:
@@ -248,7 +248,7 @@ def _causes(episode: Episode, index: int, reports: MemberReports, topics: Cluste
 
 
 def _returned_member(before: Generation | None, generation: Generation) -> str:
-    """Return the ids of returned static members, so that two returns in one millisecond get different event ids."""
+    """Return the ids of returned static members: two returns in one millisecond need different event ids."""
     if not generation.returned or before is None:
         return ""
     ids_before = {member.member_id for member in before.members}
@@ -258,7 +258,7 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
 def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:
     """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all.
 
-    Partitions of members of which it is not known how they departed count as revoked.
+    If it is not known how a member departed, its partitions count as revoked.
     """
     diff = difference(before, after)
     lost, lost_known = 0, True

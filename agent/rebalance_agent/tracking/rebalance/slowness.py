@@ -1,4 +1,4 @@
-"""The slowest member of a rebalance, when each member stopped consuming, and how members departed, as far as known."""
+"""Finds the slowest member of a rebalance, when each member stopped consuming, and how members departed."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from rebalance_agent.tracking.rebalance.diff_cache import difference
 __all__ = ["REJOIN_SLACK_MS", "GoneMember", "Slowness", "find_slowness", "gone_in", "gone_members"]
 
 REJOIN_SLACK_MS = 1_000
-"""A member rejoins as soon as its revoked callback returned. If the join phase ended within this time (ms) of the last
-reported return, the coordinator waited for no other member."""
+"""A member rejoins as soon as its revoked callback has returned. If the join phase ended within this time (ms) after
+the last reported return, the coordinator waited for no other member."""
 
 
 GoneMember = tuple[int, Member, Departure]
-"""When the generation completed that does not have the member (epoch ms), the member, and how it departed."""
+"""When the first generation without the member completed (epoch ms), the member, and how it departed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slowness:
-    """The slowest member: ``member_id`` was the last one ready to rejoin; None: unknown.
+    """The slowest member: ``member_id`` was the last to be ready to rejoin; None if unknown.
 
     It was ready between ``lower_seconds`` and ``seconds`` after the start. ``stop_seconds``: member id -> seconds from
     the earliest possible start until the member stopped consuming. ``expelled``: ids of the members that were removed
-    since they did not revoke in time.
+    because they did not revoke in time.
     """
 
     member_id: str | None = None
@@ -43,7 +43,7 @@ def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberRep
     """Find the slowest member in all join phases of the episode; ``start``: bounds of its start, if known.
 
     Where the coordinator records revocations, it is the member that took longest to revoke. A member that was removed
-    since it did not revoke in time is the slowest: the others waited for it until the end of the join phase.
+    because it did not revoke in time is the slowest: the others waited for it until the end of the join phase.
     """
     steps = [(before, after) for before, after in episode.steps() if before is not None]
     expelled = [_expelled(before, after, reports) for before, after in steps]
@@ -72,7 +72,7 @@ def find_slowness(episode: Episode, start: TimeBounds | None, reports: MemberRep
 
 
 def _expelled(before: Generation, after: Generation, reports: MemberReports) -> list[str]:
-    """Return the ids of the members that were removed since they did not revoke in time."""
+    """Return the ids of the members that were removed because they did not revoke in time."""
     return [member.member_id for member, how in gone_members(before, after, reports) if how is Departure.EXPELLED]
 
 
@@ -83,7 +83,7 @@ def _seconds(from_ms: int, until_ms: int) -> float:
 def _revocations(
     before: Generation, after: Generation, reports: MemberReports
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return, by member id, when remaining members entered their first revoked callback, and left their last one."""
+    """Return, by member id, when remaining members entered their first revoked callback and left their last."""
     span = ReportSpan.between(before, after)
     staying = {member.member_id for member in after.members}
     entered: dict[str, int] = {}
@@ -104,7 +104,7 @@ def _waited_only_for(before: Generation, after: Generation, returned: Mapping[st
 
 
 def gone_members(before: Generation, after: Generation, reports: MemberReports) -> Iterator[tuple[Member, Departure]]:
-    """Yield the members of ``before`` that ``after`` no longer has, and how each of them departed, as known now."""
+    """Yield the members of ``before`` that are not in ``after``, and how each of them departed, as known now."""
     if gone := difference(before, after).gone:
         span = ReportSpan.between(before, after)
         for member in gone:

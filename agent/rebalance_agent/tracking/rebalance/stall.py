@@ -1,4 +1,4 @@
-"""The stall of an episode: how long its partitions were not consumed, exact where members report, else bounded.
+"""Measures the stall of an episode: how long its partitions were not consumed. Exact if members report, else bounded.
 
 A partition is stalled from the moment when its owner stopped consuming it until the new owner's assigned callback
 returned. Under an eager protocol all partitions stop; under a cooperative one, those that move or lost their owner.
@@ -26,15 +26,15 @@ from rebalance_agent.tracking.rebalance.open_stall import OpenStall
 __all__ = ["STALL_MAX_MS", "MeasuredStall", "measure_stall"]
 
 STALL_MAX_MS = 86_400_000
-"""Longest stall (ms) of a partition: one that seems to exceed a day counts as a day, since a clock was probably set."""
+"""Longest stall (ms) of a partition: a longer one counts as a day, since it is probably due to a clock that was set."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredStall:
-    """The stall of an episode, and the partitions whose stall was not shown to be over when it was measured.
+    """The stall of an episode, and the partitions whose stall may not have ended when it was measured.
 
-    ``group_spans``: the times (seconds) for which so many partitions were certainly stalled that the group counts as
-    stalled.
+    ``group_spans``: the lengths (seconds) of the periods in which enough partitions were certainly stalled for the
+    group to count as stalled.
     """
 
     stall: Stall | None = None
@@ -44,9 +44,9 @@ class MeasuredStall:
 
 @dataclass(frozen=True, slots=True)
 class _PartitionStall:
-    """Bounds of one partition's stall (ms); ``upper_ms`` None: nothing shows when it began, or that it is over.
+    """Bounds of one partition's stall (ms); ``upper_ms`` is None if nothing shows when it began, or that it ended.
 
-    ``since_ms``: when it had certainly begun; it certainly lasted ``lower_ms`` from then on.
+    ``since_ms``: when it had certainly begun; from then on it certainly lasted ``lower_ms``.
     """
 
     since_ms: int
@@ -61,10 +61,10 @@ def measure_stall(
     carried: Mapping[Partition, OpenStall] | None = None,
     limits: StallLimits = StallLimits(),  # noqa: B008 - it is frozen
 ) -> MeasuredStall:
-    """Return the stall of a closed episode; None if its start, the state before, or what happened in it is unknown.
+    """Return the stall of a closed episode; None if its start, the state before it, or some of its steps are unknown.
 
-    ``carried``: stalls of the episode before that were not shown to be over. A partition that its new owner lost again
-    before it consumed it has been stalled since then.
+    ``carried``: stalls of the episode before that may not have ended. A partition that its new owner lost again before
+    consuming it has been stalled since then.
     """
     if not (episode.last.members and episode.last.value.protocol_type == "consumer"):
         return MeasuredStall()
@@ -111,8 +111,8 @@ def _unmeasured(
 ) -> Mapping[Partition, OpenStall]:
     """Return the open stalls after an episode that cannot be measured.
 
-    A partition that it assigned, or took without assigning it, has been stalled since the carried stall began, or since
-    any time after the generation before, unless its new owner is known to consume it.
+    A partition that the episode assigned, or took away, has been stalled since the carried stall began, or since any
+    time after the generation before, unless its new owner is known to consume it.
     """
     still_open, last = dict(carried), owners(episode.last.value)
     since_ms = episode.before.timestamp_ms if episode.before else -FOREVER_MS
@@ -121,7 +121,7 @@ def _unmeasured(
         had = owners(before.value if before else None, _ids(generation))
         kept = _kept_consuming(step, before, generation, had)
         if not episode.known:
-            # Generations are missing: other members may have had what a member seems to have kept.
+            # Generations are missing: other members may have owned partitions that a member seems to have kept.
             kept &= generation.surely_kept
         endless: dict[Hashable, OpenStall | None] = {}
         for partition, owner in owners(generation.value).items():
@@ -144,7 +144,7 @@ def _unmeasured(
 
 
 def _changes(stalls: Mapping[_PartitionStall, int]) -> Counter[int]:
-    """Return time (ms) -> how many more partitions were certainly stalled from then on."""
+    """Return time (ms) -> change in the number of certainly stalled partitions at that time."""
     changes = Counter[int]()
     for stall, count in stalls.items():
         changes[stall.since_ms] += count
@@ -170,16 +170,16 @@ class _Followed:
 def _partition_stalls(
     episode: Episode, reports: MemberReports, still_open: dict[Partition, OpenStall]
 ) -> Counter[_PartitionStall]:
-    """Return the stalls of the episode's partitions, and how often each occurs; ``still_open`` is brought up to date.
+    """Return the stalls of the episode's partitions, and how often each occurs; ``still_open`` is updated.
 
-    Partitions that moved from one member to another are alike where nothing is known of one alone: each such pair of
-    members is followed once.
+    Partitions that moved between the same two members are treated as equal if nothing is known about one alone: each
+    such pair of members is followed once.
     """
     stalls = Counter[_PartitionStall]()
     idle: dict[Partition, Moment] = {}
     for before, generation in episode.steps():
         step = StepMoments(episode, before, generation, reports)
-        # If several members share a partition (share groups), the remaining ones decide when it stopped.
+        # If several members share a partition (share groups), the remaining members decide when it stopped.
         had = owners(before.value if before else None, _ids(generation))
         has = owners(generation.value)
         kept = _kept_consuming(step, before, generation, had)
@@ -213,9 +213,9 @@ def _follow(
     stopped: Moment | None,
     carried: OpenStall | None,
 ) -> _Followed:
-    """Return what the step did to a partition; ``members``: its owners before and after.
+    """Return the effect of the step on a partition; ``members``: its owners before and after.
 
-    ``stopped``: when it stopped, if it had no owner before; ``carried``: its stall that may have gone on until then.
+    ``stopped``: when it stopped, if it had no owner before; ``carried``: its stall that may have continued until then.
     """
     old, new = members
     stalls = [_between(*interruption) for interruption in step.interruptions(partition, old)] if old else []
@@ -225,7 +225,7 @@ def _follow(
     for handover, following in pairwise(handovers):
         stall, began_ms = _between(stopped, interim_resumed(handover, following)), stopped.earliest_ms
         stopped = interim_stopped(handover, following)
-        if handover.consumed_ms is None:  # perhaps it never was: then both stalls are one
+        if handover.consumed_ms is None:  # perhaps it was never consumed: then both stalls are one
             stopped = stopped.not_after(began_ms)
             stall = stall if new is None else replace(stall, upper_ms=0, exact=False)
         stalls.append(stall)
@@ -239,7 +239,7 @@ def _follow(
         goes_on = step.open_stall(partition, new, handovers[-1], since_ms)
         resumed = step.resumed_later(partition, resumed)
     if claimed or (old and step.may_have_lost(partition, old)):
-        stopped = stopped.not_before(resumed.earliest_ms)  # it may have lost the partition after the record only
+        stopped = stopped.not_before(resumed.earliest_ms)  # it may have lost the partition only after the record
     return _Followed((*stalls, _between(stopped, resumed)), None, goes_on, carried)
 
 
@@ -261,14 +261,14 @@ def _stopped(
     """
     stopped = step.appeared(handover) if owner is None else step.stopped(partition, owner, handover)
     if carried is None or (owner and step.may_have_lost(partition, owner)):
-        return stopped  # a carried stall of a partition that its owner kept is one of the generation that gave it
+        return stopped  # the owner kept it: a carried stall belongs to the generation that gave it
     contact_ms = -FOREVER_MS if owner is None else step.contact_ms(owner, handover)
     over = carried.over(partition, stopped.latest_ms, contact_ms=contact_ms, unanswered=step.unanswered)
     return stopped if over else stopped.not_after(carried.since_ms)
 
 
 def _kept_consuming(step: StepMoments, before: Generation | None, after: Generation, had: Owners) -> set[Partition]:
-    """Return the partitions that did not stop, since a member kept them and did not lose them before it joined.
+    """Return the partitions that did not stop because a member kept them and did not lose them before it joined.
 
     ``had``: the owners before, preferably those that stayed.
     """

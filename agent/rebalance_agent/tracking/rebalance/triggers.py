@@ -48,7 +48,7 @@ def episode_causes(episode: Episode, reports: MemberReports, topics: ClusterTopi
         return (Trigger.UNKNOWN,)
     causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, reports, topics)}
     if Trigger.GROUP_STARTED in causes:
-        # A streams group creates its internal topics when it starts; they may be seen before or after its generation.
+        # A streams group creates its internal topics when it starts; they may appear before or after its generation.
         causes -= {Trigger.TOPICS_CHANGED}
     return in_precedence(causes - {Trigger.REJOIN} or causes)
 
@@ -58,7 +58,7 @@ def generation_causes(
 ) -> tuple[Trigger, ...]:
     """Return the causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
-        # Members that came and went before any assignment are in no generation.
+        # Members that came and left before any assignment are in no generation.
         return (Trigger.GROUP_STARTED if after.members else Trigger.MEMBER_GONE,)
     diff = difference(before, after)
     span = ReportSpan.between(before, after)
@@ -77,9 +77,9 @@ def generation_causes(
 
 
 def one_departed(before: Generation | None, after: Generation) -> bool:
-    """Whether nothing but the departure of one member can have begun the rebalance to ``after``.
+    """Whether only the departure of one member can have started the rebalance to ``after``.
 
-    Else a departed member may have consumed until the end of the join phase, in a rebalance that others began.
+    Otherwise a departed member may have consumed until the end of the join phase of a rebalance that others started.
     """
     if staying_may_have_begun(before, after):
         return False
@@ -88,10 +88,10 @@ def one_departed(before: Generation | None, after: Generation) -> bool:
 
 
 def staying_may_have_begun(before: Generation | None, after: Generation) -> bool:
-    """Whether a member that stays may have started the rebalance, for example by subscribing to other topics.
+    """Whether a remaining member may have started the rebalance, for example by subscribing to other topics.
 
-    It may also have started it if no member came or went, if it had to revoke partitions and join again, or if it
-    revoked for a rebalance of a former coordinator, which the new one does not know.
+    It may also have done so if no member joined or departed, if it had to revoke partitions and rejoin, or if it
+    revoked for a rebalance of a former coordinator that the new one does not know.
     """
     if before is None or before.topics != after.topics or announces_followup(before):
         return True
@@ -117,9 +117,10 @@ def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, t
 
 
 def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
-    """Return the least partition count of each topic, by the partitions that members are assigned or still own.
+    """Return the lowest possible partition count of each topic, by the partitions that members are assigned or own.
 
-    Records show that to every observer alike; the partition counts of a generation depend on when it asked for them.
+    Records show the same to every observer, while the partition counts of a generation depend on when they were
+    requested.
     """
     shown: dict[str, int] = {}
     for member in value.members:
@@ -131,7 +132,7 @@ def partitions_shown(value: GroupSnapshot) -> dict[str, int]:
 
 
 def _racks_changed(before: Generation, after: Generation) -> bool:
-    """Whether a member has another rack, or the coordinator another hash of topics that are otherwise the same.
+    """Whether a member's rack changed, or the coordinator's hash of topics that are otherwise unchanged.
 
     In share and streams groups an assignment may follow a change of topics only later, so their hash is weaker
     evidence.
@@ -163,7 +164,7 @@ def _keeps_pattern(before: Generation, old: Member, after: Generation, new: Memb
 
 
 def _follows_topics(before: Generation, old: Member, new: Member, topics: ClusterTopics) -> bool:
-    """Whether a member's topics differ only by topics that were created recently, or were deleted."""
+    """Whether a member's topics differ only in topics that were created recently or were deleted."""
     was, now, since_ms = _subscribed(old), _subscribed(new), before.seen_ms - METADATA_AGE_MAX_MS
     created = all(topics.created_after(topic, since_ms) for topic in now - was)
     return created and all(topics.known and not topics.exists(topic) for topic in was - now)

@@ -25,7 +25,7 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened, stal
 __all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "parsed_query"]
 
 PAGE_ROWS = 100
-"""Groups per page: as many as people read, and about 60 kB before compression."""
+"""Groups per page: as many as a person reads, and about 60 kB before compression."""
 
 RUNNING = "running"
 """Value of the parameter ``state`` for all groups that are rebalancing now."""
@@ -82,7 +82,7 @@ class _Row(NamedTuple):
 
 
 def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
-    """The validated query of the address's parameters.
+    """Return the validated query of the address's parameters.
 
     Raises:
         InvalidInputError: a parameter is wrong; the error names it.
@@ -101,7 +101,7 @@ def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
 
 
 def group_link(group: str) -> str:
-    """The address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
+    """Return the address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths.
 
     Long names are shortened as on /metrics: a name in Kafka may be four times as long as an address.
     """

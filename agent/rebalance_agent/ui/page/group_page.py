@@ -31,16 +31,16 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened, stal
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
 MEMBERS_SHOWN = 200
-"""Members that the table shows, the most loaded first."""
+"""Maximum members shown in the table, the most loaded first."""
 
 MOVES_SHOWN = 100
-"""Rows that the table of moves shows."""
+"""Maximum rows shown in the table of moves."""
 
 FLAPPING_SHOWN = 8
-"""Flapping members that are listed by name."""
+"""Maximum flapping members listed by name."""
 
 TEXT_MAX = 2_000
-"""Characters of a cell that are shown: a member may own partitions of thousands of topics."""
+"""Maximum characters shown of a cell: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",
@@ -58,7 +58,10 @@ _REBALANCE_HEADINGS = (
 def group_content(
     close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
 ) -> str:
-    """HTML of the page. ``columns``: those of the timeline; ``unread``: older rebalances that it does not have yet."""
+    """Return the page's HTML.
+
+    ``columns``: of the timeline; ``unread``: number of older rebalances that it still lacks.
+    """
     summary = close_up.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
@@ -73,7 +76,7 @@ def group_content(
 
 
 def _now(detail: GroupDetail) -> str:
-    """A note on the group's present state, if it has no members or is rebalancing."""
+    """Return a note on the group's present state, if it has no members or is rebalancing."""
     summary = detail.summary
     if summary.running is None:
         kind = ("", "warning", "critical")[urgency(summary, detail.now_ms)]
@@ -121,7 +124,7 @@ def _on_one_host(spread: HostSpreadSummary) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """A number in brackets, such as idle members; empty if it is 0 or unknown."""
+    """Return a number in brackets, such as idle members; empty if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
@@ -135,7 +138,7 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
         )
     if unsettled := unsettled_text(detail.summary):
         yield note(unsettled)
-    # Coordinators do not report which member they wait for; the slowest one of before is the first suspect.
+    # Coordinators do not report which member they wait for; the slowest one of earlier rebalances is the most likely.
     if awaited := awaited_text(close_up):
         yield note(escaped(awaited))
     if detail.summary.lag and (text := catch_up_text(detail.summary.lag.catch_up)):
@@ -162,7 +165,7 @@ def _explanation(explanation: Explanation) -> str:
 
 
 def _sentences(paragraph: Paragraph) -> str:
-    """The cause in bold, then the other sentences."""
+    """Return the cause in bold, then the other sentences."""
     why, *course = (escaped(shortened(sentence, TEXT_MAX)) for sentence in paragraph.sentences)
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{sentence}</p>" for sentence in course)
 

@@ -50,9 +50,10 @@ SIGNS = {
 class PictureLayout:
     """Measures of a picture in SVG units, and bounds of its content.
 
-    ``columns``, ``rows``: rebalances (the last ones) and members that are drawn. ``letters``: characters of a name.
-    ``left``: width for names before the bars; ``over``: height for names above them (one of both is 0). ``now``: width
-    for a running rebalance. ``first_label``: least distance of a time from the bars' start. ``skew``: draw its curve.
+    ``columns``, ``rows``: rebalances (the last ones) and members that are drawn. ``letters``: maximum characters of a
+    name. ``left``: width for names before the bars; ``over``: height for names above them (one of the two is 0).
+    ``now``: width for a running rebalance. ``first_label``: minimum distance of a time label from the start of the
+    bars. ``skew``: draw its curve.
     """
 
     width: float
@@ -67,7 +68,7 @@ class PictureLayout:
 
 
 WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
-"""Layout for wide screens. With more members a row would be lower than a letter."""
+"""Layout for wide screens. With more members, rows would be lower than a letter."""
 
 SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
 """Layout for phones, or a page at a high zoom level: names are above their bars, so that no scrolling is needed."""
@@ -75,7 +76,7 @@ SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=
 _TOP, _SKEW, _BELOW = 34.0, 46.0, 24.0
 _MARK = 14.0
 _GAP_SHARE = 0.45  # share of the width that all gaps together may take
-_SHADES = (1, 2, 3, 4, 6, 8)  # of the eight shades in page.css those on which a number can be read
+_SHADES = (1, 2, 3, 4, 6, 8)  # those of the eight shades in page.css on which a number is readable
 _TALL, _ROWS_TALL, _LOW = 20.0, 24, 12.0  # rows are no lower than a letter, so that names do not overlap
 _DIGIT = 6.2
 
@@ -114,7 +115,7 @@ def member_rows(columns: Sequence[TimelineColumn], layout: PictureLayout) -> tup
 def picture(
     columns: Sequence[TimelineColumn], running: RunningRebalance | None, layout: PictureLayout, title: str
 ) -> str:
-    """The picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
+    """Return the picture as SVG. ``columns``: oldest first, no more than the layout has, with at least one member."""
     members, _ = member_rows(columns, layout)
     rows, spans = _RowLayout(len(members), layout.over), _column_spans(columns, layout, running=running is not None)
     skewed = layout.skew and any(column.skew_ratio is not None for column in columns)
@@ -155,7 +156,7 @@ def _gap(column: TimelineColumn) -> float:
 
 
 def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
-    """The column's width relative to the others; the last one is still open, so its width is fixed."""
+    """Return the column's width relative to the others; the last one is still open, so its width is fixed."""
     if not after:
         return 3.0
     ends = after[0].started_ms if after[0].started_ms is not None else after[0].at_ms
@@ -260,7 +261,7 @@ def _when(column: TimelineColumn) -> str:
 
 
 def _end_of(label: str, characters_max: int) -> str:
-    """The last characters of a name: names of one group's members differ at their ends."""
+    """Return the last characters of a name: names of one group's members differ at their ends."""
     return label if len(label) <= characters_max else "…" + label[-characters_max + 1 :]
 
 

@@ -14,7 +14,7 @@ from rebalance_agent.ui.words import DASH, escaped, plural, shortened, stall_tex
 __all__ = ["timeline"]
 
 TABLE_COLUMNS = 8
-"""Rebalances that the table shows, the last ones."""
+"""The number of last rebalances that the table shows."""
 
 _TITLE = "Owners over time"
 
@@ -42,7 +42,7 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
 
 
 def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -> str:
-    """The picture for narrow screens: the last columns, and a note on what is left out."""
+    """Return the picture for narrow screens: the last columns, and a note on what is left out."""
     last = columns[-SLIM.columns :]
     if not any(column.held for column in last):
         return f'<p class="slim">The group had no members after the last {plural(len(last), "rebalance")}.</p>'

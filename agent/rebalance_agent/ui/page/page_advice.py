@@ -1,4 +1,4 @@
-"""The advice on a group's page. It is about all remembered rebalances, and cached, since these take time to compare."""
+"""The advice on a group's page. It covers all remembered rebalances and is cached, since comparing them takes time."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances
 __all__ = ["PageAdvice"]
 
 MEMBERS_MAX = 2_000
-"""Members, over all remembered rebalances, of a group whose page has advice: to read their events takes some 0.1 s."""
+"""Maximum members, summed over all remembered rebalances, of a group with advice: reading their events takes some 0.1
+s."""
 
 SIZE_MAX = 10_000
-"""Members and partitions over all remembered rebalances: to replay them takes some 0.3 s."""
+"""Maximum members and partitions, summed over all remembered rebalances: replaying them takes some 0.3 s."""
 
 GROUPS_MAX = 64
-"""Groups whose advice is cached, a few hundred characters each."""
+"""Maximum groups whose advice is cached, a few hundred characters each."""
 
 _Key = tuple[tuple[str, int], ...]
 
 
 class PageAdvice:
-    """The advice of the groups that were requested last. Thread-safe."""
+    """The advice for the groups that were requested last. Thread-safe."""
 
     def __init__(self, groups: GroupSource, hosts: HostNames | None = None) -> None:
         """``groups`` is read when a group's rebalances have changed. ``hosts``: what counts as a member's host."""

@@ -1,4 +1,4 @@
-"""The frame of every page and HTML pieces that only these pages use. All text is escaped."""
+"""The frame of every page, and HTML pieces that only these pages use. All text is escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy: files of the same origin only, and no inline script or style."""
+"""The Content-Security-Policy: only files of the same origin, and no inline script or style."""
 
 _FRAME = """\
 <!doctype html>
@@ -63,7 +63,7 @@ _FRAME = """\
 
 
 def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> bytes:
-    """A whole page. ``main``: HTML; ``links``: paths; ``every_s``: seconds between refreshes, 0 for none."""
+    """Return a whole page. ``main``: HTML; ``links``: paths; ``every_s``: seconds between refreshes, 0 for none."""
     shown = "".join(f'<a href="{escaped(path.lstrip("/"))}">{escaped(path)}</a>' for path in links)
     page = _FRAME.format(title=escaped(title), main=main, links=shown, version=escaped(__version__), every=every_s)
     return page.encode("utf-8", "backslashreplace")
@@ -71,23 +71,23 @@ def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> byt
 
 @functools.cache
 def style() -> bytes:
-    """The style sheet that all pages use."""
+    """Return the style sheet that all pages use."""
     return f"{asset('look.css')}\n{asset('page.css', __package__)}\n".encode()
 
 
 @functools.cache
 def script() -> bytes:
-    """The script that all pages use."""
+    """Return the script that all pages use."""
     return f"{asset('tips.js')}\n{asset('page.js', __package__)}\n".encode()
 
 
 def ago(at_ms: int) -> str:
-    """A moment as HTML; the script replaces the text by how long ago it was."""
+    """Return a moment as HTML; the script replaces the text by how long ago it was."""
     return f'<time data-ago="{at_ms}">{escaped(moment_to_second(at_ms))}</time>'
 
 
 def since(at_ms: int, kind: str = "") -> str:
-    """A moment as HTML; the script replaces the text by how long it has lasted. ``kind``: its CSS class."""
+    """Return a moment as HTML; the script replaces the text by how long it has lasted. ``kind``: its CSS class."""
     classes = f' class="{kind}"' if kind else ""
     return f'<span{classes} data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'
 
@@ -98,13 +98,13 @@ def unknown() -> str:
 
 
 def chips(facts: Iterable[tuple[str, str]]) -> str:
-    """A list of facts; ``facts``: (name, HTML of the value)."""
+    """Return a list of facts; ``facts``: (name, HTML of the value)."""
     shown = "".join(f"<div><dt>{escaped(term)}</dt><dd>{value}</dd></div>" for term, value in facts)
     return f'<dl class="tiles">{shown}</dl>'
 
 
 def note(html: str, kind: str = "") -> str:
-    """A paragraph for a remark; ``kind``: its CSS class."""
+    """Return a paragraph for a remark; ``kind``: its CSS class."""
     return f'<p class="note {kind}">{html}</p>'
 
 
@@ -114,7 +114,7 @@ def notes(remarks: Iterable[str]) -> str:
 
 
 def cells(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table of HTML cells; the first cell of a row is its heading."""
+    """Return a table of HTML cells; the first cell of a row is its heading."""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table>'
         f'<caption class="sr">{escaped(caption)}</caption>{table_parts(headings, rows)}</table></div>'

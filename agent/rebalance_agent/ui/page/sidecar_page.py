@@ -12,10 +12,10 @@ from rebalance_agent.ui.words import escaped, plural, printable, shortened
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]
 
 CONSUMERS_SHOWN = 200
-"""Consumers that the table shows: a pod has a few."""
+"""Maximum consumers shown in the table: a pod has a few."""
 
 OWNED_SHOWN = 400
-"""Characters of the list of a consumer's partitions that are shown."""
+"""Maximum characters shown of the list of a consumer's partitions."""
 
 _HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stalled", "owns")
 

@@ -1,4 +1,4 @@
-"""The pages by path, and the data that each is rendered from. Calls no broker."""
+"""The pages by path, and the data from which each is rendered. It calls no brokers."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ EXPLAINED_REBALANCES = 3
 """Rebalances that a group's page explains in sentences; also the default of `explain`."""
 
 CACHED_GROUPS_MAX = 16
-"""Groups whose page is cached until they change: as many as a few people look at, up to a million characters each."""
+"""Maximum groups whose page is cached until they change: as many as a few people view, up to a million characters
+each."""
 
 CACHED_MS_MAX = 10_000
-"""Milliseconds that a page is cached at most: later reports of members change its sentences, but not the cache key."""
+"""Longest time (ms) for which a page is cached: later reports of members change its sentences, but not the cache
+key."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2f6fde"/>'
@@ -59,7 +61,7 @@ class GroupPages:
     def __init__(
         self, groups: GroupSource, history: EpisodeHistory, clock: Clock, hosts: HostNames | None = None
     ) -> None:
-        """``history``: the rebalances that ``groups`` answers from; ``hosts``: what counts as a member's host."""
+        """``history``: the rebalances behind ``groups``; ``hosts``: what counts as a member's host."""
         self._groups = groups
         self._history = history
         self._clock = clock
@@ -120,7 +122,7 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups``: those of an observer; ``consumers``: those of a sidecar; without both, pages show health only."""
+        """``groups``: an observer's groups; ``consumers``: a sidecar's consumers; without both, only health shows."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers
@@ -157,7 +159,7 @@ class Site:
         return "agent", "<h1>rebalance-agent</h1>", LIST_EVERY_S
 
     def _parts(self) -> str:
-        """Notes on parts of the agent that do not work, since the data below may then be old or incomplete."""
+        """Return notes on parts of the agent that do not work, since the data below may be outdated or incomplete."""
         reasons, modes = self._readiness.reasons(), self._readiness.modes()
         remarks = [
             note(f"Not ready: {escaped(part)}: {escaped(why)}", "critical") for part, why in reasons.items() if why
@@ -167,7 +169,7 @@ class Site:
 
 
 def sign_in() -> bytes:
-    """The page for a request without a valid token: it asks for the token and contains no data."""
+    """Return the page for a request without a valid token: it asks for the token and contains no data."""
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'

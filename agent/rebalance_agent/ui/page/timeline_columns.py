@@ -1,4 +1,4 @@
-"""The columns of the timeline, one per rebalance, cached because reading a rebalance's events back is expensive."""
+"""The columns of the timeline, one per rebalance, cached because reading a rebalance's events is expensive."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from rebalance_agent.ui.sentences.named_members import member_names
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 
 COLUMNS_MAX = 40
-"""Rebalances of a timeline: more columns would be narrower than a word."""
+"""Maximum rebalances in a timeline: more columns would be narrower than a word."""
 
 MEMBERS_MAX = 200
-"""Members that are kept per rebalance, by name: about three times as many as are drawn."""
+"""Maximum members kept per rebalance, by name: about three times as many as are drawn."""
 
 GROUPS_MAX = 16
-"""Groups whose columns are cached: as many as a few people look at, 20 MB at most."""
+"""Maximum groups whose columns are cached: as many as a few people view, 20 MB at most."""
 
 READ_SECONDS_MAX = 0.3
-"""Seconds that one answer may spend on reading (large groups: 0.1 s per rebalance); the next answer continues."""
+"""Maximum seconds of reading for one answer (large groups: 0.1 s per rebalance); the next answer continues."""
 
 
 class OwnedCount(NamedTuple):
-    """Number of a member's partitions, and a hash of the member and its partitions to compare columns."""
+    """The number of a member's partitions, and a hash of the member and its partitions for comparing columns."""
 
     partitions: int
     mark: int
@@ -44,9 +44,9 @@ class OwnedCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimelineColumn:
-    """One rebalance, and the number of partitions that each member owned from then on.
+    """One rebalance, and the number of partitions that each member owned after it.
 
-    ``last``, ``previous``: generations. ``held``: by name (see `named_members`), so that a restarted
+    ``last``, ``previous``: generations. ``held``: owned counts by name (see `named_members`), so that a restarted
     client stays in its row; at most `MEMBERS_MAX` of all ``members``. ``started_ms``: None if not observed.
     """
 
@@ -67,7 +67,7 @@ class TimelineColumns:
     """A cache of columns for the groups that were requested last. Thread-safe."""
 
     def __init__(self, groups: GroupSource, clock: Clock) -> None:
-        """Begin empty; ``groups`` is read as columns are requested."""
+        """Start empty; ``groups`` is read as columns are requested."""
         self._source = groups
         self._clock = clock
         self._lock = Lock()
@@ -100,7 +100,7 @@ class TimelineColumns:
         try:
             event = closing_event(self._source.rebalance(group, line.id))
         except NotKnownError:
-            return None  # evicted meanwhile
+            return None  # it was evicted in the meantime
         if event is None:
             return None
         names = member_names(event.members)

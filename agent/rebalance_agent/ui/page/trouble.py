@@ -1,6 +1,6 @@
-"""Rates each group's problems (level, weight, reasons); the page sorts its list of groups by that. Pure.
+"""Rates each group's problems (level, weight, reasons); the page sorts its list of groups by this. Pure.
 
-The thresholds are those of the alerts (``alerts/values.yaml``), so that the list agrees with what pages people.
+The thresholds are those of the alerts (``alerts/values.yaml``), so that list and alerts agree.
 """
 
 from __future__ import annotations
@@ -52,29 +52,30 @@ __all__ = [
 ]
 
 LONG_SECONDS_MIN = 60.0
-"""Seconds after which a running rebalance is a problem on the page; those of a rolling restart take a few seconds."""
+"""Seconds after which a running rebalance counts as a problem; the rebalances of a rolling restart take a few
+seconds."""
 
 OVERDUE_SECONDS_MIN = 30.0
-"""Seconds beyond the members' rebalance timeout after which a running rebalance is critical: it does not end."""
+"""Seconds after the members' rebalance timeout when a running rebalance becomes critical: it does not end."""
 
 TIMEOUT_SECONDS = 300.0
-"""The members' rebalance timeout where it is unknown: the default of Kafka's clients."""
+"""Rebalance timeout (seconds) assumed if unknown: the default of Kafka's clients."""
 
 ONE_HOST_RATIO_MAX = 0.5
-"""Share of the topics that are wholly on one host above which a group gets a warning."""
+"""Share of topics with all their partitions on one host above which a group gets a warning."""
 
 SKEW_RATIO_MAX = 1.5
 """Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members gets a warning."""
 
 SKEW_MEMBERS_MAX = 1
-"""Members of a group whose skew is ignored, since they cannot share."""
+"""Largest group (members) whose skew is ignored, since there is no one to share with."""
 
 STALLED_SECONDS_MIN = 5.0
-"""Seconds of a stall in the last hour that users of the consumers probably noticed."""
+"""Shortest stall (seconds) in the last hour that counts as noticeable."""
 
 STUCK_SECONDS_MIN = 900.0
-"""Seconds for which the committed offset of a partition may stay though records are appended: members that commit
-seldom do so every few minutes."""
+"""Seconds for which a partition's committed offset may stay unchanged although records are appended: members that
+commit rarely do so every few minutes."""
 
 NAMED_MAX = 3
 """Flapping members that are listed by name."""
@@ -104,9 +105,9 @@ class Trouble(NamedTuple):
 class RecentRebalances(NamedTuple):
     """A group's recent rebalances.
 
-    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, ``failed`` of them because members
-    failed that had partitions. ``stalled``: the one of the hour with the longest stall, if that reached
-    `STALLED_SECONDS_MIN`.
+    ``hour``: their number in the last hour; ``storm``: their number in the last `STORM_SECONDS`; ``failed``: how many
+    of these happened because members with partitions failed. ``stalled``: the rebalance of the last hour with the
+    longest stall, if that reached `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
@@ -120,7 +121,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
     completed = [rebalance for rebalance in rebalances if rebalance.kind is RebalanceKind.COMPLETED]
     hour = [rebalance for rebalance in completed if rebalance.timestamp_ms >= now_ms - HOUR_MS]
     storm = [rebalance for rebalance in hour if rebalance.timestamp_ms >= now_ms - STORM_SECONDS * 1000]
-    # Only the lower end of a bound is certain.
+    # Only the lower bound is certain.
     stalls = [
         (rebalance.stall.lower_seconds, rebalance)
         for rebalance in hour
@@ -136,7 +137,7 @@ def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentReb
 
 
 def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
-    """The state of a group with its ``recent`` rebalances; ``now_ms``: epoch milliseconds."""
+    """Return the state of a group with its ``recent`` rebalances; ``now_ms``: epoch milliseconds."""
     reasons = sorted(_reasons(group, recent, now_ms), key=lambda reason: (-reason.level, -reason.weight))
     if not reasons:
         return Trouble()
@@ -156,7 +157,7 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
             Level.WARNING, 300 + recent.stalled.stall.lower_seconds, (_stall(recent.stalled, recent.stalled.stall),)
         )
     if recent.failed:
-        # Not the sum of their partitions: members that fail again and again lose more than the group has.
+        # Not the sum of their partitions: members that fail repeatedly lose more partitions than the group has.
         yield Trouble(Level.WARNING, 200, (f"members failed in {plural(recent.failed, 'rebalance')}",))
     former = group.former_owner
     if former and former.until_ms >= now_ms - STORM_SECONDS * 1000:
@@ -171,7 +172,7 @@ def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iter
 
 
 def lasting(group: GroupSummary, names_max: int = NAMED_MAX) -> Iterator[Trouble]:
-    """Reasons that the group's own page also shows, with up to ``names_max`` members by name."""
+    """Yield reasons that the group's own page also shows, with up to ``names_max`` members by name."""
     if group.host_spread and group.host_spread.clustered_ratio > ONE_HOST_RATIO_MAX:
         yield Trouble(Level.WARNING, 100 + group.host_spread.clustered_ratio, (one_host_text(group.host_spread),))
     if group.flapping:
@@ -180,7 +181,7 @@ def lasting(group: GroupSummary, names_max: int = NAMED_MAX) -> Iterator[Trouble
 
 
 def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
-    """Reasons why records are not consumed now: a rebalance, no members, or partitions without an owner."""
+    """Yield reasons why records are currently not consumed: a rebalance, no members, or partitions without an owner."""
     if group.running:
         yield _running(group, group.running, now_ms)
     elif empty := urgency(group, now_ms):
@@ -198,7 +199,7 @@ def _unread(group: GroupSummary, now_ms: int) -> Iterator[Trouble]:
 
 def _running(group: GroupSummary, running: RunningRebalance, now_ms: int) -> Trouble:
     """The running rebalance: critical if the group has been stalled as a whole for long, or if it does not end."""
-    # Without the number of seconds: the page would change with every refresh.
+    # Without the number of seconds, which would change the page with every refresh.
     seconds = max(0, now_ms - running.started_ms) / 1000
     overdue = seconds > (group.rebalance_timeout_seconds or TIMEOUT_SECONDS) + OVERDUE_SECONDS_MIN
     how_long = ""

@@ -1,7 +1,7 @@
 """The members that departed in one way: left, failed, or gone without evidence of either. Pure.
 
-An event has the ways in which members departed, but not which member departed in which way. Reports show it; where
-they do not, a sentence lists the members among which it was.
+An event contains the ways in which members departed, but not which member departed in which way. Reports may show this;
+if they do not, the sentence lists the candidates.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _WAYS = (Trigger.MEMBER_FAILED, Trigger.MEMBER_LEFT, Trigger.MEMBER_GONE)
 
 
 class Departed(NamedTuple):
-    """The members that ``certainly`` departed in one way; if none is known, those ``among`` which one did.
+    """The members that ``certainly`` departed in one way; if none is known, the candidates (``among``).
 
-    ``one``: exactly one of those, else at least one.
+    ``one``: exactly one of the candidates did, otherwise at least one.
     """
 
     certainly: Sequence[MemberSnapshot] = ()
@@ -58,7 +58,7 @@ def departed(rebalance: ObservedRebalance, way: Trigger) -> Departed:
 
 
 def described(rebalance: ObservedRebalance, members: Sequence[MemberSnapshot]) -> str:
-    """The names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
+    """Return the names of ``members``, of a few with client and node or host; ``a member`` if there are none."""
     if not members:
         return "a member"
     few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
@@ -80,9 +80,10 @@ def _reported(rebalance: ObservedRebalance, member: MemberSnapshot) -> Trigger |
 
 
 def _described(rebalance: ObservedRebalance, member: MemberSnapshot) -> str:
-    """The member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
+    """Return the member's name, client and node or host: ``orders-2 (client rdkafka, 10.0.0.7)``.
 
-    Those of the consumer in its seat, if a gateway handed that over: then also those that the coordinator names.
+    If a gateway handed over its seat, these are the consumer's in the seat, followed by those that the coordinator
+    names.
     """
     name, where, occupant = rebalance.name(member), member.where, member.occupant
     client_id, host = (occupant.client_id, occupant.host) if occupant else (member.client_id, member.host)

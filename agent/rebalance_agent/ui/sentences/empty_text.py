@@ -11,13 +11,13 @@ from rebalance_agent.ui.words import moment_to_second, plural, time_of_day
 __all__ = ["EMPTY_SECONDS_MAX", "EMPTY_SECONDS_MIN", "GROWTH_MIN", "Urgency", "empty_text", "urgency"]
 
 EMPTY_SECONDS_MIN = 300.0
-"""Seconds after which an Empty group is critical: a group that is stopped and started again takes less."""
+"""Seconds after which an Empty group is critical: restarting a group takes less."""
 
 EMPTY_SECONDS_MAX = 86_400.0
-"""Seconds after which an Empty group is taken for abandoned: brokers keep its offsets for a week and more."""
+"""Seconds after which an Empty group counts as abandoned: brokers keep its offsets for at least a week."""
 
 GROWTH_MIN = 0.01
-"""Records per second from which on a lag grows: one in two minutes. The rate is smoothed, so it is seldom exactly 0."""
+"""Records per second from which a lag counts as growing. The rate is smoothed, so it is rarely exactly 0."""
 
 _WENT = {
     Trigger.MEMBER_LEFT: ("left", "left"),
@@ -27,7 +27,7 @@ _WENT = {
 
 
 class Urgency(IntEnum):
-    """The urgency of a group without members: none (or no longer), perhaps soon, now."""
+    """The urgency of a group without members: none (or no longer), perhaps soon, or now."""
 
     NONE = 0
     SOON = 1

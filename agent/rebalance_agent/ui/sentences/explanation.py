@@ -44,19 +44,19 @@ __all__ = [
 ]
 
 LAST_MAX = 50
-"""Rebalances of one text: as many as an agent keeps of a group."""
+"""Maximum rebalances in one text: as many as an agent keeps of a group."""
 
 REPORTS_MAX = 20_000
-"""Reports of members that are kept while a file of events is searched for its last rebalances."""
+"""Maximum members' reports kept while a file of events is searched for its last rebalances."""
 
 MOVES_LISTED_MAX = 6
-"""Moves (topic, giver, taker) that are listed; the partitions of further ones are counted."""
+"""Maximum moves (topic, giver, taker) that are listed; the partitions of further moves are only counted."""
 
 
 def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int, advice: str = "") -> list[str]:
-    """One text per rebalance, oldest first, then per rollout that they belong to, then the ``advice``, if any.
+    """Return a text per rebalance, oldest first, then per rollout, then the ``advice``, if any.
 
-    ``details``: newest first; one more than ``last`` gives the oldest one its state before.
+    ``details``: newest first; one more than ``last`` provides the state before the oldest.
     """
     explanation = explanation_of(details, rollouts, last, advice)
     texts = [_wrapped(rebalance.heading, rebalance.text) for rebalance in explanation.rebalances]
@@ -72,7 +72,7 @@ class Paragraph(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The sentences, joined by blanks."""
+        """The sentences, joined by spaces."""
         return " ".join(self.sentences)
 
 
@@ -101,7 +101,8 @@ def explanation_of(
 def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -> list[RebalanceDetail]:
     """The rebalances in ``remembered`` with their events, newest first, until one more than ``last`` are completed.
 
-    That one is the state before the oldest. Rebalances that ``groups`` has forgotten meanwhile are left out.
+    The additional one provides the state before the oldest. Rebalances that ``groups`` has already forgotten are left
+    out.
     """
     details: list[RebalanceDetail] = []
     for line in remembered.rebalances:
@@ -116,7 +117,7 @@ def last_rebalances(groups: GroupSource, remembered: RebalanceList, last: int) -
 
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
-    """Events of one group, in order -> its last rebalances newest first, one more than ``last``, and its rollouts."""
+    """Return a group's last rebalances from its ``events``, newest first, one more than ``last``, and its rollouts."""
     history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
     group = None
     for event in events:
@@ -158,7 +159,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
 
 
 def _course(rebalance: ObservedRebalance) -> Iterator[str]:
-    """The course of the rebalance: aborted generations, follow-ups, phases."""
+    """Yield the course of the rebalance: aborted generations, follow-ups, phases."""
     if rebalance.aborted:
         numbers = listed([str(number) for number in rebalance.aborted])
         was = "generation {} was" if len(rebalance.aborted) == 1 else "generations {} were"
@@ -200,7 +201,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     callbacks = rebalance.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    # A gateway sees frames, not callbacks. The callback of a removed member may end long after the wait for it.
+    # A gateway sees frames, not callbacks. A removed member's callback may end long after the wait for it.
     seen = callbacks and callbacks[0].evidence is not Evidence.GATEWAY
     of_that = " of that" if ran <= (closing.slowest_seconds or 0) else ""
     part = f"; its {callbacks[0].callback} callback took {duration(ran)}{of_that}" if seen else ""

@@ -1,4 +1,4 @@
-"""Describes a removed member that still held partitions which others owned."""
+"""Describes a removed member that still held partitions that others already owned."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rebalance_agent.ui.words import duration, moment_to_second, plural, printab
 __all__ = ["former_owner_text"]
 
 NAME_MAX = 60
-"""Characters of a client id."""
+"""Maximum characters of a client id."""
 
 
 def former_owner_text(former: FormerOwner) -> str:
-    """Say which member it was, how many partitions it held, for how long at least, and until when."""
+    """Return a sentence with the member, its number of partitions, how long at least it held them, and until when."""
     name = shortened(printable(former.client_id or former.member_id), NAME_MAX)
     held, them = plural(former.partitions, "partition"), "it" if former.partitions == 1 else "them"
     time, until = duration(former.seconds), moment_to_second(former.until_ms)

@@ -1,4 +1,4 @@
-"""One group in detail: headline, and rows of its members, rebalances and moves, from an agent's answers. Pure."""
+"""One group in detail: a headline, and rows of its members, rebalances and moves, from an agent's answers. Pure."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ __all__ = [
 
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
 HOUR_MS = 3_600_000
-"""Milliseconds of the recent past that the list of groups and a group's page evaluate."""
+"""The recent past (ms) that the list of groups and a group's page evaluate."""
 
 SLOW_SECONDS_MIN = 0.1
-"""A slowest member that took less (seconds) is not mentioned."""
+"""Shortest time (seconds) for which a slowest member is mentioned."""
 
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
 _WORKLOAD_COLUMNS = ("node", "workload", "image")
-"""Attributes of `Workload` that get a column if some member has them; the pod is the member's name already."""
+"""Attributes of `Workload` that get a column if some member has them; the pod is already the member's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class GroupCloseUp:
 
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
-    """The event of the rebalance's last generation; None if it has none."""
+    """Return the event of the rebalance's last generation; None if it has none."""
     return _last_generation(detail.events if detail else ())
 
 
 def headline(close_up: GroupCloseUp) -> str:
-    """Two lines: the group's kind and present state, and its totals."""
+    """Return two lines: the group's kind and current state, and its totals."""
     summary, counters = close_up.detail.summary, close_up.detail.counters
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
@@ -105,9 +105,9 @@ def headline(close_up: GroupCloseUp) -> str:
 
 
 def awaited_text(close_up: GroupCloseUp) -> str:
-    """The member that the rebalances of the last hour waited for longest, and how long; empty if for none.
+    """Return the member that the rebalances of the last hour waited for longest, and how long; empty if for none.
 
-    The last rebalance alone would not show it: a member that was removed because it is slow joins again at once.
+    The last rebalance alone would not show it: a member that was removed because it is slow rejoins at once.
     """
     since_ms = close_up.detail.now_ms - HOUR_MS
     waits = [
@@ -184,7 +184,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _occupant_text(member: GroupMember) -> str:
-    """``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if the coordinator names the right consumer, or it is unknown."""
+    """Return ``orders-7, 10.0.0.9, 12:03:07 UTC``; a dash if unknown, or if the coordinator names the right one."""
     occupant = member.occupant
     if occupant is None:
         return UNKNOWN
@@ -197,7 +197,7 @@ def _workload(member: GroupMember, attribute: str) -> str | None:
 
 
 def _event_before(close_up: GroupCloseUp) -> GenerationEvent | None:
-    """The event of the generation from which the last rebalance began; None if it was not observed."""
+    """Return the event of the generation from which the last rebalance began; None if it was not observed."""
     before = _earlier_event(close_up)
     first = close_up.last.rebalance.previous_generation if close_up.last else None
     return before if before and before.generation == first else None

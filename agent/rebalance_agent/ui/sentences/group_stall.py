@@ -13,7 +13,7 @@ __all__ = ["group_stall_text", "long_stall_text", "stall_limit"]
 def stall_limit(group: GroupSummary, now_ms: int) -> Limit | None:
     """Return the highest limit that the group's running stall has reached as of ``now_ms`` (epoch ms), if any.
 
-    It is reached when the counter of the alerts begins to rise: the limits are the group's own (``stall_limits``).
+    It is reached when the alert's counter begins to increase; the limits are the group's own (``stall_limits``).
     """
     if group.stalled is None:
         return None
@@ -31,7 +31,7 @@ def group_stall_text(group: GroupSummary, now_ms: int) -> str:
 def long_stall_text(group: GroupSummary, now_ms: int) -> str:
     """``stalled as a whole for more than 30 s``, the limit that it has reached; empty before it has reached one.
 
-    For pages, which would change with every refresh if they had the number of seconds.
+    This is for pages, which would change with every refresh if they showed the number of seconds.
     """
     limit = stall_limit(group, now_ms)
     if group.stalled is None or limit is None:
@@ -41,5 +41,5 @@ def long_stall_text(group: GroupSummary, now_ms: int) -> str:
 
 
 def _seconds(since_ms: int, now_ms: int) -> float:
-    """Return the length of a stall, as far as the counters have it."""
+    """Return the length of a stall (seconds), as the counters have it."""
     return max(0, now_ms - COUNTED_LATE_MS - since_ms) / 1000

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column: its heading, the API's name of the order by it, and whether it is aligned to the right."""
+    """A column: its heading, the API's name for sorting by it, and whether it is aligned to the right."""
 
     title: str
     sort: str
@@ -53,7 +53,8 @@ COLUMNS = (
 """Rebalances and stalls come first: on a terminal of 80 columns the last columns are off the screen."""
 
 EMPTY_LINES_MAX = 3
-"""Groups without members that get a line above the table; the table itself has all of them, as its first rows."""
+"""Maximum groups without members that get a line above the table; the table itself has all of them, as its first
+rows."""
 
 _STATE = 1
 """Index of the column of states."""
@@ -67,9 +68,9 @@ STATE_COLOURS: Mapping[GroupState, str] = {
     GroupState.NOT_READY: "purple",
     GroupState.EMPTY: "yellow",
 }
-"""Colours of states here and on the boards, in Grafana's names; those of settled states are also a terminal's.
+"""Colours of states here and on the boards, by Grafana's names; those of settled states are also terminal colours.
 
-Red and orange: members wait. Yellow: nobody consumes, which is a warning for a group that had members.
+Red and orange: members wait. Yellow: no member consumes, which is a warning for a group that had members.
 """
 
 _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
@@ -80,9 +81,8 @@ _STATES = {str(state): STATE_COLOURS[state] for state in SETTLED}
 class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now.
 
-    ``empty``: a sentence about a group that lost all its members lately; otherwise an empty string. ``stall``: the
-    highest limit of a stall of the group as a whole that it has reached. ``storm``: whether it rebalances again and
-    again.
+    ``empty``: a sentence about a group that recently lost all its members; otherwise empty. ``stall``: the highest
+    limit that a stall of the group as a whole has reached. ``storm``: whether it rebalances repeatedly.
     """
 
     group: str
@@ -103,10 +103,10 @@ class WatchRow:
 
 
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
-    """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front).
+    """Return rows ordered by ``sort`` (an order of the API, reversed by a leading ``-``).
 
-    On top are groups that lost all their members lately, then rebalancing ones that have been stalled as a whole up to
-    the critical limit, then those past the warning limit, then storms, then the other rebalancing ones.
+    First come groups that recently lost all their members, then rebalancing groups whose stall as a whole has reached
+    the critical limit, then those past the warning limit, then storms, then other rebalancing groups.
     """
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
 
@@ -118,7 +118,7 @@ def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
 
 
 def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
-    """Rows whose group's name contains ``text``, or matches it if it is a shell pattern; case is ignored."""
+    """Return rows whose group name contains ``text``, or matches it as a shell pattern; case is ignored."""
     if not text:
         return list(rows)
     pattern = text if re.search(r"[*?\[]", text) else f"*{text}*"
@@ -134,7 +134,7 @@ def groups_text(rows: Sequence[WatchRow]) -> str:
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
-    """A line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
+    """Return a line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
     empty = [f"{row.cells[0]}: {row.empty}" for row in rows if row.empty]
     more = [f"and {len(empty) - EMPTY_LINES_MAX} more groups are Empty"] if len(empty) > EMPTY_LINES_MAX else []
     return empty[:EMPTY_LINES_MAX] + more

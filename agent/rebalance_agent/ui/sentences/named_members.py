@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 ID_TAIL = 6
-"""Last characters of a member id that distinguish members of equal name: ids end with a random UUID."""
+"""Number of last characters of a member id that distinguish members of equal name: ids end with a random UUID."""
 
 
 class NamedMember(HasIds, Protocol):
@@ -32,12 +32,12 @@ class NamedMember(HasIds, Protocol):
 
     @property
     def where(self) -> Workload | None:
-        """The workload it runs in, if its sidecar reported that."""
+        """The workload in which it runs, if its sidecar reported it."""
         ...
 
     @property
     def occupant(self) -> SeatOccupant | None:
-        """The consumer that it is served for, if a gateway handed over its seat."""
+        """The consumer in its seat, if a gateway handed over the seat."""
         ...
 
 
@@ -57,7 +57,7 @@ def partitions_text(partitions: ReportedPartitions) -> str:
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
-    """Identity -> the member's name for people, see `member_name`; its member id if it has no other.
+    """Return identity -> the member's display name, see `member_name`; its member id if it has no other name.
 
     Members of equal name get the end of their member id in brackets.
     """
@@ -71,7 +71,7 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
 
 def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
-    """Partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
+    """Return partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
     for partition in had.keys() | has.keys():

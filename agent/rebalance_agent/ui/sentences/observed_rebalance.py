@@ -17,8 +17,8 @@ __all__ = ["ObservedRebalance"]
 class ObservedRebalance:
     """One completed rebalance.
 
-    ``generations``: in order; the last one completed it. ``before``: the generation it began from, None if that was not
-    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> name for people, of all
+    ``generations``: in order; the last one completed it. ``before``: the generation before it, None if that was not
+    observed. ``reports``: callbacks that members reported, oldest first. ``names``: identity -> display name of all
     members before, during and after. ``aborted``: numbers of aborted generations.
     """
 
@@ -61,11 +61,11 @@ class ObservedRebalance:
         return not followups and (first.join_seconds or 0) - slowest_seconds > REJOIN_SLACK_MS / 1000
 
     def name(self, member: MemberSnapshot) -> str:
-        """The member's name for people."""
+        """Return the member's name for people."""
         return self.names[identity(member)]
 
     def reports_of(self, member_id: str, callbacks: Iterable[Callback]) -> list[MemberEvent]:
-        """The member's reports of ``callbacks``, the longest callback first."""
+        """Return the member's reports of ``callbacks``, the longest callback first."""
         kinds = frozenset(callbacks)
         events = [event for event in self.reports if event.member_id == member_id and event.callback in kinds]
         return sorted(events, key=lambda event: event.started_ms - event.timestamp_ms)

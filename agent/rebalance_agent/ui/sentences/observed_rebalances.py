@@ -12,11 +12,11 @@ from rebalance_agent.ui.sentences.observed_rebalance import ObservedRebalance
 __all__ = ["observed_rebalances"]
 
 ABORTED_MAX = 1_000
-"""Aborted generations in a row that are kept; a malformed record may claim any number."""
+"""Maximum consecutive aborted generations kept; a malformed record may claim any number."""
 
 
 def observed_rebalances(details: Sequence[RebalanceDetail], last: int) -> list[ObservedRebalance]:
-    """The ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
+    """Return the ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
     completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
     result = []

@@ -1,6 +1,6 @@
 """Storms: more rebalances of a group in a quarter of an hour than a rolling restart explains. Pure.
 
-The numbers are those of the alert on storms (``alerts/values.yaml``), which a deploy that goes well inhibits.
+The numbers are those of the alert on storms (``alerts/values.yaml``), which a successful deploy inhibits.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from rebalance_agent.tracking.patterns.recent_rebalances import RECENT_MS
 __all__ = ["STORM_MIN", "STORM_PER_MEMBER", "STORM_SECONDS", "is_return", "is_storm", "rebalances_lately"]
 
 STORM_SECONDS = RECENT_MS / 1000
-"""Seconds in which rebalances count as a storm, and for which failures of members are shown."""
+"""The period (seconds) for which rebalances are counted, and failures of members are shown."""
 
 STORM_PER_MEMBER = 2
 """Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
 
 STORM_MIN = 6
-"""Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
+"""Rebalances in `STORM_SECONDS` up to which there is no storm even in the smallest group."""
 
 
 def is_return(trigger: Trigger | None) -> bool:
-    """Whether a rebalance was only the return of a static member: no other member notices it, so it is no storm."""
+    """Whether a rebalance was only the return of a static member, which no other member notices."""
     return trigger is Trigger.MEMBER_REPLACED
 
 

@@ -8,5 +8,5 @@ __all__ = ["asset"]
 
 
 def asset(file: str, package: str = __package__) -> str:
-    """The text of ``file`` in ``package``, without surrounding blanks."""
+    """Return the text of ``file`` in ``package``, without surrounding blanks."""
     return files(package).joinpath(file).read_text(encoding="utf-8").strip()

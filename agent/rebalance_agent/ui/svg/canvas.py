@@ -1,6 +1,6 @@
-"""SVG marks, scales and axes for charts. Numbers in, escaped SVG out.
+"""SVG marks, scales and axes for charts: turns numbers into escaped SVG.
 
-A mark with a ``tip`` shows that text when the pointer is over it or the arrow keys reach it (``tips.js``).
+A mark with a ``tip`` shows this text when the pointer is over it or the arrow keys reach it (``tips.js``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Scale:
 
 
 def nice_ticks(value_max: float, intervals: int = 4, *, seconds: bool = False) -> list[float]:
-    """Round values from 0 to at least ``value_max``, about ``intervals`` apart; with ``seconds``, round times."""
+    """Return round values from 0 to at least ``value_max``, in about ``intervals`` steps; ``seconds``: round times."""
     if not value_max > 0:
         return [0.0, 1.0]
     raw = value_max / intervals
@@ -52,7 +52,7 @@ def nice_ticks(value_max: float, intervals: int = 4, *, seconds: bool = False) -
 
 @dataclass(slots=True)
 class Canvas:
-    """One SVG picture of ``width`` by ``height`` units; the page scales it to the width that is available."""
+    """One SVG picture of ``width`` by ``height`` units; the page scales it to the available width."""
 
     width: float
     height: float
@@ -109,7 +109,7 @@ class Canvas:
             free_from = x + half
 
     def svg(self, title: str, description: str, more: str = "") -> str:
-        """The picture as an SVG element; the arrow keys move between its tips. ``more``: further attributes."""
+        """Return the picture as an SVG element; the arrow keys move between its tips. ``more``: further attributes."""
         return (
             f'<svg viewBox="0 0 {_n(self.width)} {_n(self.height)}" role="img" tabindex="0"{more} '
             f'aria-label="{escaped(title)}: {escaped(description)}">{"".join(self.parts)}</svg>'
@@ -121,5 +121,5 @@ def _tip(text: str) -> str:
 
 
 def _n(value: float) -> str:
-    """A coordinate to a tenth of a unit: finer than any screen, and short."""
+    """Return a coordinate to a tenth of a unit: finer than any screen, and short."""
     return f"{value:.1f}".removesuffix(".0")

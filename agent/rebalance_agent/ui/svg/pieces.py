@@ -10,7 +10,7 @@ from rebalance_agent.ui.words import escaped
 __all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
-"""Rows of a figure's data table: it is for reading; all rows are in the pipeline's tables."""
+"""Maximum rows of a figure's data table, which is for reading; all rows are in the pipeline's tables."""
 
 _NAMES = {
     Trigger.GROUP_STARTED: "group started",
@@ -30,18 +30,18 @@ _NAMES = {
 
 
 def trigger_name(trigger: str) -> str:
-    """A trigger in words; an unknown one, of a newer release, by its own name."""
+    """Return a trigger in words; for an unknown one (of a newer release), its own name."""
     return _NAMES[Trigger(trigger)] if trigger in _NAMES else trigger
 
 
 def trigger_class(trigger: str) -> str:
-    """The CSS class with a trigger's colour."""
+    """Return the CSS class with a trigger's colour."""
     shown = Trigger(trigger) if trigger in _NAMES else Trigger.UNKNOWN
     return f"t-{shown.value.replace('_', '-')}"
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """A legend in one line; ``entries``: (CSS class, text)."""
+    """Return a legend in one line; ``entries``: (CSS class, text)."""
     items = "".join(
         f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" class="{kind}"/></svg>'
         f"{escaped(words)}</li>"
@@ -74,7 +74,7 @@ def figure(
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of texts; the first cell of a row is its heading."""
+    """Return a table of texts; the first cell of a row is its heading."""
     return f'<div class="scroll"><table>{table_parts(headings, (map(escaped, row) for row in rows))}</table></div>'
 
 

@@ -15,7 +15,7 @@ _DIGITS_MAX = 10  # of an int32
 
 
 def text(config: Mapping[str, Any], name: str, default: str) -> str:
-    """The setting as text.
+    """Return the setting as text.
 
     Raises:
         InvalidInputError: it is neither text nor a number.
@@ -29,7 +29,7 @@ def text(config: Mapping[str, Any], name: str, default: str) -> str:
 
 
 def flag(config: Mapping[str, Any], name: str, default: bool) -> bool:
-    """The setting as a boolean, by librdkafka's spellings.
+    """Return the setting as a boolean, by librdkafka's spellings.
 
     Raises:
         InvalidInputError: it is not a boolean.
@@ -41,7 +41,7 @@ def flag(config: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def whole(config: Mapping[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
-    """The setting as an integer from ``minimum`` to ``maximum``.
+    """Return the setting as an integer from ``minimum`` to ``maximum``.
 
     Raises:
         InvalidInputError: it is not an integer, or out of bounds.

@@ -32,7 +32,7 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc] # kafka-python is unt
         self._token: tuple[Any, ...] = ("", 0.0)
 
     def token(self) -> str:
-        """A token that is valid for some seconds at least."""
+        """Return a token that is valid for some seconds at least."""
         with self._lock:
             if self._token[1] - _MARGIN_SECONDS <= self._clock.now_ms() / 1000:
                 # (token, expiry in seconds since the epoch) or (token, expiry, principal, extensions)

@@ -36,9 +36,9 @@ class RequestedCommit:
 class Committer:
     """A queue of commits and the thread that sends them.
 
-    Commit on request, and what ``offset_store`` has stored every ``interval_seconds``, if that is not None.
+    It commits on request and, every ``interval_seconds`` unless None, the offsets in ``offset_store``.
 
-    ``send`` commits, and raises `KafkaException`. ``on_commit`` is called after commits that no caller waits for.
+    ``send`` commits, and may raise `KafkaException`. ``on_commit`` is called after commits for which no caller waits.
     """
 
     send: Callable[[Offsets], None]
@@ -48,7 +48,7 @@ class Committer:
     interval_seconds: float | None
 
     def __post_init__(self) -> None:
-        """Nothing is sent before `start`."""
+        """Prepare the queue; `start` starts the thread."""
         self._changed = threading.Condition()
         self._queue: deque[RequestedCommit] = deque()
         self._stopping = False

@@ -22,7 +22,7 @@ from rebalance_agent.instrumentation.rebalance_listener import RebalanceListener
 __all__ = ["MemberConsumer"]
 
 _CHECK_SECONDS = 1.0
-"""Interval at which a waiting callback checks whether the application still polls; its poll may have ended since."""
+"""Interval (seconds) at which a waiting callback checks whether the application still polls."""
 
 
 class MemberConsumer(KafkaConsumer):
@@ -65,7 +65,7 @@ class MemberConsumer(KafkaConsumer):
         return bool(self._membership().joined)
 
     def list_topics(self) -> Iterable[str]:
-        """The cluster's topics without internal ones.
+        """Yield the cluster's topics without internal ones.
 
         Raises:
             ClusterError: the cluster does not answer.
@@ -87,7 +87,7 @@ class MemberConsumer(KafkaConsumer):
             kafka.KafkaConsumer.unsubscribe(self)
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """As `KafkaConsumer.close`, without callbacks: the application has already released its partitions."""
+        """Like `KafkaConsumer.close`, without callbacks: the application has already released its partitions."""
         self._listener.muted = True
         super().close(autocommit=autocommit, timeout_ms=timeout_ms)
 
@@ -112,7 +112,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
             await self._on_application_thread(partial(self.timed.on_partitions_revoked, frozenset(revoked)))
 
     async def on_partitions_assigned(self, assigned: Iterable[kafka.TopicPartition]) -> None:
-        # Paused and with a position, so that kafka-python requests neither records nor offsets.
+        # Pause them and set a position, so that kafka-python requests neither records nor offsets.
         self.member.pause(*assigned)
         for partition in assigned:
             self.member.seek(partition, 0)

@@ -49,7 +49,7 @@ class MembershipThread:
     No thread runs before `subscribe`.
 
     Args:
-        connect: makes the member, when it is first needed.
+        connect: creates the member when it is first needed.
         handover: passes callbacks to the application's thread.
         poll_interval: knows whether the application still polls.
         offset_store: the owned partitions.
@@ -204,7 +204,7 @@ class MembershipThread:
         self._subscribed = (requested, topics)
 
     def _revoke_owned(self) -> None:
-        """Have owned partitions revoked before the member leaves on request."""
+        """Make the application revoke owned partitions before the member leaves on request."""
         member = self._member
         owned = self.offset_store.owned
         if member is None or not owned:
@@ -231,7 +231,7 @@ class MembershipThread:
         self._hand_over_lost()
 
     def _hand_over_lost(self) -> None:
-        """Have the lost callback run by the application, and wait for that."""
+        """Make the application run the lost callback, and wait for it."""
         member = self._member
         owned = self.offset_store.owned
         callback = partial(member.timed.on_partitions_lost, _partitions(owned)) if member and owned else _nothing
@@ -247,7 +247,7 @@ class MembershipThread:
             self._subscribed = None
 
     def _end_fenced(self, error: kafka.errors.FencedInstanceIdError) -> None:
-        """Leave permanently: another consumer has joined with this one's ``group.instance.id``."""
+        """Leave permanently: another consumer has joined with this consumer's ``group.instance.id``."""
         self._fenced_by = error
         self._leave()
         self.report(confluent_error(error))
@@ -287,4 +287,4 @@ def _log_failure(leave: Callable[[], object]) -> None:
 
 
 def _nothing() -> None:
-    """Task without partitions: it only waits until the application polls again."""
+    """Do nothing: a task that only waits until the application polls again."""

@@ -38,7 +38,7 @@ class ThreadHandover:
 
     @property
     def waiting(self) -> bool:
-        """Whether a task is offered. Cheap, without the lock."""
+        """Whether a task is offered. It is cheap, since it does not take the lock."""
         return self._offered is not None
 
     def offer(self, task: Task) -> None:
@@ -48,7 +48,7 @@ class ThreadHandover:
             self._changed.notify_all()
 
     def withdraw(self, task: Task) -> bool:
-        """Take ``task`` back; False if the application runs it already."""
+        """Withdraw ``task``; return False if the application is already running it."""
         with self._changed:
             offered = self._offered is task
             if offered:

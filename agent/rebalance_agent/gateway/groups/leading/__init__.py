@@ -1,4 +1,4 @@
-"""What a group's leader decides, at its SyncGroup.
+"""The decisions of a group's leader, at its SyncGroup.
 
 - ``leader_decision``: the leader's assignment by our assignor, in a thread and in bounded time.
 """

@@ -1,7 +1,7 @@
 """Assigns for a group leader: fetches topics on the client's own connection, and runs our assignor in a thread.
 
-The whole group waits meanwhile, and so do the frames that the client sends after its SyncGroup: so the assignment is
-done within a time budget, or not at all.
+The whole group waits for this, and so do the frames that the client sends after its SyncGroup. So the assignment is
+computed within a time budget, or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rebalance_agent.model.subscription import TopicMetadata
 __all__ = ["LeaderDecision", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
-"""The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
+"""The first Metadata version that can avoid creating the topics it asks for; every broker since 0.11 has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class LeaderDecision:
 
 
 def budget_seconds(configured: float, rebalance_seconds: float, session_seconds: float) -> float:
-    """The time budget in seconds: as configured, but within the coordinator's timeouts.
+    """Return the time budget in seconds: as configured, but within the coordinator's timeouts.
 
-    At most a quarter of the rebalance timeout, after which the coordinator gives up; and a third of the session
+    It is at most a quarter of the rebalance timeout, after which the coordinator gives up, and a third of the session
     timeout, since the client's heartbeats wait behind its SyncGroup.
     """
     return max(0.0, min(configured, rebalance_seconds / 4, session_seconds / 3))

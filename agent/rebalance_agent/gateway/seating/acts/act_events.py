@@ -15,44 +15,44 @@ from rebalance_agent.model.reported.seat_event import Act, ActOutcome, SeatEvent
 __all__ = ["EVENTS_MAX", "OPEN_MAX", "ActEvents", "EmitAct"]
 
 PUBLISHED = frozenset({Act.SEAT, Act.ADMIT, Act.HANDOVER, Act.KEEP, Act.GIVE_UP})
-"""The acts with events: those that change a membership, or when it begins. The others are logged and counted."""
+"""The acts with events: they change a membership or its start time. Other acts are only logged and counted."""
 
 KNOWN = frozenset({ActOutcome.RIGHT, ActOutcome.WRONG, ActOutcome.UNKNOWN})
-"""Outcomes of acts that were published before."""
+"""The outcomes that are published later, for acts that were published before."""
 
 EVENTS_SECONDS = 10.0
 EVENTS_MAX = 1_000
-"""Events in `EVENTS_SECONDS`: a deploy of some hundred consumers has as many. Clients can cause any number."""
+"""Maximum events in `EVENTS_SECONDS`, enough for a deploy of some hundred consumers: clients can cause any number."""
 
 OPEN_MAX = 1_000
-"""Published acts whose outcomes are not known yet."""
+"""Maximum published acts whose outcomes are not known yet."""
 
 TEXT_MAX = 200
-"""Characters of a name that clients choose."""
+"""Maximum characters of a name, since clients choose names."""
 
 _TEXTS = ("member_id", "client_id", "host", "instance_id", "reason")
 _FIELDS = (*_TEXTS, "generation", "held_seconds", "together")
 
 _NAMED_BY_COORDINATOR = ("client_id", "host")
 """The client id and host of the consumer that took a seat, in groups of KIP-848; in classic groups the coordinator
-continues to name the former."""
+keeps naming the former consumer."""
 
 EmitAct = Callable[[SeatEvent, int], None]
-"""Publishes an event; the number is that of the events left out before it. Never blocks and never raises."""
+"""Function that publishes an event; the number counts the events left out before it. It never blocks or raises."""
 
 
 class ActEvents:
-    """The events of one gateway's seats; ``process``: random, and new at each start of it."""
+    """The events of one gateway's seats; ``process``: a random text, new at each start of the gateway."""
 
     def __init__(self, emit: EmitAct, clock: Clock, process: str) -> None:
-        """Begin without acts."""
+        """Start without acts."""
         self._emit, self._clock, self._process = emit, clock, process
         self._sequence = self._left_out = self._emitted = 0
         self._since = float("-inf")
         self._open: OrderedDict[tuple[Act, str, str], SeatEvent] = OrderedDict()
 
     def report(self, act: Act, outcome: ActOutcome, group: str, facts: Mapping[str, Any]) -> None:
-        """Publish an act with those of its ``facts`` that events have, or the outcome of an act published before."""
+        """Publish an act with the ``facts`` that have a field in events, or the outcome of an act published before."""
         if act not in PUBLISHED:
             return
         key = _key(act, group, str(facts.get("member_id", "")))

@@ -1,4 +1,4 @@
-"""Reports whether the acts of one group kept their promise, and stops the group after too many that did not."""
+"""Reports whether the acts of one group had the intended effect, and stops the group after too many that did not."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class ActOutcomes:
     # -- handovers: see `HandoverChecks` -------------------------------------------------------------------------
 
     def handed_over(self, member_id: str, before: int, generation: int, now: float) -> None:
-        """Take a handover in a stable group."""
+        """Process a handover in a stable group."""
         self._handed_over(member_id, self._handovers.begun(member_id, before, generation, now))
 
     def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> None:
-        """Take the answer to a SyncGroup or heartbeat of a member."""
+        """Process the answer to a SyncGroup or heartbeat of a member."""
         self._handed_over(member_id, self._handovers.answered(member_id, error, now, epoch))
 
     def rejoined(self, member_id: str) -> None:
@@ -61,7 +61,7 @@ class ActOutcomes:
     def joined(
         self, join: int, admission: Admission | None, error: int, now: float, held_seconds: float, facts: dict[str, Any]
     ) -> None:
-        """Take the answer to the JoinGroup of a newcomer, and report its admission with ``facts``."""
+        """Process the answer to the JoinGroup of a newcomer, and report its admission with ``facts``."""
         if admission is None:
             return
         together = self._admissions.together(admission.multiple)
@@ -82,13 +82,13 @@ class ActOutcomes:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def due(self, now: float) -> None:
-        """Report what is known by now, or will not be known."""
+        """Report the outcomes that are known by ``now``, or will stay unknown."""
         for member_id in self._handovers.overdue(now):
             self.left(member_id)
         self._admitted(now)
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: nothing is to be checked."""
+        """Return when to call `due` next; None: nothing is to be checked."""
         times = self._handovers.next_due(), self._admissions.next_due()
         return min((time for time in times if time is not None), default=None)
 
@@ -105,7 +105,7 @@ class ActOutcomes:
             self._report_outcome(Act.ADMIT, result.check, result.spared)
 
     def _report_outcome(self, act: Act, check: ActCheck, spared: dict[str, int]) -> None:
-        """Report one result; ``spared``: the rebalances that its members spared."""
+        """Report one result; ``spared``: the number of rebalances that the act spared, by member id."""
         for member_id, rebalances in spared.items():
             facts = {"rebalances_spared": rebalances} if check is ActCheck.RIGHT else {}
             self._report.report(act, ActOutcome(check), self._group, member_id=member_id, **facts)

@@ -19,7 +19,7 @@ __all__ = ["Vacancies"]
 
 @dataclass(frozen=True, slots=True)
 class _Vacancy:
-    """``killed``: the seat's member, if its process closed all connections and did not leave."""
+    """``killed``: the seat's member, if its process closed all connections without leaving."""
 
     partitions: int
     since: float
@@ -30,14 +30,14 @@ class Vacancies:
     """The vacant seats of one group, with the partitions of their last members."""
 
     def __init__(self, group: str, seats: GroupSeats, clock: Clock, report: ActReport) -> None:
-        """No seat is vacant."""
+        """Start without vacant seats."""
         self._group, self._seats, self._clock, self._report = group, seats, clock, report
         self._vacant: dict[str, _Vacancy] = {}
         self._removing: dict[str, KilledMember] = {}
         self._spared = SparedStalls()
 
     def assigned(self, member_id: str, partitions: int) -> None:
-        """A member was assigned this number of partitions."""
+        """Record that a member was assigned this number of partitions."""
         seat = self._seats.table.of_member(member_id)
         if seat is not None:
             seat.partitions = partitions
@@ -55,14 +55,14 @@ class Vacancies:
         self._removing = {name: killed for name, killed in self._removing.items() if table.of_member(name) is not None}
 
     def succeeded(self, processes: Iterable[int]) -> None:
-        """Record that these processes are gone, since a newcomer of the same client came."""
+        """Record that these processes are gone, since a newcomer of the same client has arrived."""
         for process in processes:
             for seat in self._seats.table.of_process(process):
                 if seat.state in (SeatState.OCCUPIED, SeatState.DISCONNECTED):
                     self._begin(seat, self._clock.monotonic(), killed=True)
 
     def taken(self, instance_id: str, member_id: str, *, stable: bool) -> None:
-        """Take the handover of a seat to ``member_id``; ``stable``: the group was stable and need not rebalance."""
+        """Process the handover of a seat to ``member_id``; ``stable``: the group was stable and need not rebalance."""
         if instance_id in self._vacant:
             now, killed = self._clock.monotonic(), self._vacant[instance_id].killed
             self._end(instance_id, None, now)
@@ -94,7 +94,7 @@ class Vacancies:
             self._report.stall_spared(act, self._group, member_id, stall.partition_seconds)
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: no stall is uncertain."""
+        """Return when to call `due` next; None: no stall is uncertain."""
         return self._spared.next_due()
 
     def _begin(self, seat: Seat, since: float, *, killed: bool) -> None:
@@ -106,7 +106,7 @@ class Vacancies:
         vacancy = self._vacant.pop(instance_id)
         self._report.counts.kept(vacancy.partitions * max(0.0, now - vacancy.since), predicted=False)
         given_up = seat is not None and seat.state is SeatState.GIVEN_UP and seat.given_up_for is GiveUpReason.CRASHED
-        # In a group that rebalances, others would have waited for the member for a time that is not known.
+        # In a group that rebalances, it is unknown how long the others would have waited for the member.
         if vacancy.killed is not None and given_up and self._seats.facts.phase is GroupPhase.STABLE:
             self._removing[vacancy.killed.member_id] = vacancy.killed
 

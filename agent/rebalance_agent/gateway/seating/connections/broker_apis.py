@@ -1,4 +1,4 @@
-"""Which APIs the broker of a connection knows: it closes the connection on which another one comes."""
+"""Finds which APIs the broker of a connection supports: for an unknown API, a broker closes the connection."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["BrokerApis"]
 
 
 class BrokerApis:
-    """Some APIs with the newest version that is used of each; a connection is asked for its broker's once."""
+    """Some APIs, each with the newest version that is used; each connection's broker is asked once."""
 
     def __init__(self, versions: Mapping[int, int]) -> None:
-        """Ask for ``versions``: API key -> version."""
+        """``versions``: API key -> version."""
         self._versions = versions
         self._known: WeakKeyDictionary[ClientConnection, bool] = WeakKeyDictionary()
 
     async def known(self, connection: ClientConnection) -> bool:
-        """Whether the broker knows all of them. Raises as `Ask`."""
+        """Return whether the broker supports all of them. Raises like `Ask`."""
         known = self._known.get(connection)
         if known is None:
             response = await connection.ask(ApiVersionsRequest(version=0))

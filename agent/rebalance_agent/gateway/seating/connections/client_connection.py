@@ -12,7 +12,7 @@ from rebalance_agent.http.loopback import is_loopback
 __all__ = ["ClientConnection", "Held", "OwnAnswer", "SeatNote", "seen_host"]
 
 Held = Callable[[], AbstractContextManager[None]]
-"""The context of a JoinGroup that is kept."""
+"""Returns a context manager that is entered while a JoinGroup is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class OwnAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SeatNote:
-    """What the answer to a request is for: takes it, and returns the error code that the client is shown."""
+    """Handles the answer to a request: processes it, and returns the error code for the client."""
 
     answered: Callable[[Any], int]
 
@@ -39,7 +39,7 @@ class ClientConnection(Protocol):
 
     @property
     def local_host(self) -> str:
-        """The gateway's own IP address on the way to the broker: the coordinator takes it for the client's."""
+        """The gateway's own IP address towards the broker, which the coordinator takes for the client's."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class ClientConnection(Protocol):
         ...
 
     def answered(self) -> Awaitable[None]:
-        """Wait until all requests before the current one were answered, and their answers passed on.
+        """Wait until all requests before the current one have been answered, and their answers passed on.
 
         Raises:
             ConnectionError: the connection is closed.
@@ -60,11 +60,11 @@ class ClientConnection(Protocol):
         ...
 
     def ask(self, message: Any) -> Awaitable[Any]:  # noqa: ANN401 - kafka-python is untyped
-        """As `kafka_messages.Ask`, by any task."""
+        """Send a request like `kafka_messages.Ask`; any task may call this."""
         ...
 
     def exchange(self, frame: bytes) -> Awaitable[bytes]:
-        """Send a request of the client, changed, and return its answer instead of passing it on.
+        """Send a changed request of the client, and return its answer instead of passing it on.
 
         Both have the client's correlation id. Raises ConnectionError once the connection is closed.
         """
@@ -72,5 +72,5 @@ class ClientConnection(Protocol):
 
 
 def seen_host(connection: ClientConnection) -> str:
-    """Return the address by which others know a client: its own, or this machine's if it runs beside the gateway."""
+    """Return the address by which others know a client: its own, or this machine's if it runs next to the gateway."""
     return connection.local_host if is_loopback(connection.host) else connection.host

@@ -1,4 +1,4 @@
-"""The gateway's own requests to the coordinator of a classic group, by the connection of some client of the group."""
+"""The gateway's own requests to the coordinator of a classic group, sent on the connection of a client in the group."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ DESCRIBE_VERSION = 4
 """The first DescribeGroups version with instance ids; every broker since 2.4 has it."""
 
 METADATA_VERSION = 4
-"""The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
+"""The first Metadata version that can avoid creating the topics it asks for; every broker since 0.11 has it."""
 
 NO_GENERATION = -1
-"""A heartbeat with it is refused, of a member by ILLEGAL_GENERATION."""
+"""A heartbeat with this generation is refused; for a member, with ILLEGAL_GENERATION."""
 
 CONSUMER = "consumer"
 
@@ -64,9 +64,10 @@ _PHASES = {
 class Described:
     """A group as its coordinator describes it.
 
-    A group of another protocol is described like one that does not exist: neither ``exists``.
-    ``consumers``: all members are consumers of the group's own protocol, none of Connect or the like. ``members``:
-    their ids. ``seats``: instance id -> member id, of members with a seat of a gateway. ``epoch``: see `SeatsRoster`.
+    ``exists`` is False also for a group of another protocol, which is described like one that does not exist.
+    ``consumers``: all members are consumers that use the group's protocol, not Connect workers or the like.
+    ``members``: their ids. ``seats``: instance id -> member id, for members with a gateway's seat. ``epoch``: see
+    `SeatsRoster`.
     """
 
     phase: GroupPhase
@@ -78,34 +79,34 @@ class Described:
 
 
 class GroupRequests(Protocol):
-    """The gateway's requests that every group with seats needs, by its protocol.
+    """The gateway's requests for a group with seats, implemented for each protocol.
 
-    All raise as `heartbeat`, and AskElsewhereError.
+    All raise like `heartbeat`.
     """
 
     async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """Remove a member by both ids, which is refused once a successor has the seat; the error code."""
+        """Remove a member by both ids, which is refused once a successor has the seat; return the error code."""
         ...
 
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
-        """Describe the group; None where the coordinator refuses."""
+        """Describe the group; return None if the coordinator refuses."""
         ...
 
     async def keep(
         self, connection: ClientConnection, group: str, generation: int, member_id: str, instance_id: str
     ) -> int:
-        """Keep a vacant member, if it is possible; the error code shows whether a successor has the seat."""
+        """Keep a vacant member, if possible; the returned error code shows whether a successor has the seat."""
         ...
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """Whether a vacant member is still in its seat, which changes nothing; an error code, see `FENCED`."""
+        """Check, without side effects, whether a vacant member still has its seat; return an error code (`FENCED`)."""
         ...
 
 
 class AskElsewhereError(ConnectionError):
-    """The request had no effect: the broker is not the coordinator or loads the group, or a permission is missing.
+    """The request had no effect: the broker is not the coordinator, is loading the group, or a permission is missing.
 
-    ``for_good``: this connection does not serve for the group any more.
+    ``for_good``: this connection can no longer be used for the group.
     """
 
     def __init__(self, error: int) -> None:
@@ -162,7 +163,7 @@ async def heartbeat(ask: Ask, group: str, generation: int, member_id: str, insta
 
 
 async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
-    """Topic -> number of assigned partitions, of all topics that members subscribe to; None unless it is stable.
+    """Return topic -> number of assigned partitions, for all subscribed topics; None unless the group is stable.
 
     Raises as `heartbeat`.
     """
@@ -180,7 +181,7 @@ async def assigned_counts(ask: Ask, group: str) -> dict[str, int] | None:
 
 
 async def partition_counts(ask: Ask, topics: Collection[str]) -> dict[str, int]:
-    """Topic -> number of partitions, of those of ``topics`` that exist. Raises as `Ask`."""
+    """Return topic -> number of partitions, of those of ``topics`` that exist. Raises as `Ask`."""
     kind = MetadataRequest.MetadataRequestTopic
     asked = [kind(version=METADATA_VERSION, name=name) for name in sorted(topics)]
     response = await ask(MetadataRequest(version=METADATA_VERSION, topics=asked, allow_auto_topic_creation=False))
@@ -194,7 +195,7 @@ async def _describe(ask: Ask, group: str) -> Any:  # noqa: ANN401 - kafka-python
 
 
 def checked(error: int) -> int:
-    """The error code of an answer; raises AskElsewhereError where nothing was done."""
+    """Return the error code of an answer; raise AskElsewhereError if the request had no effect."""
     if error in COORDINATOR_MOVED or error == GROUP_AUTHORIZATION_FAILED:
         raise AskElsewhereError(error)
     return int(error)

@@ -1,4 +1,4 @@
-"""Notices clients that disconnect while one of their requests waits, since nothing else is read from them then."""
+"""Notices clients that disconnect while one of their requests waits: nothing is read from them in this time."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _Result = TypeVar("_Result")
 
 
 class DisconnectWatch:
-    """The connections with a waiting request; each has one at a time."""
+    """The connections with a waiting request, one request for each connection."""
 
     def __init__(self) -> None:
-        """No request waits."""
+        """Start without waiting requests."""
         self._waiting: dict[ClientConnection, asyncio.Future[Any]] = {}
         self._gone: set[ClientConnection] = set()
 
@@ -44,7 +44,7 @@ class DisconnectWatch:
             self._gone.discard(connection)
 
     def check(self) -> None:
-        """Cancel the work of clients that are gone; call it repeatedly."""
+        """Cancel the work of disconnected clients; to be called repeatedly."""
         for connection, waiting in tuple(self._waiting.items()):
             if not waiting.done() and (connection.closed or connection.hung_up()):
                 self._gone.add(connection)

@@ -34,13 +34,13 @@ from rebalance_agent.model.reported.seat_event import SEAT_PREFIX
 __all__ = ["EpochRequests", "leave_for_a_while"]
 
 _VERSION = HEARTBEAT_VERSIONS[0]
-"""The first version: all brokers with groups of KIP-848 have it."""
+"""The first version, which all brokers with KIP-848 groups have."""
 
 _CORRELATION_ID = 0
-"""Replaced by the connection's own (`ClientConnection.exchange`)."""
+"""A placeholder: `ClientConnection.exchange` sets the connection's own."""
 
 _CONSUMER_TYPE = 1
-"""The member type of consumers with this protocol; others are those of the classic one, in a group that migrates."""
+"""The member type of consumers that use this protocol; a migrating group also has members of the classic protocol."""
 
 _EMPTY, _DEAD = "Empty", "Dead"
 
@@ -49,7 +49,7 @@ class EpochRequests:
     """See `GroupRequests`."""
 
     def __init__(self) -> None:
-        """No connection was asked."""
+        """Start before any request."""
         self._apis = BrokerApis({DESCRIBE_KEY: TYPED_VERSION})
 
     async def leave(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
@@ -57,7 +57,7 @@ class EpochRequests:
         return checked(await _left(connection, group, member_id, instance_id, LEAVE_EPOCH))
 
     async def describe(self, connection: ClientConnection, group: str) -> Described | None:
-        """See `GroupRequests`: ConsumerGroupDescribe. Newcomers cause no rebalance of their own in any state."""
+        """See `GroupRequests`: ConsumerGroupDescribe. Newcomers cause no separate rebalance in any state."""
         one = await self._described(connection, group)
         if one is None:
             return None
@@ -81,11 +81,11 @@ class EpochRequests:
         member_id: str,
         instance_id: str,
     ) -> int:
-        """See `GroupRequests`: it leaves for a while once more, which makes its session no longer."""
+        """See `GroupRequests`: the member leaves temporarily once more, which does not extend its session."""
         return checked(await leave_for_a_while(connection, group, member_id, instance_id))
 
     async def check(self, connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-        """See `GroupRequests`: a description. A member that is back counts as one that has the seat."""
+        """See `GroupRequests`: a description. A member that has returned counts as having the seat."""
         one = await self._described(connection, group)
         if one is None:
             raise AskElsewhereError(UNSUPPORTED_VERSION)
@@ -105,9 +105,9 @@ class EpochRequests:
 
 
 async def leave_for_a_while(connection: ClientConnection, group: str, member_id: str, instance_id: str) -> int:
-    """Send that a member leaves and may return, so that a successor may have its seat; return the error code.
+    """Make a member leave temporarily (epoch -2), so that a successor may have its seat; return the error code.
 
-    It may be sent again. Refused once a successor has the seat. Raises ConnectionError and DecodeError.
+    This may be repeated, and is refused once a successor has the seat. Raises ConnectionError and DecodeError.
     """
     return await _left(connection, group, member_id, instance_id, STATIC_LEAVE_EPOCH)
 

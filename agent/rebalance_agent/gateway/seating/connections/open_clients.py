@@ -1,7 +1,7 @@
-"""Follows the open connections of clients: a process that dies closes all of its connections at once.
+"""Tracks the open connections of clients: a process that dies closes all of its connections at once.
 
-A client is an address and a client id. Several consumers that share both count as one, so that none of them is taken
-for dead while another one lives.
+A client is identified by address and client id. Consumers that share both count as one client, so that none of them is
+considered dead while another is alive.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from rebalance_agent.http.loopback import is_loopback
 __all__ = ["CLOSED_MAX", "OpenClients"]
 
 CLOSED_MAX = 1_000
-"""Closed connections that are remembered: as many as the gateway accepts at a time."""
+"""Maximum closed connections remembered: as many as the gateway accepts at a time."""
 
 FORMER_MAX = 100
-"""Closed connections kept of one client: a consumer has three, and a process some consumers."""
+"""Maximum closed connections kept per client: a consumer has three, and a process a few consumers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """A closed connection of a client, which is evidence ``until`` then."""
+    """A closed connection of a client, which counts as evidence until ``until``."""
 
     client: str
     process: int
@@ -32,13 +32,13 @@ class _Closed:
 
 
 class OpenClients:
-    """The open connections by client, and those that clients closed a short time ago.
+    """The open connections by client, and those that clients closed recently.
 
-    ``process``: the number of a connection, by which its client is known elsewhere.
+    ``process``: the number of a connection, which identifies its client in other modules.
     """
 
     def __init__(self, window_seconds: float) -> None:
-        """Wait ``window_seconds`` for the last connection of a client to be closed, too."""
+        """``window_seconds``: how long to wait for the last connection of a client to be closed, too."""
         self._window = window_seconds
         self._clients: dict[ClientConnection, tuple[str, int]] = {}
         self._open: Counter[str] = Counter()
@@ -46,9 +46,9 @@ class OpenClients:
         self._former: OrderedDict[str, dict[int, float]] = OrderedDict()
 
     def opened(self, connection: ClientConnection, client_id: str, process: int = 0) -> tuple[int, ...]:
-        """Take the first request of a connection, with the client's id; return the client's former processes.
+        """Process the first request of a connection, with the client's id; return the client's former processes.
 
-        These are the processes of connections after whose end the client had none; it may be the same process again.
+        These are the processes of connections after which the client had no open one; it may be the same process again.
         """
         if connection in self._clients:
             return ()
@@ -62,12 +62,12 @@ class OpenClients:
         return tuple(self._former.get(client, ()))
 
     def former(self, connection: ClientConnection) -> frozenset[int]:
-        """Return the same as `opened`, for a connection that is open."""
+        """Return the same result as `opened` for an open connection."""
         client, _ = self._clients.get(connection, ("", 0))
         return frozenset(self._former.get(client, ()))
 
     def ended(self, connection: ClientConnection, now: float, *, by_client: bool) -> None:
-        """Take a closed connection; it is evidence only if the client closed it (``by_client``)."""
+        """Process a closed connection; it is evidence only if the client closed it (``by_client``)."""
         client, process = self._clients.pop(connection, ("", 0))
         if not client:
             return
@@ -80,7 +80,7 @@ class OpenClients:
                 self._closed.popitem(last=False)
 
     def may_have_crashed(self, connection: ClientConnection) -> bool:
-        """Whether the process behind a closed connection may be gone; that is not known yet."""
+        """Whether the process behind a closed connection may be gone, which is not known yet."""
         return connection in self._closed
 
     def crashed(self, now: float) -> list[ClientConnection]:

@@ -1,7 +1,7 @@
-"""Notices new partitions of a group's topics, for leaders that returned to their seat by a JoinGroup below v9.
+"""Notices new partitions of a group's topics, for leaders that returned to their seat with a JoinGroup below v9.
 
-Such a client believes that it is a follower, and only leaders notice new partitions. The gateway compares what the
-members have been assigned with what the topics have, so it needs no memory of its own.
+Such a client considers itself a follower, and only leaders notice new partitions. The gateway compares the assigned
+partitions with those of the topics, so it needs no state of its own.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from rebalance_agent.gateway.seats.seat import SeatState, SeatTable
 __all__ = ["WATCH_SECONDS", "TopicWatch"]
 
 WATCH_SECONDS = 30.0
-"""Seconds between two looks; clients that lead look every five minutes by default (metadata.max.age.ms)."""
+"""Seconds between two checks; leading clients check every five minutes by default (metadata.max.age.ms)."""
 
 
 class TopicWatch:
     """Checks the topics of one group for changes, every `WATCH_SECONDS`."""
 
     def __init__(self, group: str, table: SeatTable, connections: GroupConnections) -> None:
-        """Nothing is to be looked at."""
+        """Start without a check."""
         self._group, self._table, self._connections = group, table, connections
         self._next_at = float("-inf")
 
@@ -34,18 +34,18 @@ class TopicWatch:
         )
 
     def due(self, now: float) -> bool:
-        """Whether to look now; the next time is `WATCH_SECONDS` later."""
+        """Whether to check now; the next check is `WATCH_SECONDS` later."""
         if now < self._next_at or not self.needed:
             return False
         self._next_at = now + WATCH_SECONDS
         return True
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None if the topics need no check."""
+        """Return when to call `due` next; None if the topics need no check."""
         return self._next_at if self.needed else None
 
     async def changed(self) -> bool:
-        """Ask the brokers; return whether a topic has another number of partitions than are assigned."""
+        """Ask the brokers; return whether a topic's partition count differs from its assigned partitions."""
         assigned = await self._connections.ask(lambda ask: assigned_counts(ask, self._group))
         if not assigned:
             return False

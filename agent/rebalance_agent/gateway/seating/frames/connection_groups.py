@@ -1,4 +1,4 @@
-"""The groups with seats that one connection names, and of which its client is a member."""
+"""The groups with seats that one connection names or of which its client is a member."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionGroups", "ImpatientMembers"]
 
 IMPATIENT_MAX = 1_000
-"""Members that are remembered: as many as a group holds."""
+"""Maximum members remembered: as many as a group holds."""
 
 GROUPS_MAX = 32
-"""Groups of one connection that have seats for it, of which its consumer may be a member: a consumer is in one."""
+"""Maximum groups per connection that have seats for it: a consumer is a member of one group."""
 
 NO_MEMBER = ""
-"""Instead of a member id, of a client that joined a group and was not accepted yet."""
+"""Placeholder for the member id of a client that joins a group and has not been accepted yet."""
 
 
 class ConnectionGroups:
-    """The groups that a client names, by short hashes: names and member ids from outside may have 32 KiB each."""
+    """The groups that a client names, by short hashes: names and member ids from clients may have 32 KiB each."""
 
     def __init__(self, groups: SeatingGroups) -> None:
-        """No group is named."""
+        """Start without groups."""
         self._groups = groups
         self._named: set[str] = set()
         self._member_of: dict[str, str] = {}
 
     def of(self, name: str, group_type: GroupType) -> SeatedGroup | None:
-        """The group of this name; of the many that one client names only the first have seats."""
+        """Return the group of this name; only the first `GROUPS_MAX` groups that a client names have seats."""
         if short_hash(name) not in self._named and len(self._named) >= GROUPS_MAX:
             return None
         group = self._groups.of(name, group_type)
@@ -44,19 +44,19 @@ class ConnectionGroups:
         return group
 
     def was_member(self, name: str) -> bool:
-        """Whether the client is or was a member of the group, or waited to be one."""
+        """Whether the client is or was a member of the group, or waited to become one."""
         return short_hash(name) in self._member_of
 
     def is_member(self, name: str, member_id: str) -> bool:
-        """Whether the coordinator accepted a request of this member by this connection, as the last one."""
+        """Whether the last request that the coordinator accepted on this connection was of this member."""
         return self._member_of.get(short_hash(name)) == short_hash(member_id)
 
     def note_waited(self, name: str) -> None:
-        """The client has waited to join: it waits once, even where the coordinator moved meanwhile."""
+        """Record that the client has waited to join: it waits only once, even if the coordinator moves."""
         self._member_of[short_hash(name)] = NO_MEMBER
 
     def note_answer(self, name: str, member_id: str, error: int) -> None:
-        """The coordinator answered a request of a member."""
+        """Record that the coordinator answered a request of a member."""
         if error == NO_ERROR:
             self._member_of[short_hash(name)] = short_hash(member_id)
 
@@ -64,20 +64,21 @@ class ConnectionGroups:
 class ImpatientMembers:
     """Members of KIP-848 whose clients closed the connection while their first heartbeat was held.
 
-    A client that waits for less than the gateway assumes sends it again, by the same member id: it is not held again.
+    A client that waits for less time than the gateway assumes repeats the heartbeat with the same member id; it is not
+    held again.
     """
 
     def __init__(self) -> None:
-        """No member is known."""
+        """Start without members."""
         self._members: OrderedDict[str, None] = OrderedDict()
 
     def add(self, group: str, member_id: str) -> None:
-        """Know a member; the first known one is forgotten if there are too many."""
+        """Add a member; if there are too many, the oldest entry is forgotten."""
         if member_id:
             self._members[short_hash(repr((group, member_id)))] = None
             if len(self._members) > IMPATIENT_MAX:
                 self._members.popitem(last=False)
 
     def __contains__(self, member: tuple[str, str]) -> bool:
-        """Whether a member is known, by its group and its id."""
+        """Whether a member (group and member id) is included."""
         return short_hash(repr(member)) in self._members

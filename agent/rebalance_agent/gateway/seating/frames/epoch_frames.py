@@ -1,7 +1,7 @@
-"""ConsumerGroupHeartbeat of one connection, for groups of KIP-848 with a rule for seats.
+"""Handles ConsumerGroupHeartbeat on one connection, for groups of KIP-848 with a rule for seats.
 
-A first heartbeat gets an instance id, and a leave (epoch -1) becomes a leave for a while (-2) where the seat is kept.
-The coordinator gives a seat to one member at a time, and refuses another one: it is the compare-and-set.
+A first heartbeat gets an instance id, and if the seat is kept, a leave (epoch -1) becomes a temporary leave (-2). The
+coordinator gives a seat to one member at a time and refuses others, which serves as compare-and-set.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = ["EpochFrames"]
 
 
 class EpochFrames:
-    """Handles the heartbeats of one connection. An error of it must leave the client's own frame as it is.
+    """Handles the heartbeats of one connection. If it fails, the client's own frame must stay unchanged.
 
-    Clients with an instance id of their own are left alone.
+    Heartbeats of clients with their own instance id are not changed.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class EpochFrames:
         connection: ClientConnection,
         admission: NewcomerAdmission,
     ) -> None:
-        """Handle the heartbeats of ``connection``, whose newcomers wait by ``admission``."""
+        """Handle the heartbeats of ``connection``; its newcomers wait in ``admission``."""
         self._groups, self._members, self._connection, self._admission = groups, members, connection, admission
         self._subscriptions: dict[str, EpochSubscription] = {}
 
     async def request(self, head: RequestHead, opened: OpenedFrame, size: int) -> OwnAnswer | SeatNote | None:
-        """Handle a heartbeat; as `SeatFrames.request`."""
+        """Handle a heartbeat; see `SeatFrames.request`."""
         message = opened.message
         group = self._members.of(message["group_id"], GroupType.CONSUMER)
         if group is None or message["instance_id"] is not None:
@@ -75,13 +75,13 @@ class EpochFrames:
         return SeatNote(lambda answer: self._beaten(group, name, member_id, profile, answer))
 
     def _changed_profile(self, message: Mapping[str, Any]) -> JoinProfile | None:
-        """The profile of a member whose heartbeat changes its subscription; None where it does not."""
+        """Return the profile of a member whose heartbeat changes its subscription; None if it does not."""
         if message["subscribed_topic_names"] is None and message.get("subscribed_topic_regex") is None:
             return None
         return self._subscribed(message["group_id"], message).profile
 
     def _subscribed(self, group: str, message: Mapping[str, Any]) -> EpochSubscription:
-        """What the client subscribes to in a group, of which it has one member."""
+        """Return the client's subscription in a group; a client has one member in it."""
         known = EpochSubscription() if message["member_epoch"] == JOIN_EPOCH else self._subscriptions.get(group)
         subscription = self._subscriptions[group] = (known or EpochSubscription()).changed(message)
         return subscription
@@ -125,11 +125,11 @@ class EpochFrames:
         return OwnAnswer(answer)
 
     async def _seated(self, head: RequestHead, opened: OpenedFrame, seat: GrantedSeat) -> bytes:
-        """Send the first heartbeat with an instance id; its answer.
+        """Send the first heartbeat with an instance id; return its answer.
 
-        First the seat's last member leaves for a while, by this connection: one that was killed has not left, and one
-        that leaves just now does it by its own connection, maybe later. If it is gone, this is a new seat; if another
-        one has taken the seat, the coordinator refuses both.
+        First the gateway makes the seat's last member leave temporarily, on this connection: a killed member has not
+        left, and a member that is leaving right now does so on its own connection, perhaps later. If the member is
+        gone, this is a new seat; if another consumer has taken the seat, the coordinator refuses both requests.
         """
         name, instance_id = opened.message["group_id"], seat.instance_id
         if seat.last_member:
@@ -156,7 +156,7 @@ class EpochFrames:
         return shown
 
     async def _leave(self, group: SeatedGroup, head: RequestHead, opened: OpenedFrame) -> OwnAnswer | None:
-        """Leave for a while, if the seat is kept: as with any seat, the client's own frame is sent if that fails."""
+        """Leave temporarily, if the seat is kept; if this fails, the client's own frame is sent, as with any seat."""
         message = opened.message
         name, member_id = message["group_id"], message["member_id"]
         instance_id = group.seat_of(member_id)
@@ -167,7 +167,7 @@ class EpochFrames:
         changed = _changed(head, opened, instance_id=instance_id, member_epoch=STATIC_LEAVE_EPOCH)
         fields = decode_heartbeat_answer(head.api_version, await self._connection.exchange(changed))
         error = fields["error_code"]
-        if error not in (NO_ERROR, FENCED_INSTANCE_ID):  # the second: a successor has the seat already
+        if error not in (NO_ERROR, FENCED_INSTANCE_ID):  # FENCED_INSTANCE_ID: a successor already has the seat
             group.leave_refused(member_id, error)
             return None
         shown = {**fields, "error_code": NO_ERROR, "error_message": None, "member_epoch": LEAVE_EPOCH}
@@ -175,18 +175,18 @@ class EpochFrames:
 
 
 def _changed(head: RequestHead, opened: OpenedFrame, **fields: Any) -> bytes:  # noqa: ANN401 - of several types
-    """A heartbeat with other ``fields``."""
+    """Return a heartbeat with other ``fields``."""
     changed = {**opened.message, **fields}
     return encode_heartbeat(head.api_version, head.correlation_id, client_id(opened.header), changed)
 
 
 def _result(answer: Mapping[str, Any], member_id: str) -> JoinResult:
-    """``member_id``: as the client names itself; with version 0 the coordinator gives it one."""
+    """``member_id``: the client's own id; with version 0 the coordinator assigns one."""
     given = answer["member_id"] or member_id
     return JoinResult(error=answer["error_code"], member_id=given, generation=answer["member_epoch"])
 
 
 def _partitions(answer: Mapping[str, Any]) -> int | None:
-    """The number of partitions that an answer assigns; None where it changes nothing."""
+    """Return the number of partitions that an answer assigns; None if it does not change the assignment."""
     assignment = answer["assignment"]
     return None if assignment is None else sum(len(one["partitions"]) for one in assignment["topic_partitions"])

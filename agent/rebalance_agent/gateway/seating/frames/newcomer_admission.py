@@ -1,4 +1,4 @@
-"""How newcomers of one connection wait until they may join, classic ones and those of KIP-848."""
+"""Lets newcomers of one connection wait until they may join, in classic and KIP-848 groups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["NewcomerAdmission"]
 
 
 class NewcomerAdmission:
-    """Lets newcomers wait within the bytes that the gateway may hold; each client waits once in a group."""
+    """Lets newcomers wait, within the bytes that the gateway may hold; each client waits once per group."""
 
     def __init__(
         self, groups: SeatingGroups, members: ConnectionGroups, connection: ClientConnection, held: Held
@@ -25,7 +25,7 @@ class NewcomerAdmission:
         self._groups, self._members, self._connection, self._held = groups, members, connection, held
 
     async def seat(self, group: SeatedGroup, name: str, who: Newcomer, size: int) -> GrantedSeat | None:
-        """Wait, and return the seat to join with; None: its frame of ``size`` bytes is sent as it is.
+        """Wait, and return the seat to join with; None if its frame of ``size`` bytes is to be sent unchanged.
 
         Raises:
             ConnectionError: the client disconnected meanwhile.

@@ -18,13 +18,13 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["SERVICE_ACCOUNT", "ApiServer", "Objects"]
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where Kubernetes mounts a pod's token, its namespace, and the authority of the API server's certificate."""
+"""The folder where Kubernetes mounts a pod's token, its namespace, and the CA of the API server's certificate."""
 
 TIMEOUT_SECONDS = 2.0
-"""Timeout of the connection and of each read; the API server answers in some milliseconds."""
+"""Timeout (seconds) of the connection and of each read; the API server answers in some milliseconds."""
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of an answer: a list of a thousand locks has about one and a half million."""
+"""Largest answer in bytes: a list of a thousand locks has about 1.5 million."""
 
 _Result = TypeVar("_Result")
 
@@ -37,10 +37,10 @@ class Objects(Protocol):
         ...
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """Send a request about ``path`` in the namespace; return the status and the object of the answer.
+        """Send a request for ``path`` in the namespace; return the status and the object of the answer.
 
         Raises:
-            ConnectionError: there is no answer, or none that can be read.
+            ConnectionError: there is no answer, or it cannot be read.
         """
         ...
 
@@ -49,7 +49,7 @@ class ApiServer:
     """See `Objects`. It has one connection and one thread, so requests are sent one after the other."""
 
     def __init__(self, host: str, port: int, folder: Path = SERVICE_ACCOUNT) -> None:
-        """Read namespace and authority from ``folder``, and later the token, which changes every hour.
+        """Read the namespace and the CA from ``folder``, and later the token, which changes every hour.
 
         Raises:
             InvalidInputError: a file cannot be read or used.
@@ -66,10 +66,10 @@ class ApiServer:
 
     @classmethod
     def of_pod(cls, environ: Mapping[str, str] = os.environ) -> ApiServer:
-        """The API server of the cluster in which this process is a pod.
+        """Return the API server of the cluster in which this process is a pod.
 
         Raises:
-            InvalidInputError: this process runs in no pod, or the pod has no service account.
+            InvalidInputError: this process does not run in a pod, or the pod has no service account.
         """
         host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port.isdigit():
@@ -81,7 +81,7 @@ class ApiServer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
-        """See `Objects`; a connection that the API server has closed meanwhile is opened again once."""
+        """See `Objects`; if the API server has closed the connection, it is opened again once."""
         for fresh in (self._connection is None, True):
             try:
                 return self._answer(method, path, body)
@@ -111,7 +111,7 @@ class ApiServer:
         return answer.status, found
 
     def close(self) -> None:
-        """End the connection and the thread; requests under way are not waited for."""
+        """Close the connection and end the thread, without waiting for pending requests."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._disconnect()
 

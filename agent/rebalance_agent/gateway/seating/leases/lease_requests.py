@@ -29,13 +29,13 @@ from rebalance_agent.groupprotocol.wire.error_codes import (
 __all__ = ["LeaseRequests"]
 
 LEASES_MAX = 1_000
-"""Locks of a group that are read: as many as a gateway has."""
+"""Maximum locks read of a group: as many as a gateway has."""
 
 REMOVED_MAX = 10
-"""Expired locks that are removed after a description; the rest follows after the next one."""
+"""Maximum expired locks removed after a description; the rest is removed after the next."""
 
 TRIES_MAX = 2
-"""How often a change is tried that another gateway was faster with."""
+"""Maximum attempts of a change if other gateways change the lock first."""
 
 _OK, _CREATED, _NOT_FOUND, _CONFLICT = 200, 201, 404, 409
 _REFUSED = (401, 403)
@@ -50,20 +50,20 @@ _PROBLEMS = {
 
 
 class LeaseRequests:
-    """The requests for the locks of one group; without ``api`` every one is answered as unsupported."""
+    """The requests for the locks of one group; without ``api`` every request is answered as unsupported."""
 
     def __init__(self, group: str, api: Objects | None, clock: Clock) -> None:
-        """Nothing is known of the locks."""
+        """Start without knowledge of the locks."""
         self._group, self._api, self._clock = group, api, clock
         self._seen: dict[str, tuple[str, float]] = {}
 
     async def beat(self, connection: ClientConnection, beat: LockBeat) -> LockAnswer:  # noqa: ARG002 - not by Kafka
-        """Send a request for a lock, and return the answer; Raises ConnectionError without one."""
+        """Send a request for a lock, and return the answer. Raises ConnectionError if there is none."""
         api = self._api
         return LockAnswer(UNSUPPORTED_VERSION) if api is None else await api.run(lambda: self._beat(api, beat))
 
     async def describe(self, connection: ClientConnection) -> tuple[LockHolder, ...] | None:  # noqa: ARG002
-        """All locks of the group; None where the API server refuses. Raises as `beat`."""
+        """Return all locks of the group; None if the API server refuses. Raises like `beat`."""
         api = self._api
         return None if api is None else await api.run(lambda: self._describe(api))
 
@@ -105,7 +105,7 @@ class LeaseRequests:
         return tuple(lock for lock in locks if lock is not None)
 
     def _expired(self, lease: dict[str, Any]) -> bool:
-        """Whether a lock did not change for `LEASE_SECONDS` as this gateway saw it."""
+        """Whether this gateway has seen no change of a lock for `LEASE_SECONDS`."""
         now, version = self._clock.monotonic(), _version(lease)
         known, since = self._seen.get(_name(lease), ("", now))
         if known != version:

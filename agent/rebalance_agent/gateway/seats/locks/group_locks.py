@@ -1,4 +1,4 @@
-"""The state machine of one gateway's locks in one group: it takes answers and time, returns requests and changes."""
+"""The state machine of one gateway's locks in one group: from answers and time it derives requests and changes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED, NO
 __all__ = ["GroupLocks"]
 
 BEATS_IN_FRESH = 3
-"""Heartbeats within the time for which a confirmation counts: two may be lost."""
+"""Heartbeats within the time for which a confirmation counts, so that two may be lost."""
 
 RETRY_SECONDS = 0.25
-"""After an error that means only that the coordinator moves or loads, and after a closed connection."""
+"""Pause (seconds) after an error that only means that the coordinator moves or loads, and after a closed connection."""
 
 SESSION_SECONDS = 45.0
-"""After that the coordinator ends an unreleased lock by itself (``group.consumer.session.timeout.ms``)."""
+"""Seconds after which the coordinator ends an unreleased lock (``group.consumer.session.timeout.ms``)."""
 
 
 @dataclass(slots=True)
 class _Lock:
     """``epoch``: `CLAIM` until the coordinator granted it. ``fresh_until``: when the claim or confirmation is too old.
 
-    ``granted``: as in the last `LockChange`. ``former``: the member of a claim that was refused, which may have been
-    done nevertheless: the next claim waits until that member's release is answered.
+    ``granted``: as in the last `LockChange`. ``former``: the member of a refused claim, which may have been carried out
+    nevertheless: the next claim waits until that member's release is answered.
     """
 
     instance_id: str
@@ -58,35 +58,35 @@ class _Release:
 
 
 class GroupLocks:
-    """Instance id -> lock. Requests are `LockBeat`, what becomes of a lock is `LockChange`.
+    """Instance id -> lock. Requests are `LockBeat`, changes of locks are `LockChange`.
 
-    ``member_ids`` gives ids that no other member ever had (UUIDs). Times are in seconds of the caller's monotonic
+    ``member_ids`` yields ids that no other member ever had (UUIDs). Times are in seconds of the caller's monotonic
     clock.
 
-    A claim that is not answered is sent again with the same member id. If it was done, the coordinator refuses that one
-    as those of other members. So after each refusal the member is released: if the coordinator does that, the lock was
-    ours, is free now, and is claimed by a new member; else another gateway has it.
+    An unanswered claim is sent again with the same member id. If the first one was carried out, the coordinator refuses
+    the second like another member's. So after each refusal the member is released: if the coordinator does this, the
+    lock was ours, is free now, and is claimed by a new member; otherwise another gateway has it.
 
-    A granted lock that is not confirmed any more is reported as lost, but not released: the coordinator may still count
-    it, and others would take the seat of a member that lives. Once it is confirmed it is reported as granted again.
+    A granted lock that is no longer confirmed is reported as lost, but not released: the coordinator may still count
+    it, and others would take the seat of a live member. Once it is confirmed, it is reported as granted again.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str]) -> None:
-        """Begin without locks."""
+        """Start without locks."""
         self._settings, self._member_ids = settings, member_ids
         self._locks: dict[str, _Lock] = {}
         self._releases: dict[str, _Release] = {}
 
     def __len__(self) -> int:
-        """The number of locks that are held, claimed or waited for."""
+        """The number of locks that are held, claimed or awaited."""
         return len(self._locks)
 
     def __contains__(self, instance_id: str) -> bool:
-        """Whether a lock is held, claimed or waited for."""
+        """Whether a lock is held, claimed or awaited."""
         return instance_id in self._locks
 
     def stale(self, instance_id: str, now: float) -> bool:
-        """Whether the last confirmation of a granted lock is too old, and no `LockChange` has reported that yet."""
+        """Whether the last confirmation of a granted lock is too old, which no `LockChange` has reported yet."""
         lock = self._locks.get(instance_id)
         return lock is not None and lock.granted and now >= lock.fresh_until
 
@@ -96,9 +96,9 @@ class GroupLocks:
         return lock is not None and lock.granted and now < lock.fresh_until
 
     def claim(self, instance_id: str, now: float, note: str | None = None) -> list[LockAct]:
-        """Claim a lock (`ClaimLock`). A new claim leads to a `LockChange` within ``answer_seconds``.
+        """Claim a lock (`ClaimLock`). A new claim results in a `LockChange` within ``answer_seconds``.
 
-        ``note``: facts about the seat for other gateways (`LockBeat`); ignored if the lock is claimed already.
+        ``note``: facts about the seat for other gateways (`LockBeat`); ignored if the lock is already claimed.
         """
         lock = self._locks.get(instance_id)
         if lock is not None:
@@ -129,7 +129,7 @@ class GroupLocks:
         return [act for instance_id in tuple(self._locks) for act in self.release(instance_id, now)]
 
     def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """Take the answer to a request; None: its connection was closed before, or it could not be sent."""
+        """Process the answer to a request; None if its connection was closed, or it could not be sent."""
         moved = answer is not None and answer.error in COORDINATOR_MOVED
         if beat.epoch == RELEASE:
             return self._released(beat, None if moved else answer, now)
@@ -151,7 +151,7 @@ class GroupLocks:
     def due(self, now: float) -> list[LockAct]:
         """Return the requests and changes that are due by ``now``; call it at `next_due`, late calls are harmless.
 
-        After a pause of the process it comes first: locks that were not confirmed meanwhile are lost.
+        After the process was suspended, call it first: locks that were not confirmed during that time are lost.
         """
         acts: list[LockAct] = []
         for lock in tuple(self._locks.values()):
@@ -171,7 +171,7 @@ class GroupLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         waits = (lock for lock in self._locks.values() if lock.granted or lock.epoch == CLAIM)
         times = [lock.fresh_until for lock in waits]
         times += [lock.due_at for lock in self._locks.values()]
@@ -179,7 +179,7 @@ class GroupLocks:
         return min(times, default=None)
 
     def saved(self) -> tuple[SavedLock, ...]:
-        """The locks that this gateway has to know after a restart, to continue with them."""
+        """Return the locks that this gateway must know after a restart, to continue with them."""
         return tuple(
             SavedLock(lock.instance_id, lock.member_id, lock.epoch)
             for lock in self._locks.values()
@@ -197,7 +197,7 @@ class GroupLocks:
         return acts
 
     def _confirmed(self, lock: _Lock, beat: LockBeat, answer: LockAnswer, now: float) -> list[LockAct]:
-        """The coordinator counts the lock as ours, certainly for as long after ``sent_at`` as we do."""
+        """Record that the coordinator counts the lock as ours, certainly for as long after ``sent_at`` as we do."""
         fresh = self._settings.lock_fresh_seconds
         if now >= beat.sent_at + fresh and beat.epoch == CLAIM:
             return self._withdraw(lock, now)
@@ -206,7 +206,7 @@ class GroupLocks:
         if now >= lock.fresh_until:
             return []  # the answer was late: `due` asks again
         if lock.note != beat.note:
-            lock.due_at = now  # it changed meanwhile
+            lock.due_at = now  # the note has changed since
         lock.granted = True
         return [LockChange(lock.instance_id)]
 
@@ -215,11 +215,11 @@ class GroupLocks:
         return LockBeat(lock.instance_id, lock.member_id, lock.epoch, now, lock.note)
 
     def _withdraw(self, lock: _Lock, now: float) -> list[LockAct]:
-        """A claim was not answered in time, but may have been done."""
+        """Withdraw a claim that was not answered in time, but may have been carried out."""
         return [LockChange(lock.instance_id, LockLoss.NOT_CONFIRMED), *self.release(lock.instance_id, now)]
 
     def _end(self, instance_id: str, member_id: str, now: float) -> list[LockAct]:
-        """Send a release until it is answered; it names the member, and so harms no other holder."""
+        """Send a release until it is answered; it names the member, and so does not affect another holder."""
         if len(self._releases) >= self._settings.seats_max:
             del self._releases[next(iter(self._releases))]  # its session ends by itself
         release = self._releases[member_id] = _Release(instance_id, now, now + SESSION_SECONDS)
@@ -230,7 +230,7 @@ class GroupLocks:
         return LockBeat(release.instance_id, member_id, RELEASE, now)
 
     def _released(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """Take the answer to a release; None: it must be sent again."""
+        """Process the answer to a release; None: it must be sent again."""
         if answer is None:
             if beat.member_id in self._releases:
                 self._releases[beat.member_id].due_at = now + RETRY_SECONDS

@@ -21,7 +21,7 @@ __all__ = [
 CLAIM = 0
 """Member epoch of a member that joins (KIP-848)."""
 RELEASE = -2
-"""Member epoch of a static member that leaves for a while: another may take its instance id at once."""
+"""Member epoch of a static member that leaves temporarily: another may take its instance id at once."""
 
 
 class LockLoss(StrEnum):
@@ -30,7 +30,7 @@ class LockLoss(StrEnum):
     TAKEN = "taken"
     """Another gateway has it, or this gateway before its restart."""
     LOST = "lost"
-    """The coordinator no longer has the member, or has another epoch of it."""
+    """The coordinator no longer has the member, or has it with another epoch."""
     NOT_CONFIRMED = "not_confirmed"
     """A claim was not answered in time, or the last confirmation is too old."""
     FULL = "full"
@@ -38,7 +38,7 @@ class LockLoss(StrEnum):
     UNSUPPORTED = "unsupported"
     """The cluster has no groups of KIP-848: ``group.version`` is below 1."""
     FORBIDDEN = "forbidden"
-    """The user of the client whose connection was used has no Read on the helper group."""
+    """The client whose connection was used lacks Read permission on the helper group."""
     REFUSED = "refused"
     """Another error."""
 
@@ -49,10 +49,10 @@ UNUSABLE = (LockLoss.UNSUPPORTED, LockLoss.FORBIDDEN)
 
 @dataclass(frozen=True, slots=True)
 class LockBeat:
-    """A ConsumerGroupHeartbeat to be sent now, or not at all; requests of one group are sent in their order.
+    """A ConsumerGroupHeartbeat to be sent now or not at all; requests of one group are sent in order.
 
-    ``epoch``: `CLAIM`, `RELEASE`, or the member's. ``sent_at``: seconds of the caller's clock. ``note``: text that
-    other gateways read with the lock, also after its release; None: as it is.
+    ``epoch``: `CLAIM`, `RELEASE`, or the member's epoch. ``sent_at``: seconds of the caller's clock. ``note``: text
+    that other gateways read with the lock, also after its release; None leaves it unchanged.
     """
 
     instance_id: str
@@ -64,7 +64,7 @@ class LockBeat:
 
 @dataclass(frozen=True, slots=True)
 class LockAnswer:
-    """The coordinator's answer: Kafka's error code, the member's epoch, the heartbeat interval it asks for."""
+    """The coordinator's answer: Kafka's error code, the member's epoch, and the requested heartbeat interval."""
 
     error: int
     epoch: int = 0
@@ -75,7 +75,7 @@ class LockAnswer:
 class LockChange:
     """A lock was granted or confirmed (``loss`` is None), or is not this gateway's.
 
-    ``error``: Kafka's error code behind a loss, 0 where there is none. For `GroupSeats.lock_answered`.
+    ``error``: Kafka's error code that caused a loss, 0 if there is none. For `GroupSeats.lock_answered`.
     """
 
     instance_id: str
@@ -90,9 +90,9 @@ class LockChange:
 
 @dataclass(frozen=True, slots=True)
 class MemberCheck:
-    """A seat whose lock was granted: ask the coordinator whether it still has this member.
+    """A seat whose lock was granted: ask the coordinator whether the seat still has this member.
 
-    Another gateway may have taken it, and released the lock since the seat was looked at.
+    Another gateway may have taken the seat and released the lock since the last description.
     """
 
     instance_id: str

@@ -19,19 +19,19 @@ from rebalance_agent.model.group import SEAT_LOCKS_PREFIX
 __all__ = ["LockHolder", "heartbeat_frame", "helper_group", "holders", "read_heartbeat_answer"]
 
 VERSION = HEARTBEAT_VERSIONS[-1]
-"""The first version in which the member names itself; brokers of Kafka 4.0 and later have it (KIP-1082)."""
+"""The first version in which members choose their own ids (KIP-1082); brokers since Kafka 4.0 have it."""
 
 _JOINS = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": []}
-"""Required of a member that joins; the coordinator never waits for one without partitions."""
+"""Required fields of a member that joins; the coordinator never waits for a member without partitions."""
 NOTE_CHARACTERS_MAX = 1_000
-"""Longer ones are ignored: a description has those of all locks."""
+"""Longest note; longer ones are ignored, since a description contains the notes of all locks."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """A lock that the coordinator knows. ``released``: the next claim gets it, though the session continues.
+    """A lock that the coordinator knows. ``released``: the next claim gets it, although the session continues.
 
-    ``note``: its holder's (`LockBeat`), None where there is none.
+    ``note``: its holder's note (`LockBeat`), None if there is none.
     """
 
     instance_id: str
@@ -43,7 +43,7 @@ class LockHolder:
 def helper_group(group: str) -> str:
     """Return the id of the helper group with the locks of the seats of ``group``.
 
-    It has the coordinator of ``group``, so that clients' connections to that one reach it.
+    It has the same coordinator as ``group``, so that it can be reached on clients' connections.
     """
     return with_the_coordinator_of(group, f"{SEAT_LOCKS_PREFIX}{group}.")
 
@@ -72,7 +72,7 @@ def read_heartbeat_answer(frame: bytes) -> LockAnswer:
     """Read the response to `heartbeat_frame`, a frame without its length.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes are not such a response.
     """
     answer = decode_heartbeat_answer(VERSION, frame)
     return LockAnswer(answer["error_code"], answer["member_epoch"], answer["heartbeat_interval_ms"] / 1_000)
@@ -82,7 +82,7 @@ def holders(frame: bytes) -> tuple[LockHolder, ...] | None:
     """Read the locks from the response to a description of one helper group; None if the coordinator refused it.
 
     Raises:
-        DecodeError: the bytes are not one.
+        DecodeError: the bytes are not such a response.
     """
     groups = decode_description(frame)
     # The helper group exists once a gateway has claimed a lock.

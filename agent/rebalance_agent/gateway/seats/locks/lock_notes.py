@@ -1,7 +1,7 @@
-"""Notes in locks, by which gateways inform each other of free seats, and of newcomers that wait for one.
+"""Notes in locks, with which gateways inform each other of free seats, and of newcomers that wait for one.
 
-The text is the note of a lock (`LockBeat`). DescribeGroups does not show what a seat's member offered beside the chosen
-assignor, its timeouts, or whether it leads.
+The text is the note of a lock (`LockBeat`). It is needed since DescribeGroups does not show which other assignors a
+seat's member offered, its timeouts, or whether it leads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WAITING_PREFIX = "rebalance-agent-waiting-"
 """Prefix of the instance id of a lock without a seat: its note lists the newcomers that wait at its gateway."""
 
 WAITING_MAX = 1_000
-"""Newcomers of one entry: as many as a gateway holds."""
+"""Maximum newcomers in one entry: as many as a gateway holds."""
 
 _OFFER = re.compile(r"1 (?P<fingerprint>[0-9a-f]{32}) (?P<leads>[01]) (?P<member_id>.+)", re.DOTALL)
 _WAITING = re.compile(r"([0-9a-f]{32}):([0-9]{1,3}):([0-9]{1,4})")
@@ -34,7 +34,7 @@ def offer_note(seat: Seat) -> str | None:
 
 
 def offered_member(note: str) -> str:
-    """Return the member id in a note of `offer_note`; empty for another note."""
+    """Return the member id in a note made by `offer_note`; empty for another note."""
     match = _OFFER.fullmatch(note)
     return "" if match is None else match["member_id"]
 
@@ -42,8 +42,8 @@ def offered_member(note: str) -> str:
 def offered_seats(locks: Iterable[LockHolder], members: Mapping[str, str]) -> dict[str, tuple[FreeSeat, str]]:
     """Return the seats that other gateways offer, and the notes of their locks, by instance id.
 
-    ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another
-    member, or none: the lock is still described until its session ends.
+    ``members``: instance id -> member id, of the group's static members. An offer ends when the seat has another member
+    or none, although the lock is described until its session ends.
     """
     offered = {}
     for lock in locks:

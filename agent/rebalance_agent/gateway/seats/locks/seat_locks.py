@@ -3,7 +3,7 @@
 A lock is only needed for a seat that changes from one gateway to another. A vacant seat is *offered*: its lock is
 claimed and released at once, and then described with its note. A newcomer's gateway claims it, checks whether the seat
 still has the member of the note, takes the seat, and releases the lock. The lock of a seat that was never offered needs
-no claim: no other gateway may take that.
+no claim, since no other gateway may take this seat.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from rebalance_agent.groupprotocol.wire.error_codes import COORDINATOR_MOVED
 __all__ = ["REFUSED_SECONDS", "SeatLocks"]
 
 REFUSED_SECONDS = 60.0
-"""Seconds without claims after the cluster refused locks: permissions may be granted meanwhile."""
+"""Seconds without claims after the cluster refused locks; permissions may be granted by then."""
 
 OFFER_SECONDS = SESSION_SECONDS / 3
 """Seconds after which a seat is offered again: a released lock is described until its session ends."""
 
 AGAIN_SECONDS = 1.0
-"""Seconds after which an offer, or the note of the newcomers that wait, is tried again."""
+"""Seconds after which an offer, or the note about waiting newcomers, is tried again."""
 
 
 @dataclass(slots=True)
 class _Offer:
-    """A vacant seat of this gateway. ``sent``: others may know it. ``again_at``: when it is to be offered again."""
+    """A vacant seat of this gateway. ``sent``: others may know of it. ``again_at``: when to offer it again."""
 
     note: str
     again_at: float
@@ -58,7 +58,10 @@ class _Offer:
 
 @dataclass(slots=True)
 class _Asked:
-    """A seat that a newcomer asks for; ``member_id``: its last member, by the note. ``checked``: whether it has it."""
+    """A seat that a newcomer requests; ``member_id``: its last member, by the note.
+
+    ``checked``: it still has this member.
+    """
 
     member_id: str
     asks: bool = False
@@ -68,13 +71,13 @@ class _Asked:
 class SeatLocks:
     """The locks of one group, and the notes of this gateway for others. Times as in `GroupLocks`.
 
-    Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` of locks that a newcomer of this gateway asked for,
-    or that give the reason why the cluster has no locks. ``on`` is False where this gateway has no locks: then it
-    offers nothing, and no lock is asked for.
+    Acts are `LockBeat` to be sent, `MemberCheck`, and `LockChange` for locks that a newcomer of this gateway requested,
+    or with the reason why the cluster has no locks. ``on`` is False if this gateway has no locks: then it offers
+    nothing and requests no locks.
     """
 
     def __init__(self, settings: SeatSettings, member_ids: Iterator[str], token: str, *, on: bool) -> None:
-        """Begin without locks. ``token``: a random one for this start of the gateway."""
+        """Start without locks. ``token``: a random text, new at each start of the gateway."""
         self._locks = GroupLocks(settings, member_ids)
         self._usable_at = self._begins_at = -math.inf if on else math.inf
         self._waiting = WAITING_PREFIX + token
@@ -89,7 +92,7 @@ class SeatLocks:
         return now >= self._usable_at
 
     def fresh(self, now: float) -> bool:
-        """Whether the confirmations of all locks of newcomers are new enough."""
+        """Whether the confirmations of all newcomers' locks are recent enough."""
         return not any(self._locks.stale(instance_id, now) for instance_id in self._asked)
 
     # -- what the seats ask for --------------------------------------------------------------------------------
@@ -115,7 +118,7 @@ class SeatLocks:
         return self._offered(instance_id, offer, now)
 
     def taken(self, instance_id: str, now: float) -> list[LockAct]:
-        """End the offer of a seat that a newcomer of this gateway took: it has another member id now."""
+        """End the offer of a seat that a newcomer of this gateway took: its member id has changed."""
         self._elsewhere.pop(instance_id, None)
         return self.release(instance_id, now, None)
 
@@ -135,11 +138,11 @@ class SeatLocks:
     # -- answers and time --------------------------------------------------------------------------------------
 
     def answered(self, beat: LockBeat, answer: LockAnswer | None, now: float) -> list[LockAct]:
-        """As `GroupLocks.answered`."""
+        """See `GroupLocks.answered`."""
         return self._sorted(self._locks.answered(beat, answer, now), now)
 
     def checked(self, instance_id: str, error: int | None, now: float) -> list[LockAct]:
-        """Take the answer to a `MemberCheck`; ``error`` None: it was not answered."""
+        """Process the answer to a `MemberCheck`; ``error`` None: it was not answered."""
         asked = self._asked.get(instance_id)
         if asked is None or not asked.asks:
             return []
@@ -154,7 +157,7 @@ class SeatLocks:
     def described(
         self, locks: Collection[LockHolder], members: Mapping[str, str]
     ) -> tuple[tuple[FreeSeat, ...], tuple[WaitingElsewhere, ...]]:
-        """Return the seats that others offer, and their waiting newcomers; ``members`` as in `offered_seats`."""
+        """Return other gateways' offered seats and waiting newcomers; ``members``: as in `offered_seats`."""
         known = offered_seats(locks, members)
         offered = {name: one for name, one in known.items() if name not in self._offers}
         self._elsewhere = {name: note for name, (_, note) in offered.items()}
@@ -170,7 +173,7 @@ class SeatLocks:
         return acts
 
     def next_due(self) -> float | None:
-        """The time of the next call of `due`; None: not before another input."""
+        """Return when to call `due` next; None: not before another input."""
         offers = (offer for name, offer in self._offers.items() if name not in self._asked)
         times = [max(offer.again_at, self._usable_at) for offer in offers]
         if self._waiting_note is not None and self._waiting not in self._locks:
@@ -218,7 +221,7 @@ class SeatLocks:
         if asked is not None:
             del self._asked[name]
             if offer is not None and not offer.sent and change.loss is not LockLoss.TAKEN:
-                return [LockChange(name)]  # no other gateway knows that it is vacant
+                return [LockChange(name)]  # no other gateway knows that the seat is vacant
             return [change]
         if offer is None or not change.granted:
             passed: list[LockAct] = [change] if change.loss in UNUSABLE else []

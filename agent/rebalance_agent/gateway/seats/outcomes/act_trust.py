@@ -1,4 +1,4 @@
-"""Follows how many acts of one kind were wrong in a row: a group whose acts do not keep their promise gets none."""
+"""Counts consecutive wrong acts of each kind: a group whose acts do not have the intended effect gets no more acts."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rebalance_agent.model.reported.seat_event import Act
 __all__ = ["WRONG_MAX", "ActCheck", "ActTrust"]
 
 WRONG_MAX = 3
-"""Wrong acts of one kind in a row with which a group's seats are not worth their risk. One or two may be rebalances for
-which another member was the cause just then."""
+"""Number of consecutive wrong acts of one kind after which a group gets no more seats. One or two may be rebalances
+that another member caused at the same time."""
 
 
 class ActCheck(StrEnum):
@@ -20,19 +20,19 @@ class ActCheck(StrEnum):
     RIGHT = "right"
     WRONG = "wrong"
     UNKNOWN = "unknown"
-    """Nothing shows it, such as after a member that left."""
+    """There is no evidence, for example after a member left."""
 
 
 class ActTrust:
-    """The wrong acts of one group at one gateway, by kind: a right handover proves nothing about joint admissions."""
+    """The wrong acts of one group at one gateway, by kind: a correct handover proves nothing about joint admissions."""
 
     def __init__(self) -> None:
-        """Nothing was wrong."""
+        """Start without wrong acts."""
         self._wrong: Counter[Act] = Counter()
         self.trusted = True
 
     def note(self, act: Act, check: ActCheck) -> None:
-        """Take a result; `trusted` is False for ever once `WRONG_MAX` in a row were wrong, unknown ones left out."""
+        """Record a result; `trusted` stays False after `WRONG_MAX` consecutive wrong ones (ignoring unknown)."""
         if check is ActCheck.UNKNOWN:
             return
         self._wrong[act] = self._wrong[act] + 1 if check is ActCheck.WRONG else 0

@@ -1,7 +1,8 @@
-"""Checks whether handovers kept their promise: that the group does not rebalance because of them.
+"""Checks whether handovers had the intended effect: that the group does not rebalance because of them.
 
-It is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
-predecessor: a client may also join again by itself, for example a leader that finds other topics than its predecessor.
+This is known some seconds later, once the coordinator accepts a heartbeat of the new member in the generation of its
+predecessor. Until then a client may rejoin by itself, for example a leader that finds different topics from its
+predecessor.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from rebalance_agent.groupprotocol.wire.error_codes import FENCED_MEMBER_EPOCH, 
 __all__ = ["HandoverChecks"]
 
 SETTLED_SECONDS = 3.0
-"""Seconds without a rebalance after which a handover was right: other members, and clients that join again by
-themselves, show it by then, since they send a heartbeat every 3 s by default."""
+"""Seconds without a rebalance after which a handover counts as correct: by default, members send a heartbeat every 3 s,
+so other members, or clients that rejoin by themselves, would have shown a rebalance by then."""
 
 HEARTBEAT_SECONDS = 30.0
-"""Longest wait for such a heartbeat."""
+"""Longest wait (seconds) for such a heartbeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +32,20 @@ class _Begun:
 
 
 class HandoverChecks:
-    """The unchecked handovers of one group at one gateway; each member has one at most.
+    """The unchecked handovers of one group at one gateway, at most one for each member.
 
-    Methods return what became known. Times are in seconds of the caller's clock.
+    Methods return the results that became known. Times are in seconds of the caller's clock.
     """
 
     def __init__(self) -> None:
-        """Nothing was handed over."""
+        """Start without handovers."""
         self._begun: dict[str, _Begun] = {}
 
     def begun(self, member_id: str, before: int, generation: int, now: float) -> list[ActCheck]:
-        """Take a handover in a stable group: ``member_id`` has the seat in ``generation``.
+        """Process a handover in a stable group: ``member_id`` has the seat in ``generation``.
 
-        ``before``: its predecessor's, -1 if unknown (it was behind another gateway). In a group of KIP-848 both are the
-        group's epoch, which its members reach one after the other.
+        ``before``: its predecessor's generation, -1 if unknown (behind another gateway). In a group of KIP-848 both are
+        group epochs, which members reach one after the other.
         """
         if -1 < before < generation:
             return [ActCheck.WRONG]
@@ -52,10 +53,10 @@ class HandoverChecks:
         return []
 
     def answered(self, member_id: str, error: int, now: float, epoch: int | None = None) -> list[ActCheck]:
-        """A SyncGroup or heartbeat of a member was answered; ``error``: as the coordinator gave it.
+        """Process the answer to a SyncGroup or heartbeat of a member; ``error``: the coordinator's error code.
 
-        ``epoch``: the member's from then on (KIP-848): a later one than the group's before is a rebalance.
-        Any client may name any member, so only errors about the member count, not those about the request.
+        ``epoch``: the member epoch from then on (KIP-848); if it is later than the group epoch before, there was a
+        rebalance. Any client may name any member, so only errors about the member count, not those about the request.
         """
         begun = self._begun.get(member_id)
         if begun is None or error not in (NO_ERROR, REBALANCE_IN_PROGRESS, FENCED_MEMBER_EPOCH, *FENCED):
@@ -68,17 +69,17 @@ class HandoverChecks:
         return [ActCheck.RIGHT if error == NO_ERROR else ActCheck.WRONG]
 
     def rejoined(self, member_id: str) -> list[ActCheck]:
-        """The coordinator accepted a JoinGroup of a member, which begins a rebalance."""
+        """Record that the coordinator accepted a JoinGroup of a member, which starts a rebalance."""
         return [] if self._begun.pop(member_id, None) is None else [ActCheck.WRONG]
 
     def left(self, member_id: str) -> list[ActCheck]:
-        """A member leaves: why the group rebalances next is not known."""
+        """Record that a member leaves: the cause of the next rebalance is then unknown."""
         return [] if self._begun.pop(member_id, None) is None else [ActCheck.UNKNOWN]
 
     def overdue(self, now: float) -> list[str]:
-        """The members whose handover is unknown by ``now``: as if they had `left`; to be called at `next_due`."""
+        """Return members whose handover is still unknown ``now``, as if they had `left`; call it at `next_due`."""
         return [member_id for member_id, begun in self._begun.items() if begun.at + HEARTBEAT_SECONDS <= now]
 
     def next_due(self) -> float | None:
-        """When `overdue` is to be called; None: nothing is to be checked."""
+        """Return when to call `overdue` next; None if nothing is to be checked."""
         return min((begun.at + HEARTBEAT_SECONDS for begun in self._begun.values()), default=None)

@@ -1,8 +1,9 @@
-"""Checks whether newcomers that were admitted together caused one rebalance, and computes what their wait spared.
+"""Checks whether jointly admitted newcomers caused only one rebalance, and computes what their wait spared.
 
-In a classic group that is one generation: the coordinator answers all JoinGroups of a rebalance with the same one. The
+In a classic group this is one generation: the coordinator answers all JoinGroups of a rebalance with the same one. The
 second generation, in which members of a cooperative group revoke partitions, has no newcomers. In a group of KIP-848
-each newcomer adds a group epoch, even if all come at once: other members learn the sum at their next heartbeat.
+each newcomer adds a group epoch, even if all join at once; other members learn only of the last one, at their next
+heartbeat.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["AdmissionResult", "JointAdmissions"]
 
 CLOSED_SECONDS = 5.0
-"""Seconds after the first newcomer joined by which all others of the same multiple have been sent, too: a lock is
-waited for some seconds at most."""
+"""Seconds after the first newcomer's join by which the JoinGroups of all others of the same multiple have been sent:
+the wait for a lock takes some seconds at most."""
 
 REJOIN_SECONDS = 3.0
 """Shortest time between two newcomers that would have caused two rebalances: by default, members notice the first one
@@ -48,9 +49,9 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResult:
-    """The result for all newcomers of one gateway that joined at one multiple.
+    """The result for all newcomers of one gateway that joined at the same multiple.
 
-    ``spared``: member id -> 1 if its rebalance did not happen since it joined with others, else 0.
+    ``spared``: member id -> 1 if joining with others spared its rebalance, else 0.
     """
 
     check: ActCheck
@@ -64,22 +65,22 @@ class JointAdmissions:
     """
 
     def __init__(self, group_type: GroupType) -> None:
-        """Begin without newcomers."""
+        """Start without newcomers."""
         self._epochs = group_type is GroupType.CONSUMER
         self._batches: dict[int, _Batch] = {}
 
     def sent(self, join: int, admission: Admission, now: float) -> None:
-        """Take a newcomer whose JoinGroup is sent at a multiple of the admission period."""
+        """Record that a newcomer's JoinGroup is sent at a multiple of the admission period."""
         batch = self._batches.setdefault(admission.multiple, _Batch(now))
         batch.newcomers[join] = _Newcomer(admission.alone_at, now)
 
     def together(self, multiple: int) -> int:
-        """Return how many newcomers join, or joined, at a multiple: at most one rebalance less is spared."""
+        """Return the number of newcomers at a multiple; at most one rebalance fewer than this is spared."""
         batch = self._batches.get(multiple)
         return 0 if batch is None else len(batch.newcomers)
 
     def joined(self, join: int, member_id: str, generation: int, now: float) -> None:
-        """Take the answer to a newcomer's JoinGroup: it is a member since ``generation``, or group epoch."""
+        """Process the answer to a newcomer's JoinGroup: it is a member since this ``generation`` (or group epoch)."""
         for batch in self._batches.values():
             if join in batch.newcomers:
                 one = batch.newcomers[join]
@@ -97,7 +98,7 @@ class JointAdmissions:
         return [self._result([*batch.newcomers.values()]) for batch in batches if batch.newcomers]
 
     def next_due(self) -> float | None:
-        """The time of the next call of `known`; None: not before another input."""
+        """Return when to call `known` next; None: not before another input."""
         times = [batch.begun_at + CLOSED_SECONDS for batch in self._batches.values() if batch.answered]
         return min(times, default=None)
 

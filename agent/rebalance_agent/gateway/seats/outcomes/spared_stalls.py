@@ -1,8 +1,8 @@
-"""Computes how much earlier partitions of killed consumers got new owners than without seats: a lower bound.
+"""Computes lower bounds of how much earlier the partitions of killed consumers got new owners because of seats.
 
-The coordinator removes a killed member when its session ends, or when a rebalance that it misses is over. Until then no
-other member gets its partitions. That time is spared if the gateway removes the member before, or gives its seat to a
-successor: unless the consumer was alive, which is known only after its session would have ended.
+The coordinator removes a killed member when its session ends, or when a rebalance that it misses ends. Until then no
+other member gets its partitions. This time is spared if the gateway removes the member earlier, or gives its seat to a
+successor, unless the consumer was alive, which is known only after its session would have ended.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 __all__ = ["HEARD_LATE_SECONDS", "STALLS_MAX", "KilledMember", "SparedStall", "SparedStalls"]
 
 STALLS_MAX = 1_000
-"""Stalls of a group that are not sure yet: as many as it has seats. Those beyond are not counted."""
+"""Maximum uncertain stalls of a group: as many as it has seats. Further stalls are not counted."""
 
 HEARD_LATE_SECONDS = 1.0
-"""Longest time between the start of a session at the coordinator, which gets a request, and at the gateway, which gets
-the answer."""
+"""Longest time (seconds) between the start of a session at the coordinator (when it gets a request) and at the gateway
+(when it gets the answer)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class KilledMember:
     """A member whose process seems to be gone.
 
     ``heard_at``: when the coordinator accepted its last request, in seconds of the caller's clock.
-    ``rebalance_seconds``: how long a rebalance waits for it at most.
+    ``rebalance_seconds``: the longest time for which a rebalance waits for it.
     """
 
     member_id: str
@@ -49,23 +49,23 @@ class SparedStall:
 
 
 class SparedStalls:
-    """The stalls of one group's killed members that were ended early, and are not certain yet."""
+    """The stalls of one group's killed members that were ended early, until they are certain."""
 
     def __init__(self) -> None:
         """Start without stalls."""
         self._stalls: dict[str, SparedStall] = {}
 
     def ended(self, killed: KilledMember, now: float, heir: str = "") -> None:
-        """Take the end of a stall: a killed member's partitions are free at ``now``, in a stable group.
+        """Record the end of a stall: in a stable group, a killed member's partitions are free at ``now``.
 
-        A rebalance that began at this moment would not have waited for it for longer than its rebalance timeout.
+        A rebalance that began now would not have waited for it for longer than its rebalance timeout.
         """
         spared_seconds = min(killed.session_end - HEARD_LATE_SECONDS - now, killed.rebalance_seconds)
         if spared_seconds > 0 and len(self._stalls) < STALLS_MAX:
             self._stalls[killed.member_id] = SparedStall(killed, heir, killed.partitions * spared_seconds)
 
     def alive(self, member_id: str) -> SparedStall | None:
-        """Drop and return the stall of a member that sends requests: it might have continued with its partitions."""
+        """Drop and return the stall of a member that sends requests: it might have kept working on its partitions."""
         return self._stalls.pop(member_id, None)
 
     def handover_wrong(self, heir: str) -> None:
@@ -81,5 +81,5 @@ class SparedStalls:
         return known
 
     def next_due(self) -> float | None:
-        """The time of the next call of `known`; None: no stall is uncertain."""
+        """Return when to call `known` next; None: no stall is uncertain."""
         return min((stall.killed.session_end for stall in self._stalls.values()), default=None)

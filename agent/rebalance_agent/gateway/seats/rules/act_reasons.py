@@ -8,16 +8,20 @@ __all__ = ["GiveUpReason", "PlainReason"]
 
 
 class PlainReason(StrEnum):
-    """The reason why a JoinGroup is forwarded unchanged though the consumer may have a seat. For a counter's label."""
+    """The reason why a JoinGroup is forwarded unchanged although the consumer may have a seat.
+
+    For a counter's label.
+    """
 
     OFF = "off"
     """Seats are off, or the gateway switched them off."""
     HELD_LONG_ENOUGH = "held_long_enough"
-    """Its client waits no longer, or the time of the setting is over."""
+    """Its client waits no longer, or the configured hold has ended."""
     IMPATIENT = "impatient"
-    """A client of its name closed its connection while its JoinGroup was held: it may wait for less time than most."""
+    """A client with its name closed its connection while its JoinGroup was held: it may wait for less time than
+    most."""
     NO_LOCK = "no_lock"
-    """The lock did not answer, or was not confirmed lately: another gateway may have the seat."""
+    """The lock did not answer, or was not confirmed recently: another gateway may have the seat."""
     FULL = "full"
     """The maximum number of held JoinGroups, seats or groups is reached."""
     COORDINATOR = "coordinator"
@@ -25,18 +29,18 @@ class PlainReason(StrEnum):
 
 
 class GiveUpReason(StrEnum):
-    """The reason why a seat is not kept, and the member leaves as without a gateway. For a counter's label."""
+    """The reason why a seat is not kept, so that the member leaves as without a gateway. For a counter's label."""
 
     REBALANCE = "rebalance"
     """The group rebalances, and would wait for the vacant member."""
     NO_SUCCESSOR = "no_successor"
-    """No newcomer came in time, or keeping the seat would cost more than two rebalances."""
+    """No newcomer joined in time, or keeping the seat would cost more than two rebalances."""
     DIFFERENT_SUCCESSOR = "different_successor"
     """The newcomer has another subscription."""
     GROUP_TYPE = "group_type"
-    """The coordinator does not describe the group as one of its members' protocol."""
+    """The coordinator does not describe the group as one that uses its members' protocol."""
     NOT_ENDING = "not_ending"
-    """The consumer left without ending: by its poll limit, by unsubscribe()."""
+    """The consumer left but its process continues: it exceeded its poll limit or called unsubscribe()."""
     CRASHED = "crashed"
     """The process is gone and did not come back within the crash window."""
     REFUSED = "refused"

@@ -1,6 +1,6 @@
 """Decides which consumers may have a seat, and which may take over a given one.
 
-Each refusal is a value: events, a counter's label and ``gateway --explain`` name it.
+Each refusal is a value that appears in events, in a counter's label and in ``gateway --explain``.
 """
 
 from __future__ import annotations
@@ -32,36 +32,37 @@ class SeatRefusal(StrEnum):
     VERSION = "version"
     """Its JoinGroup is older than v5, which has no instance id."""
     OWN_INSTANCE_ID = "own_instance_id"
-    """It is a static member by its own configuration: its successor finds its place without a gateway."""
+    """It is configured as a static member: its successor finds its place without a gateway."""
     MEMBER_ID = "member_id"
-    """It joins with a member id: an instance id with a new one is an error, and a known one cannot be renamed."""
+    """It joins with a member id: an instance id with an unknown one is an error, and a known member cannot get one."""
     PROTOCOL_TYPE = "protocol_type"
     """It is not a consumer, but Connect, a schema registry, ..."""
     STREAMS = "streams"
-    """It is Kafka Streams in its classic form: its tasks have state, and its members know each other by name."""
+    """It is Kafka Streams with the classic protocol: its tasks have state, and its members know each other by name."""
     UNREADABLE = "unreadable"
-    """Its subscription cannot be read, so that no consumer can be compared with it."""
+    """Its subscription cannot be read, so it cannot be compared with other consumers."""
     UNFENCED_COMMITS = "unfenced_commits"
     """It commits by TxnOffsetCommit below v3, which names no member: the coordinator cannot refuse a former owner."""
     GROUP_TYPE = "group_type"
-    """The group has members of both protocols, or migrates from one to the other."""
+    """The group has members of both protocols, or is migrating from one to the other."""
     NOT_COMPARABLE = "not_comparable"
-    """The subscription of the seat's last member is not known."""
+    """The subscription of the seat's last member is unknown."""
     LEADER = "leader"
     """The seat's last member leads, and the successor's JoinGroup is below v9: it would not notice new partitions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newcomer:
-    """A consumer that sends a JoinGroup, or the first heartbeat of a member (KIP-848), and what is known of it.
+    """A consumer that sends a JoinGroup, or a member's first heartbeat (KIP-848), and its known properties.
 
-    ``join``: identifies the request within the gateway; ``version``: the request's. ``patience_seconds``: how long
-    its client waits for the response to a JoinGroup, less a margin for the network. ``process``: the process behind its
-    connection, None where a connection is not evidence of a process. ``former``: processes of this client that closed
-    all their connections lately, so that it is their successor. ``unfenced_commits``: it sent a TxnOffsetCommit below
-    v3. ``was_member``: it was a member of the group before, by the same connection or process, so that no predecessor
-    will leave for it. ``profile`` is None where its subscription cannot be read. ``client_id``: the client's own name.
-    ``group_type``: the protocol of its request. ``member_id``: empty for one that no gateway knows by its member id.
+    ``join``: identifies the request within the gateway; ``version``: the request's version. ``patience_seconds``: how
+    long its client waits for the response to a JoinGroup, minus a margin for the network. ``process``: the process
+    behind its connection, None if the connection does not identify a process. ``former``: processes of this client that
+    recently closed all their connections, so that it is their successor. ``unfenced_commits``: it sent a
+    TxnOffsetCommit below v3. ``was_member``: it was a member of the group before, on the same connection or in the same
+    process, so no predecessor will leave for it. ``profile``: None if its subscription cannot be read. ``client_id``:
+    the client's own name. ``group_type``: the protocol of its request. ``member_id``: empty if no gateway knows the
+    consumer by its member id.
     """
 
     join: int
@@ -81,14 +82,14 @@ class Newcomer:
 
 @dataclass(frozen=True, slots=True)
 class LastMember:
-    """The last member of a seat: its profile, None where unknown, and whether it leads the group."""
+    """The last member of a seat: its profile (None if unknown), and whether it leads the group."""
 
     profile: JoinProfile | None
     leads: bool
 
 
 def seat_refusal(newcomer: Newcomer, *, mixed_group: bool) -> SeatRefusal | None:
-    """Why a newcomer gets no seat at all; None if it may have one."""
+    """Return why a newcomer gets no seat at all; None if it may have one."""
     if newcomer.group_type is GroupType.CLASSIC and newcomer.version < STATIC_JOIN_VERSION:
         return SeatRefusal.VERSION
     if newcomer.instance_id is not None:

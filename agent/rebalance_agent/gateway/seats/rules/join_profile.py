@@ -1,10 +1,10 @@
 """Compares consumers by their JoinGroups: an equal newcomer may take over the assignment of another consumer.
 
-A static member that returns to a stable group keeps its assignment, whatever its JoinGroup says (KIP-345): one that
-subscribes to another topic, is in another rack or has another weight would never get what it asks for. So a successor
-has to be equal, but for what its predecessor owned.
+A static member that returns to a stable group keeps its assignment whatever its JoinGroup contains (KIP-345): a
+successor with a different subscription, rack or weight would not get what it requests. So a successor must be equal,
+except for the partitions that its predecessor owned.
 
-A profile is small, whatever the client sent: it has short hashes of topics, rack and user data.
+A profile is always small: it contains only short hashes of topics, rack and user data.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = [
 ]
 
 ASSIGNORS_MAX = 16
-"""Assignors of a consumer that is compared with others: the usual ones offer one or two, and ours come before these."""
+"""Maximum assignors of a comparable consumer: usual consumers offer one or two, and ours are added before these."""
 
 NAME_MAX = 100
-"""Characters of an assignor's name, and of a protocol type, of such a consumer."""
+"""Maximum characters of such a consumer's assignor names and protocol type."""
 
 
 class ProfileDifference(StrEnum):
@@ -43,21 +43,22 @@ class ProfileDifference(StrEnum):
 
     PROTOCOL_TYPE = "protocol_type"
     ASSIGNORS = "assignors"
-    """Other assignors, or another order of them, by which the group votes."""
+    """Different assignors, or a different order of them, by which the group votes."""
     TOPICS = "topics"
     RACK = "rack"
     USER_DATA = "user_data"
-    """The assignor's settings of the member, for example its weight."""
+    """The member's settings of the assignor, for example its weight."""
     TIMEOUTS = "timeouts"
-    """Another session timeout or rebalance timeout. The coordinator continues with the predecessor's session timeout
-    (measured on 4.3.0: a member that returned with 7 s was removed after its predecessor's 20 s, and the reverse)."""
+    """A different session timeout or rebalance timeout. The coordinator continues with the predecessor's session
+    timeout (measured on 4.3.0: a member that returned with 7 s was removed after its predecessor's 20 s, and the
+    reverse)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedAssignor:
     """One assignor that a member offers: its name, and short hashes of the rest.
 
-    ``user_data``: a hash of the member's settings of the assignor, without ownership.
+    ``user_data``: a hash of the member's settings for the assignor, without owned partitions.
     """
 
     name: str
@@ -68,7 +69,7 @@ class OfferedAssignor:
 
 @dataclass(frozen=True)
 class JoinProfile:
-    """A JoinGroup without the parts that change in each generation: member id, ownership, generation."""
+    """A JoinGroup without the parts that change in each generation: member id, owned partitions, generation."""
 
     protocol_type: str
     assignors: tuple[OfferedAssignor, ...]
@@ -77,7 +78,7 @@ class JoinProfile:
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits, equal for equal profiles in all gateways of this version."""
+        """A fingerprint of 32 hexadecimal digits, equal for equal profiles in all gateways of this version."""
         offers = [(offer.name, offer.topics, offer.rack, offer.user_data) for offer in self.assignors]
         return short_hash(repr((self.protocol_type, offers, self.session_timeout_ms, self.rebalance_timeout_ms)))
 
@@ -87,9 +88,10 @@ def read_profile(
 ) -> JoinProfile | None:
     """Read the profile of a JoinGroup that is sent to the coordinator.
 
-    None where a subscription cannot be read, or there are more or longer assignors than any consumer has.
+    Return None if a subscription cannot be read, or if there are too many assignors or too long names.
 
-    ``protocols`` are names and subscriptions, with those that the gateway puts first: a rule's setting counts, too.
+    ``protocols``: names and subscriptions, including those that the gateway puts first, since a rule's settings count,
+    too.
     """
     names = [protocol_type, *(name for name, _ in protocols)]
     if len(protocols) > ASSIGNORS_MAX or any(len(name) > NAME_MAX for name in names):
@@ -102,10 +104,11 @@ def read_profile(
 
 
 def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int) -> JoinProfile:
-    """The profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
+    """Return the profile of a member of a group whose coordinator assigns (KIP-848), by its first heartbeat.
 
-    Rack and server assignor are not compared: the coordinator takes them from the successor, and no epoch changes for
-    that (measured on 4.3.0). It takes other topics, too, but then the group gets a new epoch: no rebalance is spared.
+    Rack and server assignor are not compared: the coordinator takes them from the successor without a new epoch
+    (measured on 4.3.0). It also accepts different topics, but then the group gets a new epoch, so no rebalance would be
+    spared.
     """
     subscribed = short_hash(repr((sorted(set(topics)), regex)))
     offers = (OfferedAssignor("", subscribed, "", ""),)
@@ -113,7 +116,7 @@ def epoch_profile(topics: Collection[str], regex: str, rebalance_timeout_ms: int
 
 
 def difference(seat: JoinProfile, newcomer: JoinProfile) -> ProfileDifference | None:
-    """Return the first property in which a newcomer differs from a seat's last member; None if it may take the seat."""
+    """Return the first property in which a newcomer differs from a seat's last member; None if they are equal."""
     if seat.protocol_type != newcomer.protocol_type:
         return ProfileDifference.PROTOCOL_TYPE
     if [offer.name for offer in seat.assignors] != [offer.name for offer in newcomer.assignors]:
@@ -137,7 +140,7 @@ def _offer(name: str, subscription: ConsumerSubscription) -> OfferedAssignor:
 
 
 def _without_ownership(name: str, user_data: bytes | None) -> str:
-    """Return user data without ownership and generation; unchanged if the format is unknown."""
+    """Return user data without owned partitions and generation; unchanged if the format is unknown."""
     strategy = STRATEGIES.get(name)
     if not user_data or (strategy is not None and strategy.only_owned):
         return ""

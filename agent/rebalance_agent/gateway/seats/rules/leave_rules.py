@@ -9,18 +9,18 @@ from rebalance_agent.gateway.seats.rules.act_reasons import GiveUpReason
 __all__ = ["LeaveForecast", "leave_refusal"]
 
 NOT_ENDING_REASONS = ("poll timeout", "unsubscribe")
-"""Parts of the reasons (KIP-800) of consumers that leave the group while their process continues."""
+"""Texts in the reasons (KIP-800) of consumers that leave the group while their process continues."""
 
 REBALANCES_SPARED = 2
-"""A restart costs two without seats: one when the consumer leaves, one when it joins."""
+"""The rebalances of a restart without seats: one when the consumer leaves, one when it joins."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveForecast:
     """The expected cost of a restart of this consumer, in partition-seconds of stall.
 
-    ``kept``: with its seat kept until the restart is over; ``rebalance``: for one rebalance of the group. None:
-    unknown, and then the seat is kept only for a newcomer that already waits.
+    ``kept``: the cost if its seat is kept until the restart is complete; ``rebalance``: the cost of one rebalance of
+    the group. If one is None (unknown), the seat is kept only for a newcomer that already waits.
     """
 
     kept: float | None = None
@@ -35,8 +35,8 @@ class LeaveForecast:
 def leave_refusal(reason: str | None, forecast: LeaveForecast, *, stable: bool, successor: bool) -> GiveUpReason | None:
     """Return the reason why the LeaveGroup must be forwarded; None if the seat is kept.
 
-    ``reason``: the client's (KIP-800); ``stable``: the member has its seat in a stable group; ``successor``: an equal
-    newcomer waits.
+    ``reason``: the client's reason (KIP-800); ``stable``: the member has its seat in a stable group; ``successor``: an
+    equal newcomer waits.
     """
     if not stable:
         return GiveUpReason.REBALANCE

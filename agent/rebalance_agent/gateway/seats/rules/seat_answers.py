@@ -1,7 +1,7 @@
-"""Decides which of the errors that seats cause a client is shown.
+"""Decides which errors caused by seats are returned to a client.
 
-A client without an instance id of its own knows neither seats nor their errors. FENCED_INSTANCE_ID ends a Java
-consumer; UNKNOWN_MEMBER_ID, which means the same to a dynamic member, makes every client join again.
+A client without its own instance id does not know seats or their errors. FENCED_INSTANCE_ID ends a Java consumer;
+UNKNOWN_MEMBER_ID, the equivalent for a dynamic member, makes every client rejoin.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID})
 
 
 class JoinAnswer(StrEnum):
-    """The treatment of the response to a JoinGroup that was sent with an instance id."""
+    """How to treat the response to a JoinGroup that was sent with an instance id."""
 
     SHOW = "show"
     RESEND = "resend"
-    """Show nothing: send the client's own JoinGroup, and show the response to that."""
+    """Drop the response: send the client's own JoinGroup, and return the response to that."""
 
 
 def join_answer(error: int) -> JoinAnswer:
-    """Decide whether the client is shown the response with ``error``: only if its own frame would have got it, too."""
+    """Decide whether the client gets the response with ``error``: only if its own frame would also have got it."""
     return JoinAnswer.SHOW if error == NO_ERROR or error in COORDINATOR_MOVED else JoinAnswer.RESEND
 
 
 def shown_error(error: int) -> int:
-    """Return the error code that a client without an instance id is shown in a response to its own frame.
+    """Return the error code that a client without an instance id gets in the response to its own frame.
 
-    It may have a seat, even if this gateway does not know it.
+    The client may have a seat that this gateway does not know.
     """
     return UNKNOWN_MEMBER_ID if error == FENCED_INSTANCE_ID else error

@@ -14,7 +14,7 @@ class SeatMode(StrEnum):
     OFF = "off"
     """Forward every frame unchanged, and decide nothing."""
     OBSERVE = "observe"
-    """Decide, forward every frame unchanged, and count what the acts would have saved and lost."""
+    """Decide, but forward every frame unchanged, and count what the acts would have saved and cost."""
     ON = "on"
     """Decide, and carry the decisions out."""
 
@@ -23,29 +23,29 @@ class SeatMode(StrEnum):
 class SeatSettings:
     """The limits of the seats of one gateway.
 
-    A newcomer's JoinGroup is held for ``hold_seconds`` until a predecessor leaves, and then to the next multiple of
-    ``admission_seconds`` (0: no such wait), where newcomers of all gateways join together; never longer than its own
-    client waits for the response to a JoinGroup.
+    A newcomer's JoinGroup is held for up to ``hold_seconds`` until a predecessor leaves, and then until the next
+    multiple of ``admission_seconds`` (0: no such wait), when newcomers of all gateways join together; but never longer
+    than its client waits for the response.
 
-    A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: others wait for a vacant
-    member as soon as the group rebalances, so this is how late the gateway notices. A seat whose process is gone is
-    given up ``crash_window_seconds`` after its last connection was closed, and free for others after
-    ``reconnect_seconds``: a client that only reconnects does so at once. A process that ends closes its connections
+    A vacant seat is kept for ``vacant_seconds``, by a heartbeat every ``keeper_seconds``: as soon as the group
+    rebalances, others wait for the vacant member, and the gateway notices this with at most this delay. A seat whose
+    process is gone is free for others ``reconnect_seconds`` after its last connection was closed (a client that only
+    reconnects does so at once), and given up after ``crash_window_seconds``. A process that ends closes its connections
     within ``leave_close_seconds`` of its LeaveGroup; one that does not will not be replaced.
 
-    A LeaveGroup waits at most ``leave_seconds`` for a description of the group: its client ends, and waits about as
-    long for the answer. A seat that is only kept for a newcomer that already waits is kept for ``handover_seconds``.
+    A LeaveGroup waits at most ``leave_seconds`` for a description of the group: its client is closing, and waits about
+    as long for the answer. A seat that is kept only for a newcomer that already waits is kept for ``handover_seconds``.
 
     A lock that was not confirmed for ``lock_fresh_seconds`` counts as lost: less than the 45 s after which another
-    gateway may get it. A lock or a description of the group is waited for ``answer_seconds``, and the group is
-    described again every ``roster_seconds`` while a JoinGroup is held.
+    gateway may get it. The gateway waits up to ``answer_seconds`` for a lock or a description of the group, and
+    describes the group again every ``roster_seconds`` while a JoinGroup is held.
 
-    ``watches_topics``: the gateway notices new partitions and topics of a group, and so may hand over a leader's seat
-    to a client with a JoinGroup below v9, which would not notice them itself.
+    ``watches_topics``: the gateway notices new partitions and topics of a group, so it may hand over a leader's seat to
+    a client with a JoinGroup below v9, which would not notice them itself.
 
-    Bounds: ``held_max`` JoinGroups of one group are held at a time, since each keeps its frame in memory;
-    ``seats_max`` seats of one group are known, since each is saved and looked through; ``groups_max`` groups.
-    Beyond them frames are forwarded as they are.
+    Bounds: ``held_max``: JoinGroups of one group held at a time, since each keeps its frame in memory; ``seats_max``:
+    seats of one group, since each is saved and searched; ``groups_max``: groups. Beyond them frames are forwarded
+    unchanged.
     """
 
     hold_seconds: float = 60.0

@@ -10,5 +10,5 @@ _BYTES = 16
 
 
 def short_hash(text: str) -> str:
-    """Return 32 hexadecimal digits of a hash, the same in all processes; equal hashes of two texts are improbable."""
+    """Return a hash of 32 hexadecimal digits, the same in all processes; collisions are improbable."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_BYTES).hexdigest()

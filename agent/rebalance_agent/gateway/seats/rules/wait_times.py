@@ -1,7 +1,7 @@
 """Computes how long a newcomer's JoinGroup is held, and how long a vacant seat is kept.
 
-Two clocks: seconds of the gateway's monotonic clock for every wait, and seconds since the epoch for the multiples at
-which gateways act together without talking to each other.
+There are two clocks: seconds of the gateway's monotonic clock for every wait, and seconds since the epoch for the
+multiples at which gateways act together without communicating.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 EPOCH_PATIENCE_SECONDS = 24.0
-"""For how long the first heartbeat of a member (KIP-848) may be held: by default Java waits 30 s for the answer
+"""How long (seconds) a member's first heartbeat (KIP-848) may be held: by default Java waits 30 s for the answer
 (request.timeout.ms), and librdkafka 45 s (measured). The coordinator answers at once."""
 
 EPOCH_HEARTBEAT_SECONDS = 5.0
@@ -37,18 +37,18 @@ EPOCH_SESSION_SECONDS = 45.0
 no group may set it by default (``group.consumer.min.session.timeout.ms``)."""
 
 EPOCH_KEPT_SECONDS = EPOCH_SESSION_SECONDS - 3.0
-"""For how long a seat of KIP-848 is kept at most, from its member's last heartbeat: then it is given up, while it is
-sure that the member is still there."""
+"""Longest time (seconds) for which a KIP-848 seat is kept after its member's last heartbeat; it is given up while the
+member certainly still exists."""
 
 WAITING_SHARE = 0.5
-"""The part of a client's patience for which its JoinGroup is held; in the rest the group may rebalance."""
+"""The part of a client's patience for which its JoinGroup is held; the rest is left for the rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The time when a newcomer that found no seat joins with a new one, in monotonic seconds.
+    """The time (monotonic seconds) when a newcomer that found no seat joins with a new one.
 
-    ``multiple``: the multiple of the admission period at which other newcomers join, too; 0: it joins alone.
+    ``multiple``: the multiple of the admission period at which it joins with other newcomers; 0 if it joins alone.
     ``alone_at``: when it would join without an admission period.
     """
 
@@ -64,9 +64,9 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class JoinWait:
-    """Times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds), when it is sent in any case.
+    """The times of a held JoinGroup: ``admission``, and ``deadline`` (monotonic seconds), when it is sent in any case.
 
-    ``unseated_admission`` counts in a group without seats, where no predecessor is waited for.
+    ``unseated_admission`` applies in a group without seats, where there is no predecessor to wait for.
     """
 
     admission: Admission
@@ -82,9 +82,9 @@ def held_seconds_max(settings: SeatSettings, patience_seconds: float) -> float:
 def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch_seconds: float) -> JoinWait:
     """Return how long a JoinGroup that arrives ``now`` is held; ``patience_seconds``: the longest wait of its client.
 
-    Never longer than `held_seconds_max`: even without a hold a newcomer waits for the description of the group, and
-    takes a seat that is free. A new seat's lock is claimed before the deadline, but in a short wait not before
-    its half. A client that does not wait until the next multiple of the admission period joins after the hold.
+    This is at most `held_seconds_max`. Even without a hold, a newcomer waits for the description of the group and takes
+    a free seat. A new seat's lock is claimed before the deadline, but in a short wait not before half of it has passed.
+    A client that does not wait until the next multiple of the admission period joins after the hold.
     """
     patience = max(0.0, patience_seconds)
     longest = min(max(settings.hold_seconds, settings.answer_seconds), patience)
@@ -107,8 +107,8 @@ def join_wait(settings: SeatSettings, patience_seconds: float, now: float, epoch
 def kept_until(settings: SeatSettings, now: float, epoch_seconds: float) -> float:
     """Return until when a seat that becomes vacant ``now`` is kept.
 
-    At the last multiple of the admission period within the limit, if there is one: several without a successor are
-    given up together.
+    This is the last multiple of the admission period within the limit, if there is one, so that several seats without a
+    successor are given up together.
     """
     if settings.admission_seconds > 0:
         end = epoch_seconds + settings.vacant_seconds

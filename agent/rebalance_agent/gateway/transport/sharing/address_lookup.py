@@ -1,4 +1,4 @@
-"""Finds the IP addresses of brokers' names, once for all connections that need them at a time."""
+"""Finds the IP addresses of brokers' names, once for all connections that need them at the same time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rebalance_agent.gateway.transport.addresses import Address
 __all__ = ["KEPT_SECONDS", "AddressLookup"]
 
 KEPT_SECONDS = 1.0
-"""Seconds for which a result, or an error, is used again. Lookups run in a few threads: those for hundreds of
-connections that one client opens would come before that for the next client."""
+"""Seconds for which a result, or an error, is reused. Lookups run in a few threads, and those for hundreds of
+connections of one client would delay the lookup for the next client."""
 
 
 class AddressLookup:
-    """Looks names up. All its methods run in the event loop."""
+    """Looks up names. All its methods run in the event loop."""
 
     def __init__(self) -> None:
-        """Nothing was looked up."""
+        """Start without results."""
         self._lookups: dict[Address, asyncio.Task[list[Any]]] = {}
 
     async def find(self, host: str, port: int) -> list[Any]:
@@ -27,7 +27,7 @@ class AddressLookup:
 
         Raises:
             OSError: the name has no address.
-            ValueError: it cannot be a name.
+            ValueError: the text cannot be a name.
         """
         try:
             return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)

@@ -1,7 +1,7 @@
-"""Shares the processor time of one event loop between the addresses of clients, in turns.
+"""Shares the processor time of one event loop among the addresses of clients, in turns.
 
-An event loop runs what is ready in the order in which it became ready: a client with hundreds of connections that have
-something to do would make each step of the other clients wait for a step of each of these connections.
+An event loop runs tasks in the order in which they became ready: if a client has hundreds of busy connections, each
+step of the other clients would wait for a step of each of these connections.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from rebalance_agent.clock import Clock
 __all__ = ["LONG_SECONDS", "TURN_SECONDS", "AddressTurns", "FairTurns"]
 
 TURN_SECONDS = 0.001
-"""Processor seconds of an address's connections in one pass of the event loop; further steps wait for the next pass. A
-new connection of another client needs some ten passes until its first request is answered."""
+"""Maximum processor seconds of an address's connections in one pass of the event loop; further steps wait for the next
+pass. A new connection of another client needs some ten passes until its first request is answered."""
 
 LONG_SECONDS = 0.01
-"""Processor seconds of a step from which on its address rests as long as the step took, if others are connected. A step
-is not interrupted, and some (decoding a JoinGroup of 100,000 parts) take more than a tenth of a second; without a rest
-there would be one in each pause in which the other clients wait for the broker."""
+"""If a step takes at least this many processor seconds, its address pauses for as long as the step took, if others are
+connected. A step is not interrupted, and some (decoding a JoinGroup of 100,000 parts) take more than a tenth of a
+second; without the pause there would be such a step whenever the other clients wait for the broker."""
 
 ADMITTED_MAX = 16
-"""Waiting steps of an address that are admitted to a pass: about as many as fit into `TURN_SECONDS`."""
+"""Maximum waiting steps of an address admitted to a pass: about as many as fit into `TURN_SECONDS`."""
 
 T = TypeVar("T")
 
@@ -47,14 +47,14 @@ class FairTurns:
         self._ending: asyncio.Handle | None = None
 
     def of(self, address: str) -> AddressTurns:
-        """Return the turns of an address; they last as long as a connection uses them, or steps are to be paid."""
+        """Return the turns of an address; they exist while a connection uses them, or the address is over its time."""
         turns = self._of.get(address)
         if turns is None:
             turns = self._of[address] = AddressTurns(address, self, self._clock)
         return turns
 
     def active(self, turns: AddressTurns, *, waits: bool) -> None:
-        """Record that an address has run a step in this pass, or that it ``waits`` for the next, which begins soon."""
+        """Record that an address has run a step in this pass, or ``waits`` for the next one, which begins soon."""
         self._active[turns] = None
         if waits and self._ending is None:
             self._ending = asyncio.get_running_loop().call_soon(self._end_pass)
@@ -62,7 +62,7 @@ class FairTurns:
     def processor_seconds(self, seconds: float) -> float:
         """Return the processor time of a step that ended now, and has lasted ``seconds``: at most what it took.
 
-        Processor time is read seldom: that takes ten times as long as reading the time.
+        Processor time is read rarely, since this takes ten times as long as reading the clock.
         """
         if seconds < TURN_SECONDS:
             return seconds
@@ -85,9 +85,9 @@ class AddressTurns:
     """The turns of the connections from one address, which are served first come, first served among themselves."""
 
     def __init__(self, address: str, all_turns: FairTurns, clock: Clock) -> None:
-        """Nothing was run."""
+        """Start with no time used."""
         self.address, self._all, self._clock = address, all_turns, clock
-        self._used = 0.0  # processor seconds in this pass, and those of earlier passes that exceeded their turns
+        self._used = 0.0  # processor seconds in this pass, and those by which earlier passes exceeded their turns
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._again: deque[asyncio.Future[None]] = deque()
         self._rest: asyncio.TimerHandle | None = None
@@ -95,7 +95,7 @@ class AddressTurns:
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run the coroutine of ``work``, and delay each of its steps until it is the address's turn.
 
-        A step lasts from one wait to the next. Cancellations and errors of what it waits for are not delayed.
+        A step lasts from one wait to the next. Cancellations, and errors of awaited objects, are not delayed.
         """
         return await self._steps(work())
 
@@ -125,9 +125,9 @@ class AddressTurns:
             coroutine.close()
 
     def next_pass(self, *, alone: bool) -> bool:
-        """Begin the address's turn in the next pass; return whether there is something left for passes after it.
+        """Begin the address's turn in the next pass; return whether work is left for later passes.
 
-        ``alone``: no other address has run or waited in the last one, so nothing is owed to any.
+        ``alone``: no other address has run or waited in the last pass, so its time over the limit is forgotten.
         """
         self._used = 0.0 if alone else max(0.0, self._used - TURN_SECONDS)
         self._waiting.extendleft(reversed(self._again))
@@ -150,7 +150,7 @@ class AddressTurns:
                 raise
             except BaseException as raised:  # noqa: BLE001 - it is the coroutine's
                 return raised
-            queue = self._again  # before those that came later
+            queue = self._again  # this step goes before those that came later
         return None
 
     def _spend(self, seconds: float) -> None:

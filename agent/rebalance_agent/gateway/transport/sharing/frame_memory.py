@@ -1,4 +1,4 @@
-"""Bounds the memory for frames that are read whole, over all connections together."""
+"""Limits the memory for frames that are read whole, for all connections together."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedE
 __all__ = ["BUDGET_BYTES", "HOLD_SECONDS_MAX", "SMALL_BYTES", "WAIT_SECONDS_MAX", "FrameMemoryBudget"]
 
 BUDGET_BYTES = 64 * 1024 * 1024
-"""Bytes of all large frames together: some dozens of responses with every partition of a large cluster."""
+"""Maximum bytes of all large frames together: some dozen responses with every partition of a large cluster."""
 
 SMALL_BYTES = 64 * 1024
-"""Bytes up to which a frame is not counted: it comes in one read, and each connection's buffer is as large."""
+"""Frames up to this size (bytes) are not counted: they come in one read, and fit into each connection's buffer."""
 
 WAIT_SECONDS_MAX = 30.0
-"""Longest wait for memory. Clients' request timeouts are as long."""
+"""Longest wait (seconds) for memory. Clients' request timeouts are as long."""
 
 HOLD_SECONDS_MAX = 20.0
-"""Longest use of memory that others wait for: below `WAIT_SECONDS_MAX`, so a client that does not read ends alone."""
+"""Longest use (seconds) of memory for which others wait: below `WAIT_SECONDS_MAX`, so a client that does not read
+affects no others."""
 
 
 class FrameMemoryBudget:
@@ -68,7 +69,7 @@ class FrameMemoryBudget:
             self._admit()
 
     def _limit(self) -> None:
-        """Set a deadline for all holders if others wait; else remove it."""
+        """Set a deadline for all holders if others wait; otherwise remove it."""
         at = asyncio.get_running_loop().time() + HOLD_SECONDS_MAX if self._waiting else None
         for hold in self._holds:
             if not hold.expired() and (at is None or hold.when() is None):
@@ -89,7 +90,7 @@ class FrameMemoryBudget:
             if admitted.done() and not admitted.cancelled():
                 self._taken -= size
             else:
-                with contextlib.suppress(ValueError):  # it was skipped already
+                with contextlib.suppress(ValueError):  # it has already been skipped
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):

@@ -1,6 +1,6 @@
-"""Evidence from the coordinator's records of offset commits for the times when members worked.
+"""Evidence from offset commits (as the coordinator recorded them) for the times when members worked.
 
-- ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each.
+- ``commit_times``: when partitions were committed; ``last_commits``: the last commit of each partition.
 - ``read_times``: when the records before the last commits of departed members were appended.
 - ``awaited_commits``: whether to wait for first commits; ``slow_answers``: how late commits may be, by slow requests.
 """

@@ -17,8 +17,8 @@ COMMITS_WAIT_MAX_MS = 10_000
 default of ``auto.commit.interval.ms``."""
 
 LOOK_AGAIN_MS = 10_000
-"""How long (ms) after an episode settled without commits it is looked at again, and then as often: an outage of brokers
-may last minutes."""
+"""Interval (ms) at which an episode that settled without commits is checked again: an outage of brokers may last
+minutes."""
 
 
 class AwaitedCommits:
@@ -30,7 +30,7 @@ class AwaitedCommits:
         self._come = True
 
     def wait(self, episode: Episode, *, late: bool) -> bool:
-        """Return whether a closed episode has to wait; ``late``: it waited for `COMMITS_WAIT_MAX_MS` already."""
+        """Return whether a closed episode has to wait; ``late``: it has already waited for `COMMITS_WAIT_MAX_MS`."""
         waits = _awaits_commits(episode, self._reports)
         generations = (episode.before, episode.last) if episode.before else (episode.last,)
         if any(generation.first_commits.at_ms or generation.first_commits.later_ms for generation in generations):
@@ -45,7 +45,7 @@ class AwaitedCommits:
 
 
 def _awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
-    """Whether no commit shows yet that a partition was consumed again by a member that ``reports`` nothing (by id).
+    """Whether a member that does not report (``reports``, by id) got a partition that no commit shows as consumed yet.
 
     A commit by a later owner ends its stall as well.
     """
@@ -58,7 +58,7 @@ def _awaits_commits(episode: Episode, reports: Callable[[str], bool]) -> bool:
 
 
 def _awaits(generation: Generation, partitions: set[Partition]) -> bool:
-    """Whether a commit is awaited of ``partitions`` that a member got; those that it got last come first."""
+    """Whether a commit is awaited for ``partitions`` that a member got; those that it got last come first."""
     first, since_ms = generation.first_commits, FOREVER_MS
     waiting = partitions - first.at_ms.keys() - first.later_ms.keys()
     if not waiting:

@@ -1,11 +1,11 @@
-"""Keeps the times of offset commits of all groups: they show that members without reports were alive.
+"""Keeps the times of all groups' offset commits, which show that members without reports were alive.
 
-The coordinator accepts a commit only from a current member, so it shows that the member was alive. That the member
-consumed as well is certain only until the last commit but one: a member that leaves commits at the end of its revoked
-callback. If the last one repeats the offset of the one before, both may be from within the callback.
+The coordinator accepts a commit only from a current member, so a commit shows that the member was alive. It certainly
+consumed only until the second-to-last commit: a member that leaves commits at the end of its revoked callback. If the
+last commit repeats the previous offset, both may be from within the callback.
 
-A commit's time is the coordinator's; the member took the offsets before it (`SlowAnswers.taken_ms`). Offsets that grew
-between two commits show that it consumed after it had taken those of the first one.
+A commit's time is by the coordinator's clock; the member determined the offsets earlier (`SlowAnswers.taken_ms`). If
+the offset grew between two commits, the member consumed after it had determined the first one.
 """
 
 from __future__ import annotations
@@ -32,35 +32,36 @@ __all__ = [
 ]
 
 AWAITED_MAX = 200_000
-"""Partitions of groups whose first commit is awaited, some 80 MB: as many as the groups of a large cluster have, which
-all rebalance when its brokers restart. Beyond it the oldest are dropped."""
+"""Partitions whose first commit is awaited, in all groups, some 80 MB: as many as the groups of a large cluster have,
+which all rebalance when its brokers restart. Beyond it the oldest are dropped."""
 
 AWAITED_MAX_MS = 900_000
-"""How long (ms) a first commit is awaited, and twice as long at most: none comes for deleted topics, and in groups that
-store their offsets elsewhere. By then episodes cannot be revised any more, and at Kafka's default of
-``max.poll.interval.ms`` an owner that does not consume was removed."""
+"""How long (ms) a first commit is awaited (at most twice as long): none comes for deleted topics, or in groups that
+store their offsets elsewhere. By then episodes can no longer be revised, and at Kafka's default of
+``max.poll.interval.ms`` an owner that does not consume has been removed."""
 
 EARLIER_MAX = 8
 EARLIER_MAX_MS = 300_000
-"""Generations without a commit of a partition whose stall its first commit ends: as many as may wait to settle, and the
-longest time (ms) from one to the next: by then the earlier ones have settled."""
+"""Bounds of the earlier generations whose stall of a partition its first commit ends: the number of generations that
+may wait to settle, and the longest time (ms) from one to the next, by which the earlier ones have settled."""
 
 READS_ASKED = 3
-"""Partitions of a member whose last commits are asked about: those that were committed last. Some get few records."""
+"""Partitions per member for which last read records are queried: those committed last. Some partitions get few
+records."""
 
 READS_WORTH_MS = 1_000
-"""Commits that alone show a member's work up to this time (ms) before the last one are not asked about."""
+"""Nothing is queried if commits alone show a member's work until at most this long (ms) before the last commit."""
 
 
 class RecentCommits(NamedTuple):
-    """The last commit of a member (epoch ms), and the time since the one before (ms; None: it was the first one)."""
+    """The last commit of a member (epoch ms), and the time since the previous one (ms; None if it was the first)."""
 
     last_ms: int
     period_ms: int | None
 
 
 class _Awaited(NamedTuple):
-    """``earlier``: the value of generations before, in which the partition was not committed."""
+    """``earlier``: the entries of earlier generations in which the partition was not committed."""
 
     after_ms: int
     partition: Partition
@@ -71,8 +72,8 @@ class _Awaited(NamedTuple):
 class CommitTimes:
     """The last commits of each group's partitions, and the first ones after each assignment.
 
-    All are kept by the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
-    ``answers``: how late commits may be. ``reads``: what to ask about the records that departed members read last.
+    All are stored under the key of the commit's record (`commit_key`), so that a commit costs one look-up in each.
+    ``answers``: how late commits may be. ``reads``: the queries about records that departed members read last.
     """
 
     def __init__(self) -> None:
@@ -82,11 +83,11 @@ class CommitTimes:
         self._last = LastCommits()
         self._awaited: dict[bytes, _Awaited] = {}
         self._checked_ms = 0
-        # The keys of each group that are awaited, each once: lists, since a set of twenty takes 2 KB.
+        # The awaited keys of each group, without duplicates; lists, since a set of twenty takes 2 KB.
         self._keys: dict[bytes, list[bytes]] = {}
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
-        """Take the last commit by its record's key, in the order of the records; None: the commits were deleted."""
+        """Process the last commits by record key, in the order of the records; None: the commits were deleted."""
         self._last.update(commits)
         came: list[bytes] = []
         for key in filter(self._awaited.__contains__, commits):
@@ -103,7 +104,10 @@ class CommitTimes:
             first.later_ms[awaited.partition] = at_ms
 
     def _forget_keys(self, dropped: Iterable[bytes]) -> None:
-        """Remove keys that are no longer awaited from their groups' keys, which are all read: drop many at once."""
+        """Remove keys that are no longer awaited from their groups' keys.
+
+        All keys of a group are read, so drop many at once.
+        """
         for name in set(map(group_of_key, dropped)):
             keys = [key for key in self._keys.pop(name) if key in self._awaited]
             if keys:
@@ -112,7 +116,7 @@ class CommitTimes:
     def expect(self, name: str, partitions: Collection[Partition], after_ms: int, first: FirstCommits) -> None:
         """Await, into ``first``, the first commit of each of the group's ``partitions`` from ``after_ms`` on.
 
-        To be called when the record is read that assigns them: commits before it in the log were taken before.
+        To be called when the record that assigns them is read, after all commits that precede it in the log.
         """
         if len(name.encode()) > NAME_BYTES_MAX:
             return
@@ -120,7 +124,7 @@ class CommitTimes:
         all_awaited = self._awaited
         keys = self._keys.setdefault(name.encode(), [])
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
-            before = all_awaited.pop(key, None)  # the oldest ones come first
+            before = all_awaited.pop(key, None)  # the dict stays ordered from the oldest entry
             earlier: tuple[FirstCommits, ...] = ()
             if before is not None:
                 released_ms = before.first.released_ms
@@ -139,7 +143,7 @@ class CommitTimes:
         self._drop_overdue(after_ms)
 
     def release(self, name: str, partitions: Iterable[Partition], at_ms: int) -> None:
-        """Record that the owners had to give up these ``partitions`` of the group, at ``at_ms`` at the earliest.
+        """Record that the owners had to give up these ``partitions`` of the group at ``at_ms``, at the earliest.
 
         If a partition's first commit is still awaited, later commits of its owner's other partitions do not show that
         it was consumed.
@@ -150,7 +154,7 @@ class CommitTimes:
                 awaited.first.released_ms.setdefault(partition, at_ms)
 
     def _drop_overdue(self, now_ms: int) -> None:
-        """Stop awaiting commits that are overdue at ``now_ms``, and the oldest of too many: many at once, or rarely."""
+        """Stop awaiting commits that are overdue at ``now_ms`` or beyond the limit; many at once, or rarely."""
         excess = len(self._awaited) - AWAITED_MAX
         if excess <= 0 and abs(now_ms - self._checked_ms) < AWAITED_MAX_MS:
             return
@@ -166,9 +170,9 @@ class CommitTimes:
         self._forget_keys(dropped)
 
     def name_topics(self, name: str, topic_name: Callable[[str], str]) -> None:
-        """Await commits of the group by the names of topics that were known by their id alone.
+        """Await commits of the group by topic name, for topics of which only the id was known.
 
-        ``topic_name`` returns the name for an id. Commits that came meanwhile count.
+        ``topic_name`` returns the name for an id. Commits that came in the meantime count.
         """
         awaited = {key: self._awaited[key] for key in self._keys.get(name.encode(), ())}
         topics = {waiting.partition[0] for waiting in awaited.values()}
@@ -187,7 +191,7 @@ class CommitTimes:
     def _await_by_name(self, waiting: _Awaited, name: str) -> None:
         key = commit_key(name, *waiting.partition)
         if key in self._awaited:
-            return  # of a later assignment
+            return  # it belongs to a later assignment
         self._keys.setdefault(name.encode(), []).append(key)
         self._awaited[key] = waiting
         if last := self._last.get(key):
@@ -202,7 +206,7 @@ class CommitTimes:
             self._awaited.pop(key, None)
 
     def awaited(self, name: str) -> int:
-        """Return of how many of the group's partitions the first commit is awaited."""
+        """Return the number of the group's partitions whose first commit is awaited."""
         return len(self._keys.get(name.encode(), ()))
 
     def has(self, name: str) -> bool:
@@ -210,19 +214,19 @@ class CommitTimes:
         return self._last.has(name.encode())
 
     def worked_ms(self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int) -> int | None:
-        """Return until when an owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
+        """Return until when the owner of all these partitions certainly worked (epoch ms); None if no commit shows it.
 
-        Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` has another owner
-        already, and nothing is known of the commits before it.
+        Its commits are in (``after_ms``, ``until_ms``]. A partition with a commit after ``until_ms`` already has
+        another owner; its earlier commits are unknown.
         """
         work_ms = max((work_ms for at_ms, _, _, work_ms in self._of(name, partitions) if at_ms <= until_ms), default=-1)
         worked_ms = self.answers.taken_ms(work_ms)
         return worked_ms if worked_ms > after_ms else None
 
     def ask_reads(self, name: str, partitions: Collection[Partition], worked_ms: int, until_ms: int) -> ReadTime:
-        """Ask when the records were appended that an owner of all these partitions read last, until ``until_ms``.
+        """Query when the last records that the owner of all these partitions read until ``until_ms`` were appended.
 
-        The owner worked at least until ``worked_ms``: commits soon after that need no question.
+        The owner worked at least until ``worked_ms``: commits soon after that need no query.
         """
         last = []
         for partition, key in zip(partitions, commit_keys(name, partitions), strict=True):
@@ -237,7 +241,7 @@ class CommitTimes:
     def recent(
         self, name: str, partitions: Collection[Partition], after_ms: int, until_ms: int
     ) -> RecentCommits | None:
-        """Return the last commits from ``after_ms`` to ``until_ms`` of an owner of all these partitions, if any."""
+        """Return the last commits of the owner of all these partitions from ``after_ms`` to ``until_ms``, if any."""
         commits = self._of(name, partitions)
         own = [(at_ms, before_ms) for at_ms, _, before_ms, _ in commits if after_ms <= at_ms <= until_ms]
         if not own:

@@ -1,7 +1,7 @@
 """Keeps the last commit of each group's partitions in little memory, as evidence of the owner's work.
 
-A cluster's groups have hundreds of thousands of partitions, and commit thousands of times a second. So the numbers of
-neighbouring partitions are packed into one block, and no key is kept for each of them.
+A cluster's groups have hundreds of thousands of partitions and commit thousands of times a second. So the values of
+neighbouring partitions are packed into one block, instead of one key for each partition.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from rebalance_agent.groupprotocol.commit_key import group_of_key
 __all__ = ["PARTITIONS_MAX", "Commit", "LastCommit", "LastCommits"]
 
 PARTITIONS_MAX = 100_000
-"""Partitions whose commits are kept, and gaps between them; those of further partitions are not. They take 4 MB in
-topics of many partitions, and 30 MB where each topic has one."""
+"""Maximum partitions whose commits are kept, including gaps between them. They take 4 MB in topics with many
+partitions, and 30 MB if each topic has one."""
 
 NAME_BYTES_MAX = 249
-"""Bytes of a group's name (Kafka's limit for topics). Commits of groups with longer names are not kept: the name is in
-the key of each block."""
+"""Longest group name in bytes (Kafka's limit for topics). Commits of groups with longer names are not kept, since the
+name is in the key of each block."""
 
 KEY_BYTES_MAX = 2 * NAME_BYTES_MAX + 10
-"""Bytes of the key of a commit: the names of its group and topic, their lengths, a version and a partition."""
+"""Longest key of a commit in bytes: the names of its group and topic, their lengths, a version and a partition."""
 
 Commit = tuple[int, int]
-"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. A tuple without names: the
+"""An offset commit of one partition: its record's timestamp (epoch ms), and the offset. It is a plain tuple, since the
 offsets topic has thousands a second."""
 
 LastCommit = tuple[int, int, int, int]
-"""The commit's time and offset, the time of the one before, and of the one whose offsets its owner took while it
-certainly worked (epoch ms); -1 where unknown. A tuple without names: thousands of commits a second make one each."""
+"""The commit's time and offset, the time of the commit before, and of the last commit whose offset its owner determined
+while it certainly worked (epoch ms); -1 where unknown. It is a plain tuple, since thousands of commits a second create
+one each."""
 
 _ROW = struct.Struct("=qqqq")
 _ROW_BYTES = _ROW.size
@@ -41,7 +42,8 @@ _EMPTY_ROW = _ROW.pack(*_NO_COMMIT)
 class LastCommits:
     """The `LastCommit` of each partition, by the key of the commit's record.
 
-    A key ends with the partition, big-endian: the keys of a block, of up to 256 partitions, differ in their last byte.
+    A key ends with the partition number, big-endian. The keys in a block (up to 256 partitions) differ in their last
+    byte.
     """
 
     def __init__(self) -> None:
@@ -67,7 +69,7 @@ class LastCommits:
         return group in self._of_group
 
     def update(self, commits: Mapping[bytes, Commit | None]) -> None:
-        """Keep these commits (record key -> commit; None: deleted) unless the partition's kept one is as late.
+        """Keep these commits (record key -> commit; None: deleted) unless the partition's current one is as late.
 
         The commit of a new partition is kept while there is room.
         """
@@ -84,12 +86,12 @@ class LastCommits:
             at_ms, offset = commit
             last_ms, last_offset, before_ms, _ = _ROW.unpack_from(block, begin)
             if at_ms > last_ms:
-                # If the offset is the same, the owner may be in its callback, and may have been at the commit before.
+                # If the offset is the same, the owner may be in its callback, and may have been at the previous commit.
                 work_ms = last_ms if offset > last_offset else before_ms
                 _ROW.pack_into(block, begin, at_ms, offset, last_ms, work_ms)
 
     def _delete(self, key: bytes) -> None:
-        """Drop the commit of a partition, and a block without any other."""
+        """Drop the commit of a partition, and its block if it becomes empty."""
         if self.get(key) is None:
             return
         name, group = key[:-1], group_of_key(key)
@@ -109,7 +111,7 @@ class LastCommits:
             self._rows -= len(self._blocks.pop(name)) // _ROW_BYTES
 
     def _longer_block(self, key: bytes) -> bytearray | None:
-        """Return the key's block, made or lengthened up to its row; None if there are too many rows."""
+        """Return the key's block, created or extended to contain its row; None if there are too many rows."""
         name, block = key[:-1], self._blocks.get(key[:-1], bytearray())
         rows = key[-1] + 1 - len(block) // _ROW_BYTES
         if len(key) > KEY_BYTES_MAX or self._rows + rows > PARTITIONS_MAX:

@@ -1,8 +1,8 @@
-"""Keeps what to ask about the last records that departed members read: they worked until these were appended. Pure.
+"""Keeps queries for when the last records that departed members read were appended: they worked until then. Pure.
 
-A commit proves that its member had read the records before the committed offset, and none of them was read before it
-was appended. So where a topic gets records all the time, the last commit shows until when the member worked: commits
-alone show it only until the one before (`CommitTimes`).
+A commit proves that its member had read the records before the committed offset, and a record cannot be read before it
+is appended. So if a topic gets records all the time, the last commit shows until when the member worked; commit times
+alone show this only up to the commit before (`CommitTimes`).
 
 A record's timestamp is by the clock of its producer or of its broker.
 """
@@ -19,16 +19,16 @@ from rebalance_agent.model.generation_diff import Partition
 __all__ = ["CLOCKS_MS", "QUESTIONS_MAX", "ReadQuestion", "ReadTime", "ReadTimes"]
 
 CLOCKS_MS = 250
-"""By how much (ms) a producer's clock may be ahead of a coordinator's. Answers come only from partitions whose newest
-records are not from the future by more."""
+"""How far (ms) a producer's clock may be ahead of a coordinator's. Only partitions whose newest records are not further
+in the future are used."""
 
 QUESTIONS_MAX = 2_000
-"""Questions that wait for an answer, one or a few for each departed member. Beyond it the oldest are dropped: what they
-would have shown is optional."""
+"""Maximum queries that wait for an answer, one or a few for each departed member. Beyond it the oldest are dropped,
+since their results are optional."""
 
 
 class ReadQuestion(NamedTuple):
-    """Asks when the last record before ``offset`` of a partition was appended, from ``after_ms`` to ``until_ms``.
+    """Queries when the last record before ``offset`` of a partition was appended, from ``after_ms`` to ``until_ms``.
 
     ``offset`` was committed at ``until_ms``, and its owner is known to have worked until ``after_ms`` (epoch ms).
     """
@@ -41,17 +41,17 @@ class ReadQuestion(NamedTuple):
 
 @dataclass(slots=True)
 class ReadTime:
-    """Until when a member certainly worked, by the records that it read (epoch ms); None while no answer shows it."""
+    """Until when a member certainly worked, by the records that it read (epoch ms); None until an answer shows it."""
 
     worked_ms: int | None = None
 
     def see(self, appended_ms: int) -> None:
-        """Take the time when a record that it read was appended."""
+        """Process the time when a record that it read was appended."""
         self.worked_ms = max(appended_ms - CLOCKS_MS, self.worked_ms or 0)
 
 
 class ReadTimes:
-    """The open questions, and where their answers go. ``unasked`` may be emptied by another thread (`popleft`)."""
+    """The open queries, and where their answers go. Another thread may empty ``unasked`` (`popleft`)."""
 
     def __init__(self) -> None:
         """Start without questions."""
@@ -59,7 +59,7 @@ class ReadTimes:
         self._open: dict[ReadQuestion, list[ReadTime]] = {}
 
     def ask(self, question: ReadQuestion, into: ReadTime) -> None:
-        """Ask, and let the answer come ``into`` a member's time."""
+        """Add a query whose answer is stored ``into`` a member's time."""
         if question in self._open:
             self._open[question].append(into)
             return
@@ -69,7 +69,7 @@ class ReadTimes:
         self.unasked.append(question)
 
     def answer(self, appended_ms: Mapping[ReadQuestion, int | None]) -> None:
-        """Take when the records were appended (epoch ms), at the earliest; None: that is not known."""
+        """Process the earliest times (epoch ms) when the records were appended; None if unknown."""
         for question, at_ms in appended_ms.items():
             for time in self._open.pop(question, ()):
                 if at_ms is not None:

@@ -1,8 +1,8 @@
-"""Bounds how late commits may be recorded, by the duration of the observer's own requests and of other commits.
+"""Bounds how late commits may be recorded, by the durations of the observer's own requests and of other commits.
 
-A busy coordinator answers commits and ListGroups in the order in which they came. A commit is answered, and can be
-read, when other replicas have it; the broker takes the next one of the same client only then. Clients send commits
-without the answers of those before, so their times alone do not show how long each waited.
+A busy coordinator answers commits and ListGroups in the order of arrival. A commit is answered, and can be read, when
+the other replicas have it; only then does the broker process the client's next commit. Clients send commits before they
+have the answers to earlier ones, so the commits' times alone do not show how long each waited.
 """
 
 from __future__ import annotations
@@ -13,31 +13,32 @@ from typing import NamedTuple
 __all__ = ["BACKLOG_MS", "COMMIT_DELAY_MS", "OLD_MS", "PROMPT_MS", "SLOW_MAX", "STUCK_MS", "SlowAnswers"]
 
 BACKLOG_MS = 15_000
-"""How long (ms) clients still send the commits that waited, after brokers are back or a new coordinator wrote its first
-record: a broker takes the next one of a connection when other replicas have the last one. On two cores with sixty
-runnable processes one came 10 s later."""
+"""How long (ms) clients may still send waiting commits after brokers are back or a new coordinator wrote its first
+record: a broker processes the next commit of a connection when the other replicas have the last one. On two cores with
+sixty runnable processes, one commit came 10 s later."""
 
 COMMIT_DELAY_MS = 500
-"""Longest time (ms) from taking offsets to the coordinator's record of them while brokers answer promptly. It includes
-the client's queue: on two cores with 80 runnable processes one of 270 took nearly as long."""
+"""Longest time (ms) from the moment when a client determines offsets until the coordinator records them, while brokers
+answer promptly. It includes the client's queue: on two cores with 80 runnable processes, 1 of 270 commits took nearly
+as long."""
 
 PROMPT_MS = 250
-"""Longest time (ms) in which brokers answer promptly. A commit may wait for as long, and for the time between two
-requests of the observer, which is about as long."""
+"""Longest duration (ms) of a prompt answer. A commit may wait for this long, plus the time between two requests of the
+observer, which is about as long."""
 
 STUCK_MS = 1_000
-"""An answer that takes longer (ms) holds up those behind it. Such answers that follow each other within this time are
-one time in which commits wait, the last ones for all of it."""
+"""An answer that takes longer than this (ms) delays those behind it. Slow answers that follow each other within this
+time form one period in which commits wait, the last of them for the whole period."""
 
 OLD_MS = 30_000
-"""A commit that is read later than this (ms) is an old record: a starting observer reads those since its snapshot."""
+"""A commit that is read later than this (ms) is an old record, such as those that a starting observer reads."""
 
 SLOW_MAX = 64
-"""Times of slow answers kept, and as many in which commits waited: at least those of a minute."""
+"""Periods of slow answers kept, and as many periods in which commits waited: at least those of a minute."""
 
 
 class _Slow(NamedTuple):
-    """A time (epoch ms) in which answers took up to ``took_ms``."""
+    """A period (epoch ms) in which answers took up to ``took_ms``."""
 
     since_ms: int
     until_ms: int
@@ -48,7 +49,7 @@ class _Slow(NamedTuple):
         return self.since_ms - STUCK_MS <= other.until_ms and other.since_ms <= self.until_ms + STUCK_MS
 
     def merged(self, other: _Slow) -> _Slow:
-        """Return both as one time."""
+        """Return both as one period."""
         return _Slow(
             min(self.since_ms, other.since_ms),
             max(self.until_ms, other.until_ms),
@@ -65,18 +66,18 @@ class SlowAnswers:
         self._stuck: deque[_Slow] = deque(maxlen=SLOW_MAX)
 
     def take(self, asked_ms: int, answered_ms: int) -> None:
-        """Take the times when a request was sent and answered: ListGroups, or a commit written and readable."""
+        """Process the times when a request was sent and answered: ListGroups, or a commit written and readable."""
         slow = _Slow(asked_ms, answered_ms, answered_ms - asked_ms)
         if not PROMPT_MS < slow.took_ms <= OLD_MS:
             return
         if slow.took_ms > STUCK_MS:
             self._stuck.append(slow.merged(self._stuck.pop()) if self._stuck and slow.meets(self._stuck[-1]) else slow)
-        # Many commits are late at the same time; nevertheless the kept requests must reach back far enough.
+        # Many commits are late at the same time; merge them, so that the kept periods reach back far enough.
         again = self._slow and slow.meets(self._slow[-1]) and slow.until_ms - self._slow[-1].since_ms <= 2 * STUCK_MS
         self._slow.append(slow.merged(self._slow.pop()) if again else slow)
 
     def taken_ms(self, recorded_ms: int) -> int:
-        """Return when the offsets of a commit with this record time (epoch ms) were taken at the earliest.
+        """Return the earliest time when the offsets of a commit with this record time (epoch ms) were determined.
 
         Commits that waited during a slow request are answered within its duration after it, `BACKLOG_MS` at most.
         """
