@@ -77,7 +77,7 @@ def _changed(summary: WeeklySummary, value: Callable[[WeekTotals], float]) -> st
 
 
 def _listed(*notes: str) -> str:
-    return ", ".join(note for note in notes if note)
+    return "; ".join(note for note in notes if note)
 
 
 def _sections(summary: WeeklySummary) -> str:
