@@ -38,7 +38,8 @@ def _header(summary: WeeklySummary) -> str:
     where = ", ".join(shortened(cluster_id, 40) for cluster_id in summary.clusters[:_CLUSTERS_SHOWN])
     where += " …" if len(summary.clusters) > _CLUSTERS_SHOWN else ""
     made = f" · made {minute(made_at)}" if made_at else ""
-    shown = f"{week.words}, compared with {week.before.words} · UTC · cluster {where or 'unknown'}{made}"
+    compared = f", compared with {week.before.words}" if summary.before else ""
+    shown = f"{week.words}{compared} · UTC · cluster {where or 'unknown'}{made}"
     notes = "".join(f'<p class="warning">{escaped(note)}</p>' for note in summary.notes)
     return f"<header><h1>Rebalances in week {week.name}</h1><p>{escaped(shown)}</p>{notes}</header>"
 
