@@ -1,9 +1,9 @@
-"""The Spark pipeline: stores rebalance history in Delta tables and computes baselines, cost, what-if and a report.
+"""The Spark pipeline: stores rebalance history in Delta tables and computes baselines, cost, what-if and reports.
 
 - ``ingest``: writes published events and old log records into the table ``events``.
 - ``tables``: the schemas, and one pure function from DataFrames to a DataFrame for each table.
 - ``spark``: the Spark session, the Java it runs on, and its jars.
-- ``report``: reads the tables and renders one HTML file.
+- ``report``: reads the tables and renders one HTML file. ``weekly``: compares two weeks of them.
 - ``stages``: runs the stages after ingest, in order.
 - ``errors``: `PipelineError`.
 

@@ -1,6 +1,6 @@
-"""Takes the pictures of a report, ``docs/images/report*.png``.
+"""Takes the pictures of a report and of a weekly page, ``docs/images/report*.png`` and ``docs/images/weekly.png``.
 
-``python docs/developers/pictures/capture.py report.html`` writes them.
+``python docs/developers/pictures/capture.py report.html weekly/weekly.html`` writes them.
 
 `REBALANCE_AGENT_CHROMIUM` names the browser, as for the tests.
 """
@@ -30,14 +30,16 @@ GROUP = """(() => {
 
 
 def main() -> None:
-    """Take the pictures of the fleet and of one group."""
-    (report,) = sys.argv[1:]
+    """Take the pictures of the fleet, of one group and of the week."""
+    report, weekly = sys.argv[1:]
     images = ROOT / "docs" / "images"
     with browser() as chromium:
         chromium.open(Path(report).resolve().as_uri(), width=WIDTH, height=HEIGHT)
         chromium.picture(images / "report.png", clip=(0, 0, WIDTH, HEIGHT))
         top, height = chromium.run(GROUP)
         chromium.picture(images / "report-group.png", clip=(0, top - ABOVE, WIDTH, height + 2 * ABOVE))
+        chromium.open(Path(weekly).resolve().as_uri(), width=WIDTH, height=HEIGHT)
+        chromium.picture(images / "weekly.png", clip=(0, 0, WIDTH, HEIGHT))
 
 
 if __name__ == "__main__":

@@ -94,6 +94,18 @@ def test_stage_after_stage_comes_to_what_run_comes_to(run, ended, reported, fold
     assert "run: recommendations" in ended.stderr
 
 
+def test_a_week_is_written_into_a_folder(run, reported, folder, tmp_path):
+    flags = ("--weekly", "--until", "2026-06-07", "--out", tmp_path / "weekly")
+    code, summary, _ = run(folder, "report", *flags)
+    files = sorted(path.name for path in (tmp_path / "weekly").iterdir())
+    assert (code, summary["week"], summary["groups"], summary["files"]) == (0, "2026-W23", GROUPS, len(files))
+    assert files[-2:] == ["weekly.html", "weekly.txt"]
+    text = (tmp_path / "weekly" / "weekly.txt").read_text()
+    assert "This week is incomplete: the tables end at 2026-06-0" in text  # after three days
+    rows = (tmp_path / "weekly" / "weekly-groups.csv").read_text().splitlines()
+    assert len(rows) == 1 + GROUPS
+
+
 def test_a_dry_run_of_tables_counts_and_writes_nothing(run, reported, folder, contents):
     _, summary = reported
     before = contents(folder)

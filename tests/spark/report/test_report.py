@@ -12,13 +12,9 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import OWNERS_MAX
-from rebalance_agent.pipeline.tables.generations import generations
-from rebalance_agent.pipeline.tables.group_hours import group_hours
-from rebalance_agent.pipeline.tables.members import members
-from rebalance_agent.pipeline.tables.schemas import TABLES
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.synthetic_history import history
-from support.pipeline.event_rows import events_frame
+from support.pipeline.held_tables import Held
 from support.pipeline.latest_events import latest
 from support.pipeline.reports import report_of
 
@@ -27,34 +23,11 @@ PREDICTED = {"recorded_stalled_partition_seconds": 10.0, "modelled_stalled_parti
 MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
 
 
-class Held:
-    """Tables in memory: writing and reading is tested elsewhere and would take longer than these tests."""
-
-    def __init__(self, spark):
-        self.spark = spark
-        self.frames = {}
-
-    def put(self, name, frame):
-        self.frames[name] = frame.persist()
-
-    def rows(self, name, *rows):
-        schema = TABLES[name].schema
-        self.put(name, self.spark.createDataFrame([[row.get(each) for each in schema.names] for row in rows], schema))
-
-    def read(self, name):
-        return self.frames[name] if name in self.frames else self.spark.createDataFrame([], TABLES[name].schema)
-
-
 @pytest.fixture(scope="module")
 def filled(spark):
     held = Held(spark)
     reported = [each for number in range(FLEET.groups) for each in latest(history(FLEET, number))]
-    held.put(
-        "events", events_frame(spark, [each for each in reported if not isinstance(each, MemberEvent | AssignEvent)])
-    )
-    held.put("generations", generations(held.read("events")))
-    held.put("members", members(held.read("generations")))
-    held.put("group_hours", group_hours(held.read("generations"), held.read("events")))
+    held.fill([each for each in reported if not isinstance(each, MemberEvent | AssignEvent)])
     cluster_id, group = report_of(FLEET).groups[0].key
     key = {"cluster_id": cluster_id, "group": group}
     held.rows(
@@ -67,8 +40,7 @@ def filled(spark):
     hour = {"hour_of_week": 3, "scope": "hour_of_week", "samples": 9, "stall_p50": 1.0, "computed_at": MADE_AT}
     held.rows("baselines", {**key, **hour})
     yield held
-    for frame in held.frames.values():
-        frame.unpersist()
+    held.close()
 
 
 def test_rows_are_the_sums_of_events(filled):

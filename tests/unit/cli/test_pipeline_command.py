@@ -12,8 +12,12 @@ from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.backfill import facts_in, print_gaps, print_ranges
+from rebalance_agent.cli.pipeline.weekly_files import weekly_files
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
+from rebalance_agent.pipeline.weekly.week_settings import WeekSettings
+from rebalance_agent.pipeline.weekly.weekly_summary import summarize
+from support.pipeline.weeks import sample
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -49,6 +53,13 @@ def test_the_command_lists_its_stages_without_loading_spark():
         (["whatif", "--tables", "t", "--partitions", "0"], "must be a whole number from 1"),
         (["whatif", "--tables", "t", "--partitions", "-2"], "must be a whole number from 1"),
         (["whatif", "--tables", "t", "--driver-memory", "plenty"], "must be a size such as 512m or 4g"),
+        (
+            ["report", "--tables", "t", "--weekly", "--out", "w", "--until", "yesterday"],
+            "must be a day such as 2026-06-14",
+        ),
+        (["report", "--tables", "t", "--weekly", "--out", "w", "--until", "0001-01-01"], "must be a day such as"),
+        (["report", "--tables", "t", "--weekly", "--out", "w", "--slo", "99.5"], "must be a share from 0 to 0.999999"),
+        (["report", "--tables", "t", "--weekly"], "the following arguments are required: --out"),
         (["whatif", "--tables", "t", "--driver-memory", "2"], "must be a size such as 512m or 4g"),
     ],
 )
@@ -57,6 +68,35 @@ def test_wrong_usage_ends_with_2_and_the_reason(arguments, words, capsys):
         main(["pipeline", *arguments])
     assert refused.value.code == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--out", "r.html", "--team-rule", "(a)"], "--team-rule: needs --weekly"),
+        (["--out", "r.html", "--until", "2026-06-14"], "--until: needs --weekly"),
+        (["--out", "r.html", "--slo", "0"], "--slo: needs --weekly"),
+        (["--out", "w", "--weekly", "--details", "3"], "--details: is not for --weekly"),
+        (["--out", "weekly.html", "--weekly"], "--out: must be a folder with --weekly"),
+        (["--out", "w", "--weekly", "--team-rule", "(a"], "--team-rule: is no regular expression: missing )"),
+        (["--out", "w", "--weekly", "--team-rule", "a"], "--team-rule: must have one group in parentheses"),
+        (["--out", "w", "--weekly", "--member-cost", "12"], "--member-cost: must be an amount an hour and a currency"),
+    ],
+)
+def test_flags_of_a_report_that_do_not_fit_end_with_2_before_spark_starts(flags, words, capsys):
+    assert main(["pipeline", "report", "--tables", "t", *flags]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_week_is_a_page_a_text_and_a_csv_file_for_each_table():
+    files = weekly_files(summarize(sample(), WeekSettings()))
+    assert [*files] == [
+        *("weekly-all.csv", "weekly-groups.csv", "weekly-movers.csv", "weekly-deploys.csv", "weekly-flapping.csv"),
+        *("weekly-idle.csv", "weekly-limits.csv", "weekly.txt", "weekly.html"),
+    ]
+    head, first, *_ = files["weekly-idle.csv"].decode().splitlines()
+    assert head.startswith("cluster_id,group,idle_member_hours,member_hours,")
+    assert first == "c,checkout-enricher,168.0,504.0,100.0,504.0,,"
 
 
 @pytest.mark.parametrize("stage", ["ingest", "backfill"])

@@ -8,7 +8,6 @@ import datetime as dt
 import functools
 import hashlib
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -32,6 +31,7 @@ from rebalance_agent.pipeline.report.report_rows import (
     WhatIfRow,
 )
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
+from support.pipeline.markup import Markup
 from support.pipeline.reports import report_of
 
 FLEET = FleetPlan(groups=6, days=2, seed=4)
@@ -55,32 +55,6 @@ PICTURES = (
 @functools.cache
 def synthetic():
     return report_of(FLEET, details=3)
-
-
-class Markup(HTMLParser):
-    """Counts elements, and checks that each is closed."""
-
-    VOID = frozenset({"meta", "input", "br"})
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.seen, self.figures, self.links, self.ids = [], [], [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.seen.append(tag)
-        self.links += [value for name, value in attributes if name in ("href", "src")]
-        self.ids += [value for name, value in attributes if name == "id"]
-        assert not [name for name, _ in attributes if name.startswith("on")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.seen.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 def evil_report():

@@ -1,19 +1,29 @@
-"""``rebalance-agent pipeline report``: writes the tables as one HTML file."""
+"""``rebalance-agent pipeline report``: writes the tables as one HTML file, or a week of them as page, text and CSV."""
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.output_flag import summary_text
+from rebalance_agent.cli.pipeline.weekly_files import (
+    add_weekly_flags,
+    refuse_weekly_flags,
+    week_of,
+    week_settings,
+    weekly_files,
+)
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX
+from rebalance_agent.pipeline.weekly.queries.collect_week import collect_week
+from rebalance_agent.pipeline.weekly.weekly_summary import summarize
 
 __all__ = ["add_parser", "run", "write_report"]
 
@@ -21,14 +31,25 @@ DESCRIPTION = """\
 Writes one HTML file that opens in any browser without network. It shows the cost of the fleet's rebalances, when and
 why they happened, storms, deploys, a table of all groups, and for the worst groups their stalls, owners, skew, the
 predicted results of other strategies, and the recommendation.
+
+With --weekly, it compares a week with the week before, and writes a short page (weekly.html), the same as some lines
+to paste into a mail or chat (weekly.txt), and each table as CSV (weekly-*.csv): availability and stall budget, the
+consumer groups whose stall changed most, deploys by team, members that began to flap, members without a partition,
+and consumer groups near a limit.
 """
+
+DETAILS = 20
+"""Default number of groups with pictures."""
 
 EPILOG = """\
 examples:
   rebalance-agent pipeline report --tables tables --out report.html
   rebalance-agent pipeline report --tables tables --out - > report.html
+  rebalance-agent pipeline report --tables tables --weekly --out weekly
+  rebalance-agent pipeline report --tables tables --weekly --until 2026-06-14 --member-cost 0.12EUR --out weekly
+  rebalance-agent pipeline report --tables tables --weekly --team-rule '^[^.]+\\.([^.]+)' --out -    # only the text
 
-The output ends with the result: groups, pictures, bytes.
+The output ends with the result: groups, pictures, bytes; with --weekly: week, groups, files, bytes.
 
 exit codes: 0 done, 1 there is nothing to report, 2 wrong usage
 """
@@ -38,43 +59,73 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the stage and its flags."""
     parser = stage_parser(subparsers, "report", DESCRIPTION, EPILOG)
     add_tables_flags(parser)
-    parser.add_argument("--out", required=True, metavar="FILE", help="the file to write; - is standard output")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="the file to write; - is standard output. With --weekly, a folder; - writes only the text",
+    )
     parser.add_argument(
         "--details",
         type=whole_number(0, DETAILS_MAX),
-        default=20,
         metavar="N",
-        help=f"how many of the worst groups get pictures (default 20, at most {DETAILS_MAX})",
+        help=f"how many of the worst groups get pictures (default {DETAILS}, at most {DETAILS_MAX})",
     )
+    add_weekly_flags(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the report, and return the exit code."""
+    """Write the report or the weekly page, and return the exit code."""
     progress = ProgressLines("report")
     try:
-        with open_tables(options, "report", progress) as tables:
-            made_at = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC)
-            report = collect(tables, made_at, details=options.details)
-        html = page(report).encode()
-        if not options.dry_run:
-            write_report(html, options.out)
+        counts = (_write_week if options.weekly else _write_all)(options, progress)
     except OSError as error:
         print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
         return 2
-    counts = {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
     summary = summary_text({**counts, "seconds": round(progress.seconds, 3)}, options.output)
     print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
     return 0
 
 
-def write_report(html: bytes, out: str) -> None:
+def _write_all(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
+    """Write the report of all time, and return what it contains."""
+    refuse_weekly_flags(options)
+    details = DETAILS if options.details is None else options.details
+    with open_tables(options, "report", progress) as tables:
+        report = collect(tables, _now(), details=details)
+    html = page(report).encode()
+    if not options.dry_run:
+        write_report(html, options.out)
+    return {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
+
+
+def _write_week(options: argparse.Namespace, progress: ProgressLines) -> Mapping[str, object]:
+    """Write the files of the weekly page, or its text to standard output, and return what they contain."""
+    settings, now = week_settings(options), _now()
+    week = week_of(options, now)
+    with open_tables(options, "report", progress) as tables:
+        summary = summarize(collect_week(tables, week, now), settings)
+    files = weekly_files(summary)
+    if options.out == "-":
+        files = {"weekly.txt": files["weekly.txt"]}
+    for name, content in () if options.dry_run else files.items():
+        write_report(content, "-" if options.out == "-" else str(Path(options.out, name)))
+    size = sum(map(len, files.values()))
+    return {"week": week.name, "groups": len(summary.groups), "files": len(files), "bytes": size}
+
+
+def _now() -> dt.datetime:
+    return dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC)
+
+
+def write_report(content: bytes, out: str) -> None:
     """Replace the file ``out`` atomically, so that readers see the old or the new one; ``-`` is standard output."""
     if out == "-":
-        sys.stdout.buffer.write(html)
+        sys.stdout.buffer.write(content)
         return
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_bytes(html)
+    unfinished.write_bytes(content)
     unfinished.replace(path)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from rebalance_agent.pipeline.report.charts import spark
 from rebalance_agent.pipeline.report.report_rows import GroupKey, GroupRow, ReportData
@@ -48,7 +49,14 @@ def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
     )
 
 
-def group_name(report: ReportData, key: GroupKey) -> str:
+class _Clusters(Protocol):
+    """A report of some clusters' groups."""
+
+    @property
+    def clusters(self) -> Sequence[str]: ...
+
+
+def group_name(report: _Clusters, key: GroupKey) -> str:
     """Return a group's name, with its cluster id if the report has several clusters."""
     return f"{shortened(key[1])} @ {shortened(key[0], 24)}" if len(report.clusters) > 1 else shortened(key[1])
 

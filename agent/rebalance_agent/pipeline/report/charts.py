@@ -65,29 +65,39 @@ class Bar:
     note: str = ""
 
 
-def stacks(columns: Sequence[Stack], words: tuple[str, str], *, cap: float | None = None) -> str:
-    """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off."""
-    canvas = Canvas(WIDE, 260)
+def stacks(
+    columns: Sequence[Stack],
+    words: tuple[str, str],
+    *,
+    cap: float | None = None,
+    width: float = WIDE,
+    numbers: Callable[[float], str] | None = None,
+) -> str:
+    """Render stacked columns of seconds. ``words``: title and description. ``cap``: higher columns are cut off.
+
+    ``numbers``: formats the values at the axis, which are durations without it.
+    """
+    canvas = Canvas(width, 260)
     bottom, right = canvas.height - _BOTTOM, canvas.width - 6
     totals = [sum(layer[1] for layer in each.layers) for each in columns]
     highest = max([*totals, *(each.mark or 0 for each in columns)], default=0)
-    ticks = nice_ticks(min(highest, cap) if cap else highest, seconds=True)
+    ticks = nice_ticks(min(highest, cap) if cap else highest, seconds=numbers is None)
     up = Scale(0, ticks[-1], bottom, _TOP)
-    canvas.y_axis(up, ticks, lambda seconds: rounded_duration(seconds, ticks[-1]), right)
+    canvas.y_axis(up, ticks, numbers or (lambda seconds: rounded_duration(seconds, ticks[-1])), right)
     step = (right - MARGIN_LEFT) / max(1, len(columns))
-    width = max(1.0, min(step * 0.8, 34.0))
+    column_width = max(1.0, min(step * 0.8, 34.0))
     for index, (column, total) in enumerate(zip(columns, totals, strict=True)):
-        left, below = MARGIN_LEFT + index * step + (step - width) / 2, 0.0
+        left, below = MARGIN_LEFT + index * step + (step - column_width) / 2, 0.0
         for kind, amount, tip in column.layers:
             if amount > 0:
                 y, base = up(below + amount), up(below)
-                canvas.rect(left, y, width, max(base - y, 0.6), kind, tip)
+                canvas.rect(left, y, column_width, max(base - y, 0.6), kind, tip)
                 below += amount
         if total > ticks[-1]:
-            middle = left + width / 2
+            middle = left + column_width / 2
             canvas.path([(middle - 4, _TOP - 2), (middle, _TOP - 9), (middle + 4, _TOP - 2)], "cut")
         if column.mark is not None:
-            canvas.rect(left - 1.5, up(column.mark) - 1, width + 3, 2, "mark", column.mark_tip)
+            canvas.rect(left - 1.5, up(column.mark) - 1, column_width + 3, 2, "mark", column.mark_tip)
     canvas.x_labels(
         ((MARGIN_LEFT + (index + 0.5) * step, each.label) for index, each in enumerate(columns) if each.label),
         canvas.height - 8,

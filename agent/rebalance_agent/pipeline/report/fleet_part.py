@@ -7,13 +7,12 @@ from collections import defaultdict
 from rebalance_agent.pipeline.report.all_groups import group_name
 from rebalance_agent.pipeline.report.charts import WIDE, Bar, Stack, bars, hour_name, lanes, stacks, week
 from rebalance_agent.pipeline.report.report_rows import CostRow, GroupKey, ReportData, StormRow
-from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
+from rebalance_agent.ui.svg.pieces import figure, key_figures, legend, trigger_class, trigger_name
 from rebalance_agent.ui.words import (
     TIMES,
     WEEKDAYS,
     count,
     day,
-    escaped,
     minute,
     percent,
     rounded_duration,
@@ -52,11 +51,7 @@ def tiles(report: ReportData) -> str:
         ("storm hours", count(len(report.storms)), f"in {len(stormy):,} groups"),
         ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by the recommendations below"),
     ]
-    items = "".join(
-        f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
-        for label, value, note in shown
-    )
-    return f'<dl class="tiles">{items}</dl>'
+    return key_figures(shown)
 
 
 def fleet_section(report: ReportData) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-
 from rebalance_agent.pipeline.report.all_groups import group_table
 from rebalance_agent.pipeline.report.fleet_part import fleet_section, tiles
 from rebalance_agent.pipeline.report.group_part import group_section
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, ReportData
+from rebalance_agent.pipeline.report.self_contained import self_contained
 from rebalance_agent.ui.svg.assets import asset
 from rebalance_agent.ui.words import escaped, minute, shortened
 
@@ -20,8 +18,7 @@ _CLUSTERS_SHOWN = 3
 def page(report: ReportData) -> str:
     """Return the report as HTML.
 
-    The page loads nothing, and its Content-Security-Policy allows only its own script (by digest), so a script in a
-    name could not run even if it were not escaped.
+    The page loads nothing, and only its own script can run in it.
 
     Raises:
         ValueError: the report has more than `GROUPS_MAX` groups.
@@ -40,13 +37,6 @@ def page(report: ReportData) -> str:
     where += " …" if len(report.clusters) > _CLUSTERS_SHOWN else ""
     made = f", made {minute(report.made_at)}" if report.made_at else ""
     shown = f"{minute(report.since)} to {minute(report.until)} UTC · cluster {where or 'unknown'}{made}"
-    head = (
-        '<meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
-        f"<title>What rebalances cost</title><style>{style}</style>"
-    )
     header = (
         f'<a class="skip" href="#groups">to all groups</a><header><h1>What rebalances cost</h1><p>{escaped(shown)}</p>'
         '<nav><a href="#fleet">The fleet</a><a href="#groups">All groups</a>'
@@ -56,11 +46,4 @@ def page(report: ReportData) -> str:
         f"<main>{tiles(report)}{fleet_section(report)}{group_table(report, anchors)}"
         f'<section id="details"><h2>The worst groups</h2>{groups or "<p>There is no group.</p>"}</section></main>'
     )
-    body = f'{header}{main}<div id="tip" role="status" hidden></div><script>{script}</script>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
-
-
-def _policy(script: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    script_only = f"script-src 'sha256-{digest}'"
-    return f"default-src 'none'; style-src 'unsafe-inline'; {script_only}; base-uri 'none'; form-action 'none'"
+    return self_contained("What rebalances cost", f"{header}{main}", style=style, script=script)

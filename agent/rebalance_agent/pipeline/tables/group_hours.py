@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.model.events import AbortedEvent
+from rebalance_agent.pipeline.tables.generation_spans import generation_spans
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import GROUP, GROUP_HOURS
 
@@ -122,32 +123,9 @@ def _aborted(events: DataFrame) -> DataFrame:
 
 def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return partition-seconds and skew of each generation, until the next one, by hour."""
-    # One observer whose clock is ahead must not prolong every group.
-    ends = events.groupBy("cluster_id").agg(
-        F.max(F.least(_ms(F.col("timestamp")), _ms(F.col("ingested_at")))).alias("end")
-    )
-    steps = generations.select(
-        *GROUP,
-        "generation",
-        _ms(F.col("completed_at")).alias("begin"),
-        F.when(F.col("member_count") > 0, F.col("partition_count")).otherwise(0).alias("partitions"),
-        F.when(F.col("closes_episode"), F.col("skew_ratio")).alias("skew_ratio"),
-    ).unionByName(
-        events.where(F.col("kind") == GroupGoneEvent.KIND).select(
-            *GROUP, _ms(F.col("timestamp")).alias("begin"), F.lit(0).alias("partitions")
-        ),
-        allowMissingColumns=True,
-    )
-    order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))
-    spans = (
-        steps.withColumn("next", F.lead("begin").over(order))
-        .where("partitions > 0")
-        .join(F.broadcast(ends), "cluster_id")
-        .withColumn("end", F.coalesce("next", "end"))
-    )
-    return _by_hour(spans).select(
-        *GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), "skew_ratio"
-    )
+    skew = F.when(F.col("closes_episode"), F.col("skew_ratio")).alias("skew_ratio")
+    spans = generation_spans(generations, events, "closes_episode", "skew_ratio")
+    return _by_hour(spans).select(*GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), skew)
 
 
 def _stalled(episodes: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""HTML pieces: names and CSS classes of triggers, legends, figures with a data table, tables."""
+"""HTML pieces: names and CSS classes of triggers, key figures, legends, figures with a data table, tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.ui.words import escaped
 
-__all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
+__all__ = ["TABLE_ROWS_MAX", "figure", "key_figures", "legend", "table", "table_parts", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
 """Maximum rows of a figure's data table, which is for reading; all rows are in the pipeline's tables."""
@@ -48,6 +48,15 @@ def legend(entries: Iterable[tuple[str, str]]) -> str:
         for kind, words in entries
     )
     return f'<ul class="legend">{items}</ul>'
+
+
+def key_figures(figures: Iterable[tuple[str, str, str]]) -> str:
+    """Tiles with the most important numbers of a page; ``figures``: label, value, and a note."""
+    items = "".join(
+        f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
+        for label, value, note in figures
+    )
+    return f'<dl class="tiles">{items}</dl>'
 
 
 def figure(

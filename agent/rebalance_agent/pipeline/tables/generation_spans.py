@@ -1,0 +1,44 @@
+"""Computes how long each generation with members and partitions lasted, from generations and events."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.pipeline.tables.schemas import GROUP
+
+__all__ = ["generation_spans"]
+
+
+def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
+    """Return a row for each generation with members and partitions, for rows of tables ``generations`` and ``events``.
+
+    ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next one, until the group was
+    deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
+    subscribed partitions; ``columns``: columns of ``generations`` to keep.
+    """
+    # One observer whose clock is ahead must not prolong every group.
+    ends = events.groupBy("cluster_id").agg(
+        F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at"))).alias("end")
+    )
+    steps = generations.select(
+        *GROUP,
+        "generation",
+        F.unix_millis("completed_at").alias("begin"),
+        F.when(F.col("member_count") > 0, F.col("partition_count")).otherwise(0).alias("partitions"),
+        *columns,
+    ).unionByName(
+        events.where(F.col("kind") == GroupGoneEvent.KIND).select(
+            *GROUP, F.unix_millis("timestamp").alias("begin"), F.lit(0).alias("partitions")
+        ),
+        allowMissingColumns=True,
+    )
+    order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))
+    return (
+        steps.withColumn("next", F.lead("begin").over(order))
+        .where("partitions > 0")
+        .join(F.broadcast(ends), "cluster_id")
+        .withColumn("end", F.coalesce("next", "end"))
+        .drop("next")
+    )

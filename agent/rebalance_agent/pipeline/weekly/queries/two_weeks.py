@@ -1,0 +1,35 @@
+"""Restricts tables to a week and the week before, as columns of Spark."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+
+from rebalance_agent.pipeline.weekly.weeks import Week
+
+__all__ = ["WeekSpan", "is_in", "of_two_weeks", "span_of"]
+
+
+class WeekSpan(NamedTuple):
+    """A week as epoch milliseconds: its first one, and the first one of the next week."""
+
+    begin: int
+    end: int
+
+
+def span_of(week: Week) -> WeekSpan:
+    """Return a week as epoch milliseconds."""
+    return WeekSpan(*(int(at.timestamp()) * 1000 for at in (week.start, week.end)))
+
+
+def is_in(week: Week, time: str) -> Column:
+    """Whether a column of timestamps is in the week."""
+    span = span_of(week)
+    return (F.col(time) >= F.timestamp_millis(F.lit(span.begin))) & (F.col(time) < F.timestamp_millis(F.lit(span.end)))
+
+
+def of_two_weeks(frame: DataFrame, week: Week, time: str) -> DataFrame:
+    """Return the rows of the week and of the week before, with ``this``: whether a row is of the week."""
+    return frame.where(is_in(week, time) | is_in(week.before, time)).withColumn("this", is_in(week, time))

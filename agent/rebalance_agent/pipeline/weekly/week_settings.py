@@ -1,0 +1,78 @@
+"""Defines what users can set for the weekly page: objective, rule for teams, cost of a member."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = ["NO_TEAM", "SLO", "TEAM_RULE", "MemberCost", "WeekSettings", "member_cost", "team_rule"]
+
+SLO = 0.995
+"""Default objective for the share of partition-time without a stall: that of the alerts (``slo`` in values.yaml)."""
+
+TEAM_RULE = r"^([^-.]+)"
+"""Default rule for teams: the group's name up to its first ``-`` or ``.``."""
+
+NO_TEAM = "(no team)"
+"""Team of the groups that the rule does not match."""
+
+_WHOLE = 1_000
+_COST = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([A-Z]{3}|[$€£¥])")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCost:
+    """The cost of one running member for an hour. ``currency``: a code such as EUR, or a sign."""
+
+    per_hour: float
+    currency: str
+
+    def text(self, member_hours: float) -> str:
+        """Return the cost of some member-hours: ``49.44 EUR``; without cents from a thousand on."""
+        cost = member_hours * self.per_hour
+        return f"{cost:,.{0 if cost >= _WHOLE else 2}f}\u00a0{self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
+class WeekSettings:
+    """``slo``: objective of availability, below 1. ``team_rule``: its group is the team. ``member_cost``: or None."""
+
+    slo: float = SLO
+    team_rule: re.Pattern[str] = field(default_factory=lambda: team_rule(TEAM_RULE))
+    member_cost: MemberCost | None = None
+
+    def team_of(self, group: str) -> str:
+        """Return the team of a consumer group, by its name; `NO_TEAM` if the rule does not match."""
+        found = self.team_rule.search(group)
+        return (found[1] if found else None) or NO_TEAM
+
+
+def team_rule(text: str) -> re.Pattern[str]:
+    """Return a rule for teams from its text.
+
+    Raises:
+        InvalidInputError: it is no regular expression, or does not have exactly one group.
+    """
+    try:
+        rule = re.compile(text)
+    except re.error as error:
+        raise InvalidInputError("--team-rule", f"is no regular expression: {error}") from None
+    if rule.groups != 1:
+        raise InvalidInputError(
+            "--team-rule", f"must have one group in parentheses, which matches the team, not {rule.groups}"
+        )
+    return rule
+
+
+def member_cost(text: str) -> MemberCost:
+    """Return the cost of a member from a text such as ``0.12 EUR``.
+
+    Raises:
+        InvalidInputError: it is not an amount and a currency.
+    """
+    found = _COST.fullmatch(text)
+    if not found:
+        raise InvalidInputError("--member-cost", f"must be an amount an hour and a currency, such as 0.12EUR: {text!r}")
+    return MemberCost(float(found[1]), found[2])

@@ -1,0 +1,197 @@
+"""Renders the parts of the weekly page: the chart of days, and one table for each subject."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from rebalance_agent.pipeline.report.all_groups import group_name
+from rebalance_agent.pipeline.report.charts import NARROW, Stack, stacks
+from rebalance_agent.pipeline.weekly.weekly_rows import SKEW_NEAR, TIMEOUT_NEAR, GroupWeeks
+from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
+from rebalance_agent.pipeline.weekly.weekly_words import (
+    amount,
+    availability_text,
+    budget_text,
+    change_percent,
+    change_text,
+    deploys_text,
+    idle_text,
+)
+from rebalance_agent.ui.svg.pieces import figure, legend, table_parts
+from rebalance_agent.ui.words import WEEKDAYS, day, escaped, percent, rounded_duration, shortened
+
+__all__ = ["days", "deploys_by_team", "idle_members", "movers", "near_limits", "new_flappers", "worst_groups"]
+
+_ROWS = 8
+"""Rows of a table on the page: the whole page fits on two sheets of paper."""
+
+_WORST = 10
+_LIMITED = 5
+_NAMES = 3
+
+
+def days(summary: WeeklySummary) -> str:
+    """Render the stall of each day, with that of the same day of the week before as a stroke."""
+    rows, columns, data = summary.rows, [], []
+    for number, weekday in enumerate(WEEKDAYS):
+        value, before = rows.days[7 + number], rows.days[number] if rows.has_before else None
+        name = f"{weekday} {day(rows.week.start + dt.timedelta(days=number))}"
+        columns.append(
+            Stack(
+                weekday,
+                [("stalled", value, f"{name}: {amount(value)} partition-seconds stalled")],
+                before,
+                "" if before is None else f"{weekday} of the week before: {amount(before)} partition-seconds stalled",
+            )
+        )
+        data.append((name, amount(value), *([] if before is None else [amount(before)])))
+    words = "Partition-seconds stalled by day"
+    kinds = [("stalled", "this week"), *([("mark", "the week before (stroke)")] if rows.has_before else [])]
+    heads = ("day (UTC)", "this week", *(["the week before"] if rows.has_before else []))
+    picture = stacks(columns, (words, "a column for each day of the week"), width=NARROW, numbers=amount)
+    return figure(words, picture, below=legend(kinds), data=(heads, data))
+
+
+def deploys_by_team(summary: WeeklySummary) -> str:
+    """Render the cost of this week's deploys by team."""
+    words, teams = "What deploys cost, by team", summary.teams
+    if not teams:
+        return figure(words, '<p class="none">No deploy was detected.</p>')
+    heads = ["team", "deploys", "stalled", "of its stall"]
+    rows = []
+    for each in teams[:_ROWS]:
+        cost = each.this.deploy_stalled_partition_seconds
+        row = [shortened(each.team, 60), f"{each.this.deploys:,}", amount(cost), percent(each.this.deploy_share, 0)]
+        rows.append([*row, amount(each.before.deploy_stalled_partition_seconds)] if summary.before else row)
+    says = "Partition-seconds stalled in rebalances of deploys, and their share of the stall of these groups."
+    return _card(words, says, [*heads, "last week"] if summary.before else heads, rows, len(teams), "deploys")
+
+
+def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> str:
+    """Render the groups whose stall changed most; nothing if the week before is unknown."""
+    if not summary.before:
+        return ""
+    if not groups:
+        return figure(words, '<p class="none">No consumer group.</p>')
+    rows = [
+        [
+            group_name(summary, group.key),
+            amount(group.this.stalled_partition_seconds),
+            f"{change_text(group.change)} ({_percent(group)})",
+            deploys_text(group),
+        ]
+        for group in groups
+    ]
+    says = "Deploys of this week: their number, their share of the group's stall, and the start of the costliest."
+    return _card(words, says, ("consumer group", "stalled", "change", "deploys"), rows, look="words-last")
+
+
+def _percent(group: GroupWeeks) -> str:
+    return change_percent(group.this.stalled_partition_seconds, group.before.stalled_partition_seconds)
+
+
+def worst_groups(summary: WeeklySummary) -> str:
+    """Render both weeks of the groups with the most stall."""
+    slo, compared = summary.settings.slo, summary.before is not None
+    heads = ["consumer group", "availability", "budget used", "stalled", "rebalances"]
+    heads = [part for head in heads for part in ([head, "last week"] if compared and head != heads[0] else [head])]
+    rows = []
+    for group in [group for group in summary.groups if group.this.stalled_partition_seconds][:_WORST]:
+        weeks = [group.this, group.before] if compared else [group.this]
+        rows.append(
+            [
+                group_name(summary, group.key),
+                *(availability_text(week) for week in weeks),
+                *(budget_text(week, slo) for week in weeks),
+                *(amount(week.stalled_partition_seconds) for week in weeks),
+                *(f"{week.rebalances:,}" for week in weeks),
+            ]
+        )
+    words = "Consumer groups with the most stall"
+    if not rows:
+        return figure(words, '<p class="none">No partition was stalled.</p>', wide=True)
+    says = (
+        f"Stalled: partition-seconds (lower bounds). 100\u00a0% of the budget is an availability of {percent(slo, 1)}."
+    )
+    return _card(words, says, heads, rows, len(summary.groups), "groups", look="pairs" if compared else "", wide=True)
+
+
+def new_flappers(summary: WeeklySummary) -> str:
+    """Render the members that began to flap; nothing if the week before is unknown."""
+    if not summary.before:
+        return ""
+    words = "Members that began to flap"
+    if not summary.flappers:
+        return figure(words, '<p class="none">No member began to flap.</p>')
+    rows = []
+    for each in summary.flappers[:_ROWS]:
+        names = ", ".join(shortened(row.name, 40) for row in each.members[:_NAMES])
+        names += " …" if len(each.members) > _NAMES else ""
+        rows.append([group_name(summary, each.key), f"{len(each.members):,}", f"{each.before:,}", names])
+    says = "Members that left and returned repeatedly, and did not last week. Pods get new names with each deploy."
+    heads = ("consumer group", "new", "last week", "members")
+    return _card(words, says, heads, rows, len(summary.flappers), "flapping", look="words-last")
+
+
+def idle_members(summary: WeeklySummary) -> str:
+    """Render the groups whose members had no partition for the longest time."""
+    words = "Members without a partition"
+    if not summary.idle:
+        return figure(words, '<p class="none">Every member had partitions.</p>')
+    cost = summary.settings.member_cost
+    heads = ["consumer group", "member-hours", "of all", *(["cost"] if cost else [])]
+    rows = []
+    for group in summary.idle[:_ROWS]:
+        idle = group.this.idle_member_hours
+        row = [group_name(summary, group.key), amount(idle), percent(idle / group.this.member_hours, 0)]
+        row += [idle_text(summary, idle)] if cost else []
+        rows.append([*row, amount(group.before.idle_member_hours)] if summary.before else row)
+    heads += ["hours last week"] if summary.before else []
+    at = f" A member costs {cost.text(1)} an hour." if cost else ""
+    return _card(words, f"Standbys are not counted.{at}", heads, rows, len(summary.idle), "idle")
+
+
+def near_limits(summary: WeeklySummary) -> str:
+    """Render the groups that waited for a member for much of the rebalance timeout, and those with a high skew."""
+    words, found = "Consumer groups near a limit", summary.rows
+    rows = [
+        [
+            group_name(summary, (row.cluster_id, row.group)),
+            "rebalance timeout",
+            f"{rounded_duration(row.waited_seconds)} of {rounded_duration(row.timeout_seconds)}",
+            f"{row.rebalances:,} rebalances",
+        ]
+        for row in found.timeouts[:_LIMITED]
+    ]
+    rows += [
+        [group_name(summary, (row.cluster_id, row.group)), "skew", f"{row.skew_max:.2f}", f"{row.hours:,} h"]
+        for row in found.skews[:_LIMITED]
+    ]
+    if not rows:
+        return figure(words, '<p class="none">No consumer group.</p>', wide=True)
+    says = (
+        f"Waits for a member of at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, at which the coordinator "
+        f"removes the member; and skews above {SKEW_NEAR:g} (load of the fullest member, divided by its share)."
+    )
+    heads = ("consumer group", "limit", "highest", "how often")
+    return _card(words, says, heads, rows, len(found.timeouts) + len(found.skews), "limits", look="words", wide=True)
+
+
+def _card(
+    words: str,
+    says: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    number: int = 0,
+    file: str = "",
+    *,
+    look: str = "",
+    wide: bool = False,
+) -> str:
+    """Render a table. ``number``: of its rows in all, the rest of which is in the CSV ``file``."""
+    cells = table_parts(heads, (map(escaped, row) for row in rows))
+    picture = f'<div class="scroll numbers {look}"><table>{cells}</table></div>'
+    left = number - len(rows)
+    more = f'<p class="none">{left:,} more are in weekly-{file}.csv.</p>' if left > 0 else ""
+    return figure(words, picture, says=says, below=more, wide=wide)

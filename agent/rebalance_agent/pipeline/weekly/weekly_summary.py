@@ -1,0 +1,134 @@
+"""Computes what the weekly page shows from its rows: both weeks, movers, teams, new flappers, idle members, limits."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.pipeline.report.report_rows import GroupKey
+from rebalance_agent.pipeline.weekly.week_settings import WeekSettings
+from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, GroupWeeks, WeeklyRows, WeekTotals
+from rebalance_agent.ui.words import minute
+
+__all__ = ["IDLE_HOURS_MIN", "MOVERS", "GroupFlappers", "TeamWeeks", "WeeklySummary", "summarize"]
+
+MOVERS = 5
+"""Groups whose stall rose most, and whose stall fell most, that are listed."""
+
+IDLE_HOURS_MIN = 0.1
+"""Member-hours without a partition below which a group is not listed: a new member waits for its first rebalance."""
+
+
+@dataclass(frozen=True, slots=True)
+class TeamWeeks:
+    """The deploys of a team's groups in both weeks. ``groups``: number of its groups that had deploys this week."""
+
+    team: str
+    groups: int
+    this: WeekTotals
+    before: WeekTotals
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFlappers:
+    """Members of a group that flap this week and did not the week before, those with the most hours first.
+
+    ``before``: number of the group's members that flapped the week before; pods get new names with each deploy.
+    """
+
+    key: GroupKey
+    members: tuple[FlapperRow, ...]
+    before: int
+
+
+@dataclass(frozen=True)
+class WeeklySummary:
+    """What the page, the text and the CSV files show. ``before`` and what is compared with it: empty if unknown.
+
+    ``groups``: all groups, the most stalled first. ``notes``: in which way the weeks are incomplete.
+    """
+
+    rows: WeeklyRows
+    settings: WeekSettings
+    this: WeekTotals
+    before: WeekTotals | None
+    groups: tuple[GroupWeeks, ...]
+    up: tuple[GroupWeeks, ...]
+    down: tuple[GroupWeeks, ...]
+    teams: tuple[TeamWeeks, ...]
+    flappers: tuple[GroupFlappers, ...]
+    idle: tuple[GroupWeeks, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def clusters(self) -> Sequence[str]:
+        """Return the ids of the groups' clusters, in order."""
+        return self.rows.clusters
+
+
+def summarize(rows: WeeklyRows, settings: WeekSettings) -> WeeklySummary:
+    """Return what the page shows for these rows."""
+    compared = rows.has_before
+    moved = sorted(rows.groups, key=lambda group: (-group.change, group.key)) if compared else []
+    falling = sorted(moved, key=lambda group: (group.change, group.key))
+    idle = [group for group in rows.groups if group.this.idle_member_hours >= IDLE_HOURS_MIN]
+    return WeeklySummary(
+        rows=rows,
+        settings=settings,
+        this=WeekTotals.sum(group.this for group in rows.groups),
+        before=WeekTotals.sum(group.before for group in rows.groups) if compared else None,
+        groups=tuple(sorted(rows.groups, key=lambda group: (-group.this.stalled_partition_seconds, group.key))),
+        up=tuple(group for group in moved[:MOVERS] if group.change > 0),
+        down=tuple(group for group in falling[:MOVERS] if group.change < 0),
+        teams=tuple(_teams(rows.groups, settings)),
+        flappers=tuple(_new_flappers(rows.flappers)) if compared else (),
+        idle=tuple(sorted(idle, key=lambda group: (-group.this.idle_member_hours, group.key))),
+        notes=tuple(_notes(rows)),
+    )
+
+
+def _teams(groups: Iterable[GroupWeeks], settings: WeekSettings) -> list[TeamWeeks]:
+    """Return the teams with deploys in one of the weeks, those with the most stall in this week's deploys first."""
+    by_team: dict[str, list[GroupWeeks]] = defaultdict(list)
+    for group in groups:
+        if group.this.deploys or group.before.deploys:
+            by_team[settings.team_of(group.group)].append(group)
+    teams = [
+        TeamWeeks(
+            team,
+            sum(bool(group.this.deploys) for group in members),
+            WeekTotals.sum(group.this for group in members),
+            WeekTotals.sum(group.before for group in members),
+        )
+        for team, members in by_team.items()
+    ]
+    return sorted(teams, key=lambda each: (-each.this.deploy_stalled_partition_seconds, each.team))
+
+
+def _new_flappers(flappers: Iterable[FlapperRow]) -> list[GroupFlappers]:
+    """Return the groups with new flapping members: first those in which none flapped before, then by their number."""
+    by_group: dict[GroupKey, list[FlapperRow]] = defaultdict(list)
+    for row in flappers:
+        by_group[row.cluster_id, row.group].append(row)
+    found = []
+    for key, members in by_group.items():
+        new = sorted(
+            (row for row in members if row.hours and not row.hours_before), key=lambda row: (-row.hours, row.name)
+        )
+        if new:
+            found.append(GroupFlappers(key, tuple(new), sum(bool(row.hours_before) for row in members)))
+    return sorted(found, key=lambda each: (each.before > 0, -len(each.members), each.key))
+
+
+def _notes(rows: WeeklyRows) -> list[str]:
+    notes = []
+    if not rows.has_before:
+        notes.append("The tables have nothing of the week before, so nothing is compared with it.")
+    elif rows.first > rows.week.before.start:
+        notes.append(f"The week before is incomplete: the tables begin at {minute(rows.first)} UTC.")
+    if rows.first > rows.week.start:
+        notes.append(f"This week is incomplete: the tables begin at {minute(rows.first)} UTC.")
+    if rows.end < rows.week.end:
+        notes.append(f"This week is incomplete: the tables end at {minute(rows.end)} UTC.")
+    return notes

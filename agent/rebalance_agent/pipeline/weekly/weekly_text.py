@@ -1,0 +1,119 @@
+"""Writes the weekly page as a short text for mail and chat: one line for each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rebalance_agent.pipeline.report.all_groups import group_name
+from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
+from rebalance_agent.pipeline.weekly.weekly_words import (
+    amount,
+    availability_text,
+    both_weeks,
+    budget_text,
+    change_percent,
+    change_text,
+    idle_text,
+)
+from rebalance_agent.ui.words import duration, percent, plural, printable, shortened
+
+__all__ = ["text"]
+
+_SHOWN = 3
+"""Teams, groups with flapping members, groups with idle members, and groups near a limit, each in one line."""
+
+_NAME_CHARACTERS_MAX = 60
+
+
+def text(summary: WeeklySummary) -> str:
+    """Return the text, at most 15 lines; lines about what did not occur are left out.
+
+    No-break spaces become plain ones, and control characters of names become escapes.
+    """
+    lines = [line for part in (_head, _movers, _teams, _members, _limits) for line in part(summary)]
+    return "\n".join(printable(line.replace("\u00a0", " ")) for line in lines) + "\n"
+
+
+def _head(summary: WeeklySummary) -> Iterator[str]:
+    week, slo = summary.rows.week, summary.settings.slo
+    before = "; in parentheses the week before" if summary.before else ""
+    yield f"Rebalances in week {week.name}, {week.words} (UTC{before})"
+    yield from summary.notes
+    used = both_weeks(summary, lambda totals: budget_text(totals, slo))
+    yield (
+        f"Availability of partitions: {both_weeks(summary, availability_text)}; "
+        f"stall budget used: {used} (objective {100 * slo:g} %)"
+    )
+    stalled = both_weeks(summary, lambda totals: amount(totals.stalled_partition_seconds))
+    rebalances = both_weeks(summary, lambda totals: f"{totals.rebalances:,}")
+    yield f"Partition-seconds stalled: {stalled}; rebalances: {rebalances}"
+
+
+def _movers(summary: WeeklySummary) -> Iterator[str]:
+    for word, groups in (("more", summary.up), ("less", summary.down)):
+        if groups:
+            moved = ", ".join(_mover(summary, group) for group in groups)
+            yield f"Partition-seconds stalled, {word} than last week: {moved}"
+
+
+def _mover(summary: WeeklySummary, group: GroupWeeks) -> str:
+    change = change_percent(group.this.stalled_partition_seconds, group.before.stalled_partition_seconds)
+    deploys = f"; {plural(group.this.deploys, 'deploy')}" if group.this.deploys else ""
+    return f"{_name(summary, group.key)} {change_text(group.change)} ({change}{deploys})"
+
+
+def _teams(summary: WeeklySummary) -> Iterator[str]:
+    if not summary.teams:
+        return
+    teams = [
+        f"{shortened(each.team, _NAME_CHARACTERS_MAX)} {_deploys(each.this)}"
+        for each in summary.teams
+        if each.this.deploys
+    ]
+    share = f", {percent(summary.this.deploy_share, 0)} of all" if summary.this.deploys else ""
+    by_team = f"; by team: {_first(teams)}" if teams else ""
+    yield f"Partition-seconds stalled in deploys: {both_weeks(summary, _deploys)}{share}{by_team}"
+
+
+def _deploys(totals: WeekTotals) -> str:
+    return f"{amount(totals.deploy_stalled_partition_seconds)} in {plural(totals.deploys, 'deploy')}"
+
+
+def _members(summary: WeeklySummary) -> Iterator[str]:
+    if summary.flappers:
+        number = sum(len(each.members) for each in summary.flappers)
+        groups = [f"{_name(summary, each.key)} ({len(each.members):,})" for each in summary.flappers]
+        yield f"Members that began to flap: {number:,}, in {_first(groups)}"
+    if summary.idle:
+        groups = [
+            f"{_name(summary, group.key)} {idle_text(summary, group.this.idle_member_hours)}" for group in summary.idle
+        ]
+        idle = summary.this.idle_member_hours
+        cost = f", costs {idle_text(summary, idle)}" if summary.settings.member_cost else ""
+        hours = both_weeks(summary, lambda totals: f"{amount(totals.idle_member_hours)} h")
+        yield f"Members without a partition: {hours}{cost}; most: {_first(groups)}"
+
+
+def _limits(summary: WeeklySummary) -> Iterator[str]:
+    rows = summary.rows
+    if rows.timeouts:
+        waits = [
+            f"{_name(summary, (row.cluster_id, row.group))} "
+            f"{duration(row.waited_seconds)} of {duration(row.timeout_seconds)}"
+            for row in rows.timeouts
+        ]
+        yield f"Waits near the rebalance timeout: {_first(waits)}"
+    if rows.skews:
+        skews = [f"{_name(summary, (row.cluster_id, row.group))} {row.skew_max:.2f}" for row in rows.skews]
+        yield f"Skewed assignments (1 is best): {_first(skews)}"
+
+
+def _name(summary: WeeklySummary, key: tuple[str, str]) -> str:
+    return shortened(group_name(summary, key), _NAME_CHARACTERS_MAX)
+
+
+def _first(parts: Iterable[str]) -> str:
+    listed = list(parts)
+    more = f" and {len(listed) - _SHOWN:,} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
