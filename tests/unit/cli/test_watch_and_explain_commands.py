@@ -188,7 +188,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
     )
 
 
-def test_whatif_says_where_earlier_rebalances_of_a_quiet_group_are(agent, capsys, monkeypatch):
+def test_whatif_names_the_flag_for_earlier_rebalances(agent, capsys, monkeypatch):
     monkeypatch.setattr(whatif_past, "agent_api", lambda _options: agent)
     code, _, err = run(capsys, "whatif", "quiet")
     assert (code, "with --bootstrap-servers HOST:PORT, earlier ones are read" in err) == (1, True)
