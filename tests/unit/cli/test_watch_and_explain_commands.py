@@ -9,6 +9,7 @@ import pytest
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import explain, watch
+from rebalance_agent.cli.inputs import whatif_past
 from rebalance_agent.cli.inputs.agent_api import AgentError
 from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
@@ -185,6 +186,12 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
             "With --bootstrap-servers HOST:PORT, rebalances from before its start are explained.",
         ],
     )
+
+
+def test_whatif_names_the_flag_for_earlier_rebalances(agent, capsys, monkeypatch):
+    monkeypatch.setattr(whatif_past, "agent_api", lambda _options: agent)
+    code, _, err = run(capsys, "whatif", "quiet")
+    assert (code, "with --bootstrap-servers HOST:PORT, earlier ones are read" in err) == (1, True)
 
 
 def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, monkeypatch, agent):

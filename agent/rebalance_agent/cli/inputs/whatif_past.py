@@ -35,7 +35,7 @@ def find_past(options: argparse.Namespace) -> GroupPast:
     """Return the events of ``options.group`` from the source that the flags name.
 
     Raises:
-        NotKnownError: the source has no such group.
+        NotKnownError: the source has no such group, or the agent no rebalance of it.
         RebalanceAgentError: the source does not answer, or a flag or a file is wrong.
     """
     direct = wants_direct(options)
@@ -52,6 +52,9 @@ def _from_agent(groups: GroupSource, group: str) -> GroupPast:
     lines = remembered_rebalances(groups, group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
+    if not events:
+        text = f"no rebalance of {group!r} is known from the agent's observations since its start"
+        raise NotKnownError(f"{text}; with --bootstrap-servers HOST:PORT, earlier ones are read")
     return GroupPast(events, "the agent's observations since its start", known=True)
 
 
