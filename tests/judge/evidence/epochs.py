@@ -28,8 +28,10 @@ class EpochGroup:
                 table.pop(fact["member"], None)
             else:
                 table[fact["member"]] = fact
-        self._state(at_ms, where)
-        # The tombstones of a member are followed by the epoch without it, in the same batch.
+        # The tombstones of a member are followed by the epoch without it, in the same batch. Those of a static member
+        # whose place another one takes are followed by the other one's records: the group is never Empty.
+        if self.members or kind == "epoch":
+            self._state(at_ms, where)
         ended = (kind == "current" and not gone) or (kind == "epoch" and not self.members)
         if ended and self.epoch > self.reported and self._reached():
             if self._after_gap and self.reported:
