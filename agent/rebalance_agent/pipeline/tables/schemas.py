@@ -28,6 +28,8 @@ from pyspark.sql.types import (
 
 __all__ = [
     "BASELINES",
+    "CHANGES",
+    "CLUSTER_CHANGES",
     "DRIFT_DAYS",
     "EVENTS",
     "EVENTS_REJECTED",
@@ -38,6 +40,7 @@ __all__ = [
     "GROUP_HOURS",
     "MEMBERS",
     "RECOMMENDATIONS",
+    "SLOW_MEMBERS",
     "TABLES",
     "WHATIF",
     "Table",
@@ -279,6 +282,50 @@ RECOMMENDATIONS = Table(
     ),
     keys=("cluster_id", "group"),
 )
+
+_CHANGE = (
+    (_TEXT, "signal"),
+    (_TIME, "changed_at"),
+    (_DOUBLE, "level_before level_after ratio chance"),
+    (_FLAG, "recovery"),
+    (_TEXT, "sentence"),
+)
+
+CHANGES = Table(
+    "changes",
+    columns(
+        ((_TEXT, "cluster_id group"), *_CHANGE, (MapType(_TEXT, _TEXT), "beside")),
+        ((_TEXT, "rollout"), (_TIME, "rollout_at")),
+    ),
+    keys=("cluster_id", "group", "signal", "changed_at"),
+)
+"""A time at which a group's stall (seconds), frequency (per day) or skew changed, and what changed beside it.
+
+``chance``: the probability (0 to 1) of such a change without a cause. ``rollout``: the event id of a deploy.
+"""
+
+CLUSTER_CHANGES = Table(
+    "cluster_changes",
+    columns(((_TEXT, "cluster_id"), *_CHANGE)),
+    keys=("cluster_id", "signal", "changed_at"),
+)
+"""The same for all groups of a cluster together."""
+
+SLOW_MEMBERS = Table(
+    "slow_members",
+    columns(
+        (
+            (_TEXT, "cluster_id group member"),
+            (_LONG, "rebalances"),
+            (_DOUBLE, "stop_seconds"),
+            (_LONG, "peers"),
+            (_DOUBLE, "peers_stop_seconds deviations chance"),
+            (_TIME, "last_at"),
+        ),
+    ),
+    keys=("cluster_id", "group", "member"),
+)
+"""A member that stops more slowly than its ``peers``; times are medians in seconds."""
 
 EXPECTATIONS = Table(
     "expectations",

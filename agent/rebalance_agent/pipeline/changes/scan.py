@@ -1,0 +1,172 @@
+"""Finds the span of days that differs most from the other days, and how probable such a span is by chance.
+
+The statistic is that of a likelihood ratio of two means with equal variance: ``-log(1 - explained)``, where
+``explained`` is the share of the days' variance between the span and the rest. It is compared with that of permuted
+days, so values need no known distribution, and events of one day may depend on each other. Working days and days of
+the weekend are permuted among themselves, so that a weekend is no change. Pure, without Spark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DAYS_MIN", "Days", "Span", "best_span", "chance_of_span"]
+
+DAYS_MIN = 3
+"""Minimum number of days of a span, and of the days outside: one or two days are an incident, not a change."""
+
+_FIRST, _MORE = 200, 2_000
+"""Numbers of permutations: the first decide whether more are necessary."""
+
+_ENOUGH = 20
+"""Permutations with at least the observed statistic that suffice to estimate its probability."""
+
+_TAIL = 0.05
+"""Share of the permutations to which the tail is fitted, for probabilities that counting cannot resolve."""
+
+_TWO_STEPS = 2.0
+"""A span inside the days (two changes) must improve the log likelihood by this, times the log of the days."""
+
+_PERMUTED_MIN = 20
+"""Number of days from which on they are permuted."""
+
+_FREEDOM = 6
+"""Degrees of freedom of random days: they are far from their mean more often than with a normal distribution."""
+
+_EXPLAINED_MAX = 1 - 1e-12
+_BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to some 50 MB
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_Draw = Callable[["Days", int, np.random.Generator], tuple[Floats, Floats]]
+
+
+class Days(NamedTuple):
+    """A value for each day with data, oldest first. ``days``: number of the day since the epoch, which is a Thursday.
+
+    ``weights``: the precision of the value relative to other days; 0 of none.
+    """
+
+    days: Integers
+    values: Floats
+    weights: Floats
+
+    def between(self, begin: int, end: int) -> Days:
+        """Return the days from index ``begin`` until before ``end``."""
+        return Days(self.days[begin:end], self.values[begin:end], self.weights[begin:end])
+
+    @property
+    def weekend(self) -> NDArray[np.bool_]:
+        """Whether each day is a Saturday or a Sunday."""
+        return (self.days + 3) % 7 >= 5  # noqa: PLR2004 - Saturday, counted from Monday
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The days from index ``begin`` until before ``end``; ``statistic`` is the larger, the more they differ."""
+
+    begin: int
+    end: int
+    statistic: float
+
+
+class _Spans:
+    """All spans of ``number`` days that leave `DAYS_MIN` days outside and inside."""
+
+    def __init__(self, number: int) -> None:
+        begins, ends = np.triu_indices(number + 1, 1)
+        lengths = ends - begins
+        allowed = (lengths >= DAYS_MIN) & (number - lengths >= DAYS_MIN)
+        # A change shortly after the beginning or before the end is a change of the days beside it.
+        allowed &= ((begins == 0) | (begins >= DAYS_MIN)) & ((ends == number) | (number - ends >= DAYS_MIN))
+        # A span from the first day on and the rest are the same division.
+        allowed &= begins > 0
+        self.begins, self.ends = begins[allowed], ends[allowed]
+
+    def statistics(self, values: Floats, weights: Floats) -> Floats:
+        """Return the statistic of each span, for each row of values, whose weighted mean is 0."""
+        zero = np.zeros((*values.shape[:-1], 1))
+        sums = np.concatenate((zero, np.cumsum(values * weights, axis=-1)), axis=-1)
+        masses = np.concatenate((zero, np.cumsum(weights, axis=-1)), axis=-1)
+        inside = masses[..., self.ends] - masses[..., self.begins]
+        outside = masses[..., -1:] - inside
+        difference = sums[..., self.ends] - sums[..., self.begins]
+        between = difference**2 * (1 / inside + 1 / outside)
+        total = np.sum(weights * values**2, axis=-1, keepdims=True)
+        explained = np.divide(between, total, out=np.zeros_like(between), where=total > 0)
+        statistics: Floats = -np.log1p(-np.minimum(explained, _EXPLAINED_MAX))
+        return statistics
+
+
+def best_span(series: Days) -> Span | None:
+    """Return the most different span of days, from a change until the end or the next change; None of too few days."""
+    number = len(series.values)
+    spans = _Spans(number)
+    if not len(spans.begins):
+        return None
+    values = _centered(series)
+    if not np.any(np.abs(values) > 1e-9):  # noqa: PLR2004 - rounding
+        return None
+    statistics = spans.statistics(values, series.weights)
+    best, simple = int(np.argmax(statistics)), int(np.argmax(np.where(spans.ends == number, statistics, -1)))
+    gain = number * (statistics[best] - statistics[simple]) / 2
+    chosen = best if gain > _TWO_STEPS * math.log(number) else simple
+    return Span(int(spans.begins[chosen]), int(spans.ends[chosen]), float(statistics[best]))
+
+
+def chance_of_span(series: Days, span: Span, seed: int) -> float:
+    """Return the probability (0 to 1) that days without a change have a span at least as different as ``span``."""
+    spans = _Spans(len(series.values))
+    rng = np.random.default_rng(seed)
+    draw = _permuted if len(series.values) >= _PERMUTED_MIN else _random
+    drawn = np.empty(0)
+    for number in (_FIRST, _MORE):
+        drawn = np.concatenate((drawn, _highest(series, spans, draw, number - len(drawn), rng)))
+        higher = int(np.count_nonzero(drawn >= span.statistic))
+        if higher >= _ENOUGH:
+            return (higher + 1) / (len(drawn) + 1)
+    return _tail(drawn, span.statistic)
+
+
+def _centered(series: Days) -> Floats:
+    return series.values - np.average(series.values, weights=series.weights)
+
+
+def _highest(series: Days, spans: _Spans, draw: _Draw, number: int, rng: np.random.Generator) -> Floats:
+    """Return the highest statistic of each of ``number`` random series."""
+    batch = max(1, _BATCH_CELLS // len(spans.begins))
+    return np.concatenate(
+        [
+            spans.statistics(*draw(series, min(batch, number - start), rng)).max(axis=1)
+            for start in range(0, number, batch)
+        ]
+    )
+
+
+def _permuted(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    order = np.tile(np.arange(len(series.values)), (rows, 1))
+    for part in (series.weekend, ~series.weekend):
+        order[:, part] = rng.permuted(order[:, part], axis=1)
+    return _centered(series)[order], series.weights[order]
+
+
+def _random(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return random days with these weights, since few days have too few orders."""
+    weights = np.broadcast_to(series.weights, (rows, len(series.weights)))
+    values = rng.standard_t(_FREEDOM, weights.shape) / np.sqrt(weights)
+    return values - np.average(values, axis=1, weights=weights)[:, np.newaxis], weights
+
+
+def _tail(drawn: Floats, statistic: float) -> float:
+    """Return the probability of a higher statistic; with equal variances its tail is exponential."""
+    begins = float(np.quantile(drawn, 1 - _TAIL))
+    higher = drawn[drawn > begins] - begins
+    if statistic <= begins or not len(higher):
+        return (int(np.count_nonzero(drawn >= statistic)) + 1) / (len(drawn) + 1)
+    return _TAIL * math.exp(-(statistic - begins) / float(higher.mean()))
