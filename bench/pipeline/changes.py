@@ -1,8 +1,9 @@
 """Precision, recall and false alarms of `pipeline.changes` on synthetic groups with and without planted changes.
 
 A found change is right if it is of the planted signal and at most three days from the planted hour; each other one is
-a false alarm. A planted change is *clear* if the days before and after it differ by four standard errors: an observer
-who knows its hour would call it certain. Others are mostly changes of the frequency of groups that seldom rebalance.
+a false alarm. A longer stall, or a higher skew, counts from the first rebalance that shows it. A planted change is
+*clear* if the days before and after it differ by four standard errors: an observer who knows its hour would call it
+certain. Others are mostly changes of the frequency of groups that seldom rebalance.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import random
 import secrets
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice, product
 from time import process_time
 
@@ -95,11 +96,25 @@ def _fleet(seed: str, groups: int, changed: int) -> Iterator[Judged]:
         rng = random.Random(name)
         planted = plant(rng, *kind) if kind else None
         hours = group_hours(rng, planted)
+        if planted:
+            planted = _visible(planted, hours)
         results = [change_points(hours, signal, name) for signal in Signal]
         changes = [change for result in results for change in result.changes]
         yield Judged(
             planted, planted is not None and _is_clear(hours, planted), changes, sum(each.tests for each in results)
         )
+
+
+def _visible(planted: Planted, hours: Hours) -> Planted:
+    """Move the change of a rebalance's stall or skew to the first rebalance that shows it."""
+    if planted.signal is Signal.FREQUENCY:
+        return planted
+    known = hours.hours[hours.stalls > 0]
+
+    def moved(hour: int) -> int:
+        return int(known[min(len(known) - 1, np.searchsorted(known, hour))]) if len(known) else hour
+
+    return replace(planted, hour=moved(planted.hour), recovered=planted.recovered and moved(planted.recovered))
 
 
 def _is_clear(hours: Hours, planted: Planted) -> bool:

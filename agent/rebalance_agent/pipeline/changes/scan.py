@@ -1,9 +1,9 @@
 """Finds the span of days that differs most from the other days, and how probable such a span is by chance.
 
-The statistic is that of a likelihood ratio of two means with equal variance: ``-log(1 - explained)``, where
-``explained`` is the share of the days' variance between the span and the rest. It is compared with that of permuted
-days, so values need no known distribution, and events of one day may depend on each other. Working days and days of
-the weekend are permuted among themselves, so that a weekend is no change. Pure, without Spark.
+The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
+a second change. It is compared with that of permuted days, so values need no known distribution, and events of one day
+may depend on each other. Working days and days of the weekend are permuted among themselves, so that a weekend is no
+change. Pure, without Spark.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _ENOUGH = 20
 _TAIL = 0.05
 """Share of the permutations to which the tail is fitted, for probabilities that counting cannot resolve."""
 
-_TWO_STEPS = 2.0
-"""A span inside the days (two changes) must improve the log likelihood by this, times the log of the days."""
+_TWO_STEPS = 1.5
+"""A span that ends before the days do is two changes: it must explain this more, times the log of the days."""
 
 _PERMUTED_MIN = 20
 """Number of days from which on they are permuted."""
@@ -81,13 +81,11 @@ class _Spans:
 
     def __init__(self, number: int) -> None:
         begins, ends = np.triu_indices(number + 1, 1)
-        lengths = ends - begins
-        allowed = (lengths >= DAYS_MIN) & (number - lengths >= DAYS_MIN)
-        # A change shortly after the beginning or before the end is a change of the days beside it.
-        allowed &= ((begins == 0) | (begins >= DAYS_MIN)) & ((ends == number) | (number - ends >= DAYS_MIN))
-        # A span from the first day on and the rest are the same division.
-        allowed &= begins > 0
+        # No span begins with the first day: it and the rest are the same division.
+        allowed = (ends - begins >= DAYS_MIN) & (begins >= DAYS_MIN) & ((ends == number) | (number - ends >= DAYS_MIN))
         self.begins, self.ends = begins[allowed], ends[allowed]
+        self._number = number
+        self._penalties = np.where(self.ends < number, _TWO_STEPS * math.log(max(1, number)), 0.0)
 
     def statistics(self, values: Floats, weights: Floats) -> Floats:
         """Return the statistic of each span, for each row of values, whose weighted mean is 0."""
@@ -100,8 +98,8 @@ class _Spans:
         between = difference**2 * (1 / inside + 1 / outside)
         total = np.sum(weights * values**2, axis=-1, keepdims=True)
         explained = np.divide(between, total, out=np.zeros_like(between), where=total > 0)
-        statistics: Floats = -np.log1p(-np.minimum(explained, _EXPLAINED_MAX))
-        return statistics
+        gains: Floats = -self._number / 2 * np.log1p(-np.minimum(explained, _EXPLAINED_MAX))
+        return gains - self._penalties
 
 
 def best_span(series: Days) -> Span | None:
@@ -114,10 +112,8 @@ def best_span(series: Days) -> Span | None:
     if not np.any(np.abs(values) > 1e-9):  # noqa: PLR2004 - rounding
         return None
     statistics = spans.statistics(values, series.weights)
-    best, simple = int(np.argmax(statistics)), int(np.argmax(np.where(spans.ends == number, statistics, -1)))
-    gain = number * (statistics[best] - statistics[simple]) / 2
-    chosen = best if gain > _TWO_STEPS * math.log(number) else simple
-    return Span(int(spans.begins[chosen]), int(spans.ends[chosen]), float(statistics[best]))
+    best = int(np.argmax(statistics))
+    return Span(int(spans.begins[best]), int(spans.ends[best]), float(statistics[best]))
 
 
 def chance_of_span(series: Days, span: Span, seed: int) -> float:

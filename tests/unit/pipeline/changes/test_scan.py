@@ -34,7 +34,8 @@ def by_brute_force(series):
             if end == number or number - end >= DAYS_MIN:
                 inside = series.between(begin, end)
                 outside = (series.between(0, begin), series.between(end, number))
-                found.append(-math.log((squares(inside) + squares(*outside)) / squares(series)))
+                gain = number / 2 * math.log(squares(series) / (squares(inside) + squares(*outside)))
+                found.append(gain - (1.5 * math.log(number) if end < number else 0))
     return max(found, default=None)
 
 
