@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rebalance_agent.pipeline.changes.signals import Hours, Signal, hours_of
+from rebalance_agent.pipeline.changes.group_signals import Hours, Signal, hours_of
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
 
 DAYS = 28

@@ -23,7 +23,7 @@ from bench.measure import percentile, say, table
 from bench.pipeline.change_fleets import DAYS, SIZES, Planted, group_hours, plant
 from rebalance_agent.pipeline.changes.change_points import ChangePoint, change_points
 from rebalance_agent.pipeline.changes.false_discoveries import FALSE_SHARE, highest_chance
-from rebalance_agent.pipeline.changes.signals import Hours, Signal, days_of
+from rebalance_agent.pipeline.changes.group_signals import Hours, Signal, days_of
 
 GROUPS = 1_000
 CHANGED = 450
@@ -112,7 +112,8 @@ def _visible(planted: Planted, hours: Hours) -> Planted:
     known = hours.hours[hours.stalls > 0]
 
     def moved(hour: int) -> int:
-        return int(known[min(len(known) - 1, np.searchsorted(known, hour))]) if len(known) else hour
+        later = known[known >= hour]
+        return int(later[0]) if len(later) else hour
 
     return replace(planted, hour=moved(planted.hour), recovered=planted.recovered and moved(planted.recovered))
 

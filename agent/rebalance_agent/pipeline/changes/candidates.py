@@ -15,10 +15,10 @@ from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, Str
 from rebalance_agent.model.member_changes import member_name
 from rebalance_agent.pipeline.changes.beside import Beside, State, beside
 from rebalance_agent.pipeline.changes.change_points import ChangePoint, change_points
+from rebalance_agent.pipeline.changes.group_signals import HOUR_MS, Hours, Signal, hours_of
+from rebalance_agent.pipeline.changes.peer_outliers import peer_outliers
 from rebalance_agent.pipeline.changes.sentences import change_sentence
-from rebalance_agent.pipeline.changes.signals import HOUR_MS, Hours, Signal, hours_of
-from rebalance_agent.pipeline.changes.slow_members import slow_members
-from rebalance_agent.pipeline.tables.schemas import GROUP, columns
+from rebalance_agent.pipeline.tables.table_schema import GROUP, columns
 
 __all__ = [
     "CHANGE_CANDIDATES",
@@ -142,7 +142,7 @@ def slow_rows(key: tuple[str, str], rows: pd.DataFrame) -> pd.DataFrame:
         dict(zip(event["name"], event["stop_seconds"], strict=True))
         for _, event in named.groupby("event_id", sort=False)
     ]
-    found, tests = slow_members(by_event)
+    found, tests = peer_outliers(by_event)
     latest = named.groupby("name")["at_ms"].max()
 
     def made() -> Iterator[_Row]:

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from rebalance_agent.pipeline.changes.group_signals import Hours, Signal, days_of
 from rebalance_agent.pipeline.changes.scan import Days, Floats, best_span, chance_of_span
-from rebalance_agent.pipeline.changes.signals import Hours, Signal, days_of
 
 __all__ = ["RATIO_MIN", "ChangePoint", "Found", "change_points"]
 

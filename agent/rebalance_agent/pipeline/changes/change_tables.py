@@ -22,8 +22,8 @@ from rebalance_agent.pipeline.changes.candidates import (
     slow_rows,
 )
 from rebalance_agent.pipeline.changes.false_discoveries import FALSE_SHARE, highest_chance
-from rebalance_agent.pipeline.changes.signals import HOUR_MS
-from rebalance_agent.pipeline.tables.schemas import GROUP, Table
+from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
+from rebalance_agent.pipeline.tables.table_schema import GROUP, Table
 
 __all__ = [
     "GROUPS_MIN",
@@ -111,8 +111,9 @@ def slow_candidates(members: DataFrame) -> DataFrame:
 
 def discovered(candidates: DataFrame, table: Table) -> DataFrame:
     """Return the rows of ``table``: the candidates that are left if at most `FALSE_SHARE` of them may be false."""
-    tests = (candidates.agg(F.sum("tests")).first() or (0,))[0] or 0
-    chances = [row[0] for row in candidates.where(F.col("chance") <= FALSE_SHARE).select("chance").collect()]
+    improbable = F.when(F.col("chance") <= FALSE_SHARE, F.col("chance"))
+    row = candidates.agg(F.coalesce(F.sum("tests"), F.lit(0)), F.collect_list(improbable)).first()
+    tests, chances = row or (0, [])
     rows = candidates.where(F.col("chance") <= highest_chance(chances, tests, FALSE_SHARE))
     for name in ("changed", "rollout", "last"):
         if f"{name}_ms" in rows.columns:

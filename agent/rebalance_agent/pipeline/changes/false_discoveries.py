@@ -7,7 +7,7 @@ from collections.abc import Iterable
 __all__ = ["FALSE_SHARE", "highest_chance"]
 
 FALSE_SHARE = 0.004
-"""Expected share of false ones among all discoveries: about one for each 1,000 groups and week, see `bench.pipeline`."""
+"""Expected share of false ones among all discoveries: about one for each 1,000 groups and week."""
 
 
 def highest_chance(chances: Iterable[float], tests: int, share: float) -> float:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DAYS_MIN", "Days", "Span", "best_span", "chance_of_span"]
+__all__ = ["DAYS_MIN", "DaySpan", "Days", "Floats", "Integers", "best_span", "chance_of_span"]
 
 DAYS_MIN = 3
 """Minimum number of days of a span, and of the days outside: one or two days are an incident, not a change."""
@@ -68,7 +68,7 @@ class Days(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DaySpan:
     """The days from index ``begin`` until before ``end``; ``statistic`` is the larger, the more they differ."""
 
     begin: int
@@ -102,7 +102,7 @@ class _Spans:
         return gains - self._penalties
 
 
-def best_span(series: Days) -> Span | None:
+def best_span(series: Days) -> DaySpan | None:
     """Return the most different span of days, from a change until the end or the next change; None of too few days."""
     number = len(series.values)
     spans = _Spans(number)
@@ -113,10 +113,10 @@ def best_span(series: Days) -> Span | None:
         return None
     statistics = spans.statistics(values, series.weights)
     best = int(np.argmax(statistics))
-    return Span(int(spans.begins[best]), int(spans.ends[best]), float(statistics[best]))
+    return DaySpan(int(spans.begins[best]), int(spans.ends[best]), float(statistics[best]))
 
 
-def chance_of_span(series: Days, span: Span, seed: int) -> float:
+def chance_of_span(series: Days, span: DaySpan, seed: int) -> float:
     """Return the probability (0 to 1) that days without a change have a span at least as different as ``span``."""
     spans = _Spans(len(series.values))
     rng = np.random.default_rng(seed)

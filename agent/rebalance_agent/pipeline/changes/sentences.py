@@ -6,7 +6,7 @@ import datetime as dt
 
 from rebalance_agent.pipeline.changes.beside import Beside
 from rebalance_agent.pipeline.changes.change_points import ChangePoint
-from rebalance_agent.pipeline.changes.signals import Signal
+from rebalance_agent.pipeline.changes.group_signals import Signal
 from rebalance_agent.ui.words import day, duration, listed
 
 __all__ = ["change_sentence"]

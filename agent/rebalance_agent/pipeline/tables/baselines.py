@@ -22,7 +22,8 @@ from rebalance_agent.model.baseline import (
     GroupBaseline,
 )
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
-from rebalance_agent.pipeline.tables.schemas import BASELINES, GROUP
+from rebalance_agent.pipeline.tables.schemas import BASELINES
+from rebalance_agent.pipeline.tables.table_schema import GROUP
 
 __all__ = ["BaselineSettings", "baseline_messages", "baselines"]
 

@@ -26,15 +26,14 @@ from rebalance_agent.pipeline.tables.schemas import (
     EXPECTATIONS,
     FIDELITY,
     GENERATIONS,
-    GROUP,
     GROUP_HOURS,
     MEMBERS,
     RECOMMENDATIONS,
     SLOW_MEMBERS,
     TABLES,
     WHATIF,
-    Table,
 )
+from rebalance_agent.pipeline.tables.table_schema import GROUP, Table
 
 __all__ = ["Severity", "broken", "expectations"]
 

@@ -15,7 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
-from rebalance_agent.pipeline.tables.schemas import GROUP, GROUP_HOURS
+from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
+from rebalance_agent.pipeline.tables.table_schema import GROUP
 
 __all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
 

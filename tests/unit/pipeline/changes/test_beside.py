@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rebalance_agent.pipeline.changes.beside import Beside, State, beside
 from rebalance_agent.pipeline.changes.change_points import ChangePoint
+from rebalance_agent.pipeline.changes.group_signals import Signal
 from rebalance_agent.pipeline.changes.sentences import change_sentence
-from rebalance_agent.pipeline.changes.signals import Signal
 
 HOUR_MS = 3_600_000
 USUAL = State(0, "eager", "range", 4, 12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rebalance_agent.pipeline.changes.change_points import change_points
-from rebalance_agent.pipeline.changes.signals import Signal, hours_of
+from rebalance_agent.pipeline.changes.group_signals import Signal, hours_of
 
 HOUR_MS = 3_600_000
 HOURS = 28 * 24

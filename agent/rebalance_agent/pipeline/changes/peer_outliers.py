@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = ["DEVIATIONS_MIN", "PEERS_MIN", "RATIO_MIN", "REBALANCES_MIN", "SlowMember", "slow_members"]
+__all__ = ["DEVIATIONS_MIN", "PEERS_MIN", "RATIO_MIN", "REBALANCES_MIN", "PeerOutlier", "peer_outliers"]
 
 PEERS_MIN = 3
 """Minimum number of other members with which a member is compared."""
@@ -32,7 +32,7 @@ _SLOWEST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class SlowMember:
+class PeerOutlier:
     """A member that is slower than its peers. Times are medians of seconds until it stopped processing.
 
     ``deviations``: standard deviations from the peers; ``chance``: the probability (0 to 1) that one of equal members
@@ -48,7 +48,7 @@ class SlowMember:
     chance: float
 
 
-def slow_members(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[SlowMember], int]:
+def peer_outliers(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[PeerOutlier], int]:
     """Return the slow members, and how many were compared.
 
     ``rebalances``: for each one, in the order of time, the seconds until each member stopped, by the member's name.
@@ -76,7 +76,7 @@ def slow_members(rebalances: Iterable[Mapping[str, float]]) -> tuple[list[SlowMe
     return [found for found in judged if found is not None], len(medians)
 
 
-def _judged(member: str, medians: Mapping[str, float], ranks: Sequence[tuple[bool, float]]) -> SlowMember | None:
+def _judged(member: str, medians: Mapping[str, float], ranks: Sequence[tuple[bool, float]]) -> PeerOutlier | None:
     own, others = medians[member], [value for name, value in medians.items() if name != member]
     middle = statistics.median(others)
     spread = _NORMAL * statistics.median(abs(value - middle) for value in others)
@@ -85,7 +85,7 @@ def _judged(member: str, medians: Mapping[str, float], ranks: Sequence[tuple[boo
         return None
     times, number = sum(among for among, _ in ranks), len(ranks)
     chance = _at_least(times, number, statistics.fmean(share for _, share in ranks))
-    return SlowMember(member, number, own, len(others), middle, deviations, chance)
+    return PeerOutlier(member, number, own, len(others), middle, deviations, chance)
 
 
 def _at_least(times: int, number: int, chance: float) -> float:

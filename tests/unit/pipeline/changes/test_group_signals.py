@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rebalance_agent.pipeline.changes.signals import Signal, days_of, hours_of
+from rebalance_agent.pipeline.changes.group_signals import Signal, days_of, hours_of
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

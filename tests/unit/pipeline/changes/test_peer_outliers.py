@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rebalance_agent.pipeline.changes.slow_members import REBALANCES_MIN, slow_members
+from rebalance_agent.pipeline.changes.peer_outliers import REBALANCES_MIN, peer_outliers
 
 
 def stops(number=10, peers=5, slow=4.0, seed=1):
@@ -18,7 +18,7 @@ def stops(number=10, peers=5, slow=4.0, seed=1):
 
 
 def test_a_member_slower_than_its_peers_is_found():
-    (found,), compared = slow_members(stops())
+    (found,), compared = peer_outliers(stops())
     assert (found.member, found.rebalances, found.peers, compared) == ("m0", 10, 5, 6)
     assert found.stop_seconds == pytest.approx(4, rel=0.2)
     assert found.peers_stop_seconds == pytest.approx(1, rel=0.2)
@@ -32,16 +32,16 @@ def test_a_member_slower_than_its_peers_is_found():
     ids=["too few peers", "too few rebalances", "equal", "a little slower"],
 )
 def test_others_are_not(rebalances):
-    assert slow_members(rebalances)[0] == []
+    assert peer_outliers(rebalances)[0] == []
 
 
 def test_half_of_the_members_are_not_among_the_slowest():
     rebalances = [{f"m{index}": 1.0 + index % 2 for index in range(6)} for _ in range(20)]
-    found, compared = slow_members(rebalances)
+    found, compared = peer_outliers(rebalances)
     assert ({each.chance for each in found}, compared) == ({1.0}, 6)
 
 
 def test_a_member_that_was_slow_once_is_not_improbable():
     rebalances = stops(slow=1.0)
     rebalances[3]["m0"] = 60.0
-    assert slow_members(rebalances)[0] == []
+    assert peer_outliers(rebalances)[0] == []
