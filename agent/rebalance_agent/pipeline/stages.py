@@ -65,18 +65,23 @@ def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: Basel
 
 def find_changes(tables: DeltaTables, on_step: OnStep) -> None:
     """Compute ``changes``, ``cluster_changes`` and ``slow_members`` from the other tables of `AGGREGATED`."""
-    rebalances = rebalances_of_groups(*(tables.read(name) for name in ("generations", "group_hours", "events")))
-    for name, candidates in (
-        ("changes", change_candidates(rebalances)),
-        ("cluster_changes", cluster_candidates(rebalances)),
-        ("slow_members", slow_candidates(tables.read("members"))),
-    ):
-        on_step(name)
-        kept = candidates.persist()
-        try:
-            tables.overwrite(name, discovered(kept, TABLES[name]))
-        finally:
-            kept.unpersist()
+    rebalances = rebalances_of_groups(
+        *(tables.read(name) for name in ("generations", "group_hours", "events"))
+    ).persist()
+    try:
+        for name, candidates in (
+            ("changes", change_candidates(rebalances)),
+            ("cluster_changes", cluster_candidates(rebalances)),
+            ("slow_members", slow_candidates(tables.read("members"))),
+        ):
+            on_step(name)
+            kept = candidates.persist()
+            try:
+                tables.overwrite(name, discovered(kept, TABLES[name]))
+            finally:
+                kept.unpersist()
+    finally:
+        rebalances.unpersist()
 
 
 def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:

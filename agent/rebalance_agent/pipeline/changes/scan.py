@@ -2,8 +2,7 @@
 
 The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
 a second change. It is compared with that of permuted days, so values need no known distribution, and events of one day
-may depend on each other. Working days and days of the weekend are permuted among themselves, so that a weekend is no
-change. Pure, without Spark.
+may depend on each other. A weekly pattern makes no change probable: permuted days are less regular. Pure, without Spark.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _Draw = Callable[["Days", int, np.random.Generator], tuple[Floats, Floats]]
 
 
 class Days(NamedTuple):
-    """A value for each day with data, oldest first. ``days``: number of the day since the epoch, which is a Thursday.
+    """A value for each day with data, oldest first. ``days``: numbers of the days since the epoch.
 
     ``weights``: the precision of the value relative to other days; 0 of none.
     """
@@ -60,11 +59,6 @@ class Days(NamedTuple):
     def between(self, begin: int, end: int) -> Days:
         """Return the days from index ``begin`` until before ``end``."""
         return Days(self.days[begin:end], self.values[begin:end], self.weights[begin:end])
-
-    @property
-    def weekend(self) -> NDArray[np.bool_]:
-        """Whether each day is a Saturday or a Sunday."""
-        return (self.days + 3) % 7 >= 5  # noqa: PLR2004 - Saturday, counted from Monday
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +140,7 @@ def _highest(series: Days, spans: _Spans, draw: _Draw, number: int, rng: np.rand
 
 
 def _permuted(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    order = np.tile(np.arange(len(series.values)), (rows, 1))
-    for part in (series.weekend, ~series.weekend):
-        order[:, part] = rng.permuted(order[:, part], axis=1)
+    order = rng.permuted(np.tile(np.arange(len(series.values)), (rows, 1)), axis=1)
     return _centered(series)[order], series.weights[order]
 
 

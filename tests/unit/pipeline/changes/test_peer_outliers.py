@@ -35,6 +35,11 @@ def test_others_are_not(rebalances):
     assert peer_outliers(rebalances)[0] == []
 
 
+def test_a_member_slower_than_unlike_peers_is_not_found():
+    rebalances = [{f"m{index}": seconds for index, seconds in enumerate((3.4, 1, 1.4, 2, 2.6, 3))} for _ in range(20)]
+    assert peer_outliers(rebalances) == ([], 6)
+
+
 def test_half_of_the_members_are_not_among_the_slowest():
     rebalances = [{f"m{index}": 1.0 + index % 2 for index in range(6)} for _ in range(20)]
     found, compared = peer_outliers(rebalances)

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 from rebalance_agent.pipeline.changes.scan import DAYS_MIN, Days, best_span, chance_of_span
 
-MONDAY = 4  # days since the epoch
 
-
-def days(values, weights=None, first=MONDAY):
+def days(values, weights=None):
     values = np.array(values, dtype=float)
     ones = np.ones(len(values)) if weights is None else np.array(weights, dtype=float)
-    return Days(np.arange(first, first + len(values)), values, ones)
+    return Days(np.arange(len(values)), values, ones)
 
 
 def by_brute_force(series):
@@ -87,7 +85,3 @@ def test_one_extreme_day_is_no_change():
     values[20] = 40
     series = days(values)
     assert chance_of_span(series, best_span(series), 1) > 0.1
-
-
-def test_the_first_days_of_the_week_are_known():
-    assert days([0] * 14).weekend.tolist() == ([False] * 5 + [True] * 2) * 2
