@@ -2,7 +2,7 @@
 
 The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
 a second change. It is compared with that of permuted days, so values need no known distribution, and events of one day
-may depend on each other. A weekly pattern makes no change probable: permuted days are less regular. Pure, without Spark.
+may depend on each other. A weekly pattern is more regular than permuted days, so it is no change. Pure, without Spark.
 """
 
 from __future__ import annotations
