@@ -72,7 +72,7 @@ def find_changes(tables: DeltaTables, on_step: OnStep) -> None:
         for name, candidates in (
             ("changes", change_candidates(rebalances)),
             ("cluster_changes", cluster_candidates(rebalances)),
-            ("slow_members", slow_candidates(tables.read("members"))),
+            ("slow_members", slow_candidates(tables.read("members"), tables.read("events"))),
         ):
             on_step(name)
             kept = candidates.persist()

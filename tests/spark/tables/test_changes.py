@@ -38,6 +38,8 @@ def history():
             stops = [rng.uniform(0.5, 0.7) * (5 if (number, index) == (0, 0) else 1) for index in range(5)]
             group_members = [member(f"m{index}", (index,), stop_seconds=stop) for index, stop in enumerate(stops)]
             yield generation(at_ms, at, group_members, group=f"g{number}", stall=(seconds, seconds), skew_ratio=1.0)
+    # The clock of an observer is decades ahead.
+    yield generation(MONDAY_MS + 20_000 * 24 * HOUR_MS, 99, [member("m0", (0,))], group="ahead", stall=(1.0, 1.0))
     yield RolloutEvent(
         ROLLOUT,
         *("c", "g0", DEPLOY_MS + 5 * HOUR_MS, Source.RECORDS, GroupType.CLASSIC),
@@ -62,7 +64,7 @@ def made(spark):
     candidates = {
         "changes": change_candidates(rebalances),
         "cluster_changes": cluster_candidates(rebalances),
-        "slow_members": slow_candidates(members(of_groups)),
+        "slow_members": slow_candidates(members(of_groups), events),
     }
     found = {name: discovered(frame.cache(), TABLES[name]).collect() for name, frame in candidates.items()}
     for frame in (*candidates.values(), rebalances, of_groups, events):

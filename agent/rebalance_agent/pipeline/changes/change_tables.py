@@ -6,7 +6,7 @@ rows of a table depends on all groups' tests (`false_discoveries`), so candidate
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.rollout import RolloutEvent
@@ -48,12 +48,13 @@ GROUPS_MIN = 5
 def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events: DataFrame) -> DataFrame:
     """Return each group's rebalances in the cluster's last `WEEKS`, with the first and the last hour of the group."""
     hour = F.floor(F.unix_millis("hour") / HOUR_MS)
+    end = F.floor(F.col("end_ms") / HOUR_MS)
     spans = (
         group_hours.groupBy(*GROUP)
         .agg(F.min(hour).alias("first"), F.max(hour).alias("last"))
-        .withColumn("since", F.max("last").over(Window.partitionBy("cluster_id")) - WEEKS * 168)
-        .withColumn("first", F.greatest("first", "since"))
-        .drop("since")
+        .join(F.broadcast(_ends(events)), "cluster_id")
+        .withColumns({"first": F.greatest("first", end - WEEKS * 168), "last": F.least("last", end)})
+        .drop("end_ms")
     )
     images = events.where(F.col("kind") == RolloutEvent.KIND).select(
         F.col("event_id").alias("rollout"),
@@ -68,7 +69,7 @@ def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events:
             *("member_count", "partition_count", "rollout"),
         )
         .join(spans, [*GROUP])
-        .where(F.col("at_ms") >= F.col("first") * HOUR_MS)
+        .where((F.col("at_ms") >= F.col("first") * HOUR_MS) & (F.col("at_ms") < (F.col("last") + 1) * HOUR_MS))
         .join(images, "rollout", "left")
     )
 
@@ -93,20 +94,26 @@ def cluster_candidates(rebalances: DataFrame) -> DataFrame:
     return by_hour.groupBy("cluster_id").applyInPandas(cluster_rows, CLUSTER_CANDIDATES)
 
 
-def slow_candidates(members: DataFrame) -> DataFrame:
-    """Return the candidates of table ``slow_members`` for rows of table ``members``."""
-    at = F.unix_millis("completed_at")
+def slow_candidates(members: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the candidates of table ``slow_members`` for rows of tables ``members`` and ``events``."""
     recent = (
         members.where("stop_seconds IS NOT NULL")
         .select(
             *GROUP,
             *("event_id", "generation", "member_id", "client_id", "instance_id", "pod", "stop_seconds"),
-            at.alias("at_ms"),
-            F.max(at).over(Window.partitionBy("cluster_id")).alias("end_ms"),
+            F.unix_millis("completed_at").alias("at_ms"),
         )
-        .where(F.col("at_ms") >= F.col("end_ms") - SLOW_DAYS * 24 * HOUR_MS)
+        .join(F.broadcast(_ends(events)), "cluster_id")
+        .where(F.col("at_ms").between(F.col("end_ms") - SLOW_DAYS * 24 * HOUR_MS, F.col("end_ms")))
+        .drop("end_ms")
     )
     return recent.groupBy(*GROUP).applyInPandas(slow_rows, SLOW_CANDIDATES)
+
+
+def _ends(events: DataFrame) -> DataFrame:
+    """Return the time of each cluster's last event; a clock that is ahead counts no more than the time of reading."""
+    last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
+    return events.groupBy("cluster_id").agg(last.alias("end_ms"))
 
 
 def discovered(candidates: DataFrame, table: Table) -> DataFrame:

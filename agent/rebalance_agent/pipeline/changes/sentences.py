@@ -11,7 +11,7 @@ from rebalance_agent.ui.words import day, duration, listed
 
 __all__ = ["change_sentence"]
 
-_NAMES = {Signal.STALL: "Stall per rebalance", Signal.FREQUENCY: "Rebalances per day", Signal.SKEW: "Skew"}
+_NAMES = {Signal.STALL: "Stall per rebalance", Signal.FREQUENCY: "Frequency of rebalances", Signal.SKEW: "Skew"}
 _TWICE = 1.9, 2.1
 _HALF = 0.47, 0.53
 
@@ -43,7 +43,7 @@ def _verb(change: ChangePoint) -> str:
 def _level(signal: Signal, value: float) -> str:
     if signal is Signal.STALL:
         return duration(value)
-    return f"{value:.1f}" if signal is Signal.FREQUENCY else f"{value:.2f}"
+    return f"{value:.1f} a day" if signal is Signal.FREQUENCY else f"{value:.2f}"
 
 
 def _after_rollout(hour: int, rollout_ms: int) -> str:

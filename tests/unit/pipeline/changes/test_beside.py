@@ -47,7 +47,10 @@ def test_a_sentence_says_what_changed_and_what_is_beside_it():
         "Stall per rebalance doubled on 6 Jun 14:00 (2.1 s -> 4.3 s), one hour after a rollout began; image: app:2."
     )
     less = replace(change, signal=Signal.FREQUENCY, after=1.26)
-    assert change_sentence(less, Beside()) == "Rebalances per day fell by 40% on 6 Jun 14:00 (2.1 -> 1.3)."
+    assert (
+        change_sentence(less, Beside())
+        == "Frequency of rebalances fell by 40% on 6 Jun 14:00 (2.1 a day -> 1.3 a day)."
+    )
     back = replace(change, signal=Signal.SKEW, after=1.26, recovery=True)
     assert change_sentence(back, Beside()) == "Skew recovered on 6 Jun 14:00 (2.10 -> 1.26)."
     assert "rose by a factor of 3.0" in change_sentence(replace(change, after=6.3), Beside())
