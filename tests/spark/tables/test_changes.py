@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 
 import pytest
@@ -24,6 +25,7 @@ from rebalance_agent.pipeline.tables.schemas import TABLES
 from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
 
 DEPLOY_MS = MONDAY_MS + 300 * HOUR_MS
+READ_AT = dt.datetime.fromtimestamp(MONDAY_MS / 1000 + 28 * 86_400, dt.UTC)
 FIRST_AFTER = 36  # the first generation after the deploy began
 ROLLOUT = event_id("rollout", "c", "g0", GroupType.CLASSIC, FIRST_AFTER, DEPLOY_MS)
 
@@ -58,7 +60,7 @@ def history():
 @pytest.fixture(scope="module")
 def made(spark):
     """The rows of each table."""
-    events = events_frame(spark, history()).cache()
+    events = events_frame(spark, history(), ingested_at=READ_AT).cache()
     of_groups = generations(events).cache()
     rebalances = rebalances_of_groups(of_groups, group_hours(of_groups, events), events).cache()
     candidates = {
