@@ -18,7 +18,7 @@ from rebalance_agent.pipeline.changes.change_points import ChangePoint, change_p
 from rebalance_agent.pipeline.changes.group_signals import HOUR_MS, Hours, Signal, hours_of
 from rebalance_agent.pipeline.changes.peer_outliers import peer_outliers
 from rebalance_agent.pipeline.changes.sentences import change_sentence
-from rebalance_agent.pipeline.tables.table_schema import GROUP, columns
+from rebalance_agent.pipeline.table_schema import GROUP, columns
 
 __all__ = [
     "CHANGE_CANDIDATES",

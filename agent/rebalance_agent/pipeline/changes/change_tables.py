@@ -23,7 +23,7 @@ from rebalance_agent.pipeline.changes.candidates import (
 )
 from rebalance_agent.pipeline.changes.false_discoveries import FALSE_SHARE, highest_chance
 from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
-from rebalance_agent.pipeline.tables.table_schema import GROUP, Table
+from rebalance_agent.pipeline.table_schema import GROUP, Table
 
 __all__ = [
     "GROUPS_MIN",

@@ -1,6 +1,6 @@
 """The pipeline's Delta tables: their schemas, how they are stored, and how they are computed from each other.
 
-- ``table_schema``: what a table is; ``schemas``: every table; ``delta_tables``: reads and writes them.
+- ``schemas``: columns and keys of every table; ``delta_tables``: reads and writes them.
 - ``generations``, ``members``, ``group_hours``, ``baselines``, ``whatif_tables`` (also ``fidelity``),
   ``recommendations``: compute one table each, as a pure function whose last step selects exactly the schema's columns.
 - ``percentiles``: percentiles as Spark columns. ``baselines_topic``: publishes the baselines to Kafka.

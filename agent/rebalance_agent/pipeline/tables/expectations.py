@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
+from rebalance_agent.pipeline.table_schema import GROUP, Table
 from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members, with_rows
 from rebalance_agent.pipeline.tables.schemas import (
     BASELINES,
@@ -33,7 +34,6 @@ from rebalance_agent.pipeline.tables.schemas import (
     TABLES,
     WHATIF,
 )
-from rebalance_agent.pipeline.tables.table_schema import GROUP, Table
 
 __all__ = ["Severity", "broken", "expectations"]
 

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
-from rebalance_agent.pipeline.tables.table_schema import GROUP
 
 __all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
 

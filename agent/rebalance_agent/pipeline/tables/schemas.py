@@ -22,7 +22,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rebalance_agent.pipeline.tables.table_schema import Table, columns
+from rebalance_agent.pipeline.table_schema import Table, columns
 
 __all__ = [
     "BASELINES",

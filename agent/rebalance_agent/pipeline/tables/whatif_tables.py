@@ -37,8 +37,8 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
 from rebalance_agent.pipeline.tables.schemas import FIDELITY, WHATIF
-from rebalance_agent.pipeline.tables.table_schema import GROUP, Table, columns
 from rebalance_agent.visible_names import visible
 
 __all__ = [

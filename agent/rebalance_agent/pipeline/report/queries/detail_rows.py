@@ -25,8 +25,8 @@ from rebalance_agent.pipeline.report.report_rows import (
     ReportGroup,
     WhatIfRow,
 )
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.table_schema import GROUP
 
 __all__ = ["detail_rows"]
 
