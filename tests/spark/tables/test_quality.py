@@ -150,7 +150,17 @@ def test_an_old_event_that_cannot_be_a_row_is_omitted_and_counted(spark, whole):
     }
 
 
+CHANGED = {
+    "signal": "stall", "changed_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC), "level_before": 2.0, "level_after": 4.0,
+    "ratio": 2.0, "chance": 1e-6, "recovery": False, "sentence": "Stall doubled.",
+}  # fmt: skip
 ADVISED = {
+    "changes": {**CHANGED, "beside": {}, "rollout": "r", "rollout_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC)},
+    "cluster_changes": CHANGED,
+    "slow_members": {
+        "member": "m", "rebalances": 9, "stop_seconds": 4.0, "peers": 3, "peers_stop_seconds": 1.0, "deviations": 9.0,
+        "chance": 1e-6, "last_at": dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
+    },
     "whatif": {"strategy": "range", "protocol": "eager", "generations": 2, "moved": 3, "needed": 2, "excess": 1},
     "fidelity": {
         "assignor": "range", "implementation": "any", "checked": 2, "same_moves": 2, "same_skew": 2,
@@ -162,6 +172,10 @@ ADVISED = {
     "events_rejected": {"reason": "malformed: no JSON", "ingested_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
 }  # fmt: skip
 ADVICE_DAMAGE = {
+    ("changes", "changes are improbable and large"): {"chance": 0.02},
+    ("changes", "a deploy begins before its change"): {"rollout_at": dt.datetime(2026, 1, 3, tzinfo=dt.UTC)},
+    ("cluster_changes", "changes are improbable and large"): {"ratio": 1.1},
+    ("slow_members", "members are slower than their peers"): {"stop_seconds": 1.0},
     ("whatif", "excess is at most moved"): {"excess": 4},
     ("whatif", "refused strategies have no figures"): {"refused": "too large"},
     ("fidelity", "comparable decisions are repeated"): {"same_skew": 1},
@@ -173,7 +187,10 @@ ADVICE_DAMAGE = {
 
 
 def identity(name, number):
-    return {"rejected_id": f"r{number}"} if name == "events_rejected" else {}
+    """The columns of a row's key, if it is not that of a group."""
+    return {"events_rejected": {"rejected_id": f"r{number}"}, "cluster_changes": {"cluster_id": f"c{number}"}}.get(
+        name, {}
+    )
 
 
 def advised(spark, damage):

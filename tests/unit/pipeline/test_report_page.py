@@ -19,6 +19,7 @@ from rebalance_agent.pipeline.report.report_rows import (
     GROUPS_MAX,
     OWNERS_MAX,
     BaselineRow,
+    ChangeRow,
     CostRow,
     DeployRow,
     EpisodeRow,
@@ -80,6 +81,7 @@ def evil_report():
         owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
         whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
         baselines=(BaselineRow(1, 1, 1.0),),
+        changes=(ChangeRow(EVIL),),
     )
     return ReportData(
         since=SINCE,
@@ -108,6 +110,15 @@ def test_advice_is_not_cut_off():
     report, sentence = evil_report(), "Two rolling restarts, and each second of that costs 112. " * 20
     row = dataclasses.replace(report.groups[0], sentence=sentence.strip())
     assert sentence.strip() in page(dataclasses.replace(report, groups=(row,)))
+
+
+def test_the_latest_changes_of_a_group_are_listed():
+    report = evil_report()
+    changes = tuple(ChangeRow(f"Stall doubled {number} times.") for number in range(10))
+    detail = dataclasses.replace(report.details[0], changes=changes)
+    text = page(dataclasses.replace(report, details=(detail,)))
+    assert re.findall(r"<li>Stall doubled (\d) times", text) == list("23456789")
+    assert 'class="changes"' not in page(synthetic())
 
 
 def test_the_page_requests_nothing_from_a_network():

@@ -26,8 +26,9 @@ from rebalance_agent.ui.words import printable
 __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
-Computes the tables `generations`, `members`, `group_hours` and `baselines` from all `events`, and checks expectations
-about them: the results are appended to `expectations`; if one is broken, it is printed, and the exit code is 1.
+Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
+`slow_members` from all `events`, and checks expectations about them: the results are appended to `expectations`; if one
+is broken, it is printed, and the exit code is 1.
 
 With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
 normal values for an hour of the week.
@@ -44,7 +45,7 @@ The output ends with the result: rows of each table, and the number of broken ex
 exit codes: 0 done, 1 failed, or an expectation is broken, 2 wrong usage or input
 """
 
-MADE = ("generations", "members", "group_hours", "baselines")
+MADE = ("generations", "members", "group_hours", "baselines", "changes", "cluster_changes", "slow_members")
 """Tables that this stage computes."""
 
 

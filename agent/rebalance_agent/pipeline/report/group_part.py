@@ -46,6 +46,7 @@ __all__ = ["group_section"]
 
 _MEMBERS_SHOWN = 24
 _STRATEGIES_SHOWN = 12
+_CHANGES_SHOWN = 8  # the latest
 _SENTENCE_MAX = 2_000  # all sentences of advice, unless names of clients in them are very long
 _CAP_OF_MEDIAN = 25  # a column above this multiple of the median is cut off, so that the others stay visible
 
@@ -75,7 +76,8 @@ def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor
         f'<details class="group" id="{anchor}"{" open" if shown else ""}>'
         f"<summary><h3>{escaped(group_name(report, row.key))}</h3>"
         f"<span>{escaped(rounded_duration(row.stalled_partition_seconds))} of stall</span></summary>"
-        f'<ul class="chips">{chips}</ul>{_advice(row)}<div class="grid">{"".join(figures)}</div></details>'
+        f'<ul class="chips">{chips}</ul>{_advice(row)}{_changes(detail)}'
+        f'<div class="grid">{"".join(figures)}</div></details>'
     )
 
 
@@ -89,6 +91,12 @@ def _advice(row: GroupRow) -> str:
     chosen = row.recommended or row.static_membership
     heading = f"<strong>{escaped(recommended_words(row))}</strong> " if chosen else ""
     return f'<p class="advice">{heading}{escaped(shortened(row.sentence, _SENTENCE_MAX))}</p>'
+
+
+def _changes(detail: ReportGroup) -> str:
+    sentences = (shortened(change.sentence, _SENTENCE_MAX) for change in detail.changes[-_CHANGES_SHOWN:])
+    items = "".join(f"<li>{escaped(sentence)}</li>" for sentence in sentences)
+    return f'<ul class="changes">{items}</ul>' if items else ""
 
 
 def _stall(detail: ReportGroup) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "OWNERS_MAX",
     "OWNERS_MEMBERS_MAX",
     "BaselineRow",
+    "ChangeRow",
     "CostRow",
     "DeployRow",
     "EpisodeRow",
@@ -197,14 +198,22 @@ class BaselineRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change of a group's stall, frequency or skew, as a sentence."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReportGroup:
-    """The data of one group's charts, ordered by time; ``whatif`` has no order."""
+    """The data of one group's charts and changes, ordered by time; ``whatif`` has no order."""
 
     key: GroupKey
     episodes: tuple[EpisodeRow, ...] = ()
     owners: tuple[OwnersRow, ...] = ()
     whatif: tuple[WhatIfRow, ...] = ()
     baselines: tuple[BaselineRow, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline.tables.schemas import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP
 
 __all__ = ["steps", "with_hours", "with_members", "with_rows"]
 

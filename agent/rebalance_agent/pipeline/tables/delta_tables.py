@@ -22,7 +22,8 @@ from pyspark.sql.types import StructType
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError, one_line
-from rebalance_agent.pipeline.tables.schemas import DRIFT_DAYS, TABLES, Table
+from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, Table
+from rebalance_agent.pipeline.tables.schemas import TABLES
 
 __all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "DeltaTables"]
 

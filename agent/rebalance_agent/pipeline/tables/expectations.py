@@ -16,21 +16,23 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
+from rebalance_agent.pipeline.table_schema import GROUP, Table
 from rebalance_agent.pipeline.tables.cross_checks import steps, with_hours, with_members, with_rows
 from rebalance_agent.pipeline.tables.schemas import (
     BASELINES,
+    CHANGES,
+    CLUSTER_CHANGES,
     EVENTS,
     EVENTS_REJECTED,
     EXPECTATIONS,
     FIDELITY,
     GENERATIONS,
-    GROUP,
     GROUP_HOURS,
     MEMBERS,
     RECOMMENDATIONS,
+    SLOW_MEMBERS,
     TABLES,
     WHATIF,
-    Table,
 )
 
 __all__ = ["Severity", "broken", "expectations"]
@@ -105,6 +107,16 @@ _SINGLE_TABLE = (
     ),
     _Expectation(BASELINES, "percentiles do not decrease", _rising("stall_p50", "stall_p95", "stall_p99")),
     _Expectation(BASELINES, "hours are within a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}"),
+    *(
+        _Expectation(table, "changes are improbable and large", "chance BETWEEN 0 AND 0.01 AND abs(ln(ratio)) > 0.2")
+        for table in (CHANGES, CLUSTER_CHANGES)
+    ),
+    _Expectation(
+        CHANGES, "a deploy begins before its change", "coalesce(rollout_at < changed_at + INTERVAL 1 HOUR, true)"
+    ),
+    _Expectation(
+        SLOW_MEMBERS, "members are slower than their peers", "peers >= 3 AND stop_seconds > peers_stop_seconds"
+    ),
     _Expectation(WHATIF, "excess is at most moved", "coalesce(excess BETWEEN 0 AND moved, true)"),
     _Expectation(
         WHATIF,

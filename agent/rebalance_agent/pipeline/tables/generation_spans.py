@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.events import GroupGoneEvent
-from rebalance_agent.pipeline.tables.schemas import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP
 
 __all__ = ["generation_spans"]
 

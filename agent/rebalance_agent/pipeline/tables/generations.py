@@ -21,7 +21,8 @@ from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, GROUP
+from rebalance_agent.pipeline.table_schema import GROUP
+from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
 __all__ = ["generations", "joined_body"]

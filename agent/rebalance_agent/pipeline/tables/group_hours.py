@@ -14,9 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.generation_spans import generation_spans
 from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
-from rebalance_agent.pipeline.tables.schemas import GROUP, GROUP_HOURS
+from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 
 __all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
 

@@ -1,4 +1,4 @@
-"""Defines every table of the pipeline: its columns, its key and its Delta partitioning.
+"""Defines every table of the pipeline.
 
 Column names follow the JSON of events. Times are timestamps in UTC, durations are seconds. Unknown values are null;
 there are no substitutes such as 0 or -1.
@@ -6,80 +6,43 @@ there are no substitutes such as 0 or -1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     BooleanType,
-    DataType,
     DateType,
     DoubleType,
     IntegerType,
     LongType,
     MapType,
     StringType,
-    StructField,
-    StructType,
     TimestampType,
 )
 
+from rebalance_agent.pipeline.table_schema import Table, columns
+
 __all__ = [
     "BASELINES",
-    "DRIFT_DAYS",
+    "CHANGES",
+    "CLUSTER_CHANGES",
     "EVENTS",
     "EVENTS_REJECTED",
     "EXPECTATIONS",
     "FIDELITY",
     "GENERATIONS",
-    "GROUP",
     "GROUP_HOURS",
     "MEMBERS",
     "RECOMMENDATIONS",
+    "SLOW_MEMBERS",
     "TABLES",
     "WHATIF",
-    "Table",
-    "columns",
 ]
-
-GROUP = ("cluster_id", "group")
-"""Columns that identify a group."""
-
-DRIFT_DAYS = 1
-"""Maximum days between the timestamps of an event's revisions: a rollout can end four hours after its first report."""
 
 _TEXT, _INT, _LONG, _DOUBLE, _FLAG = StringType(), IntegerType(), LongType(), DoubleType(), BooleanType()
 _TIME, _DAY, _BYTES, _TEXTS = TimestampType(), DateType(), BinaryType(), ArrayType(StringType())
-
-
-@dataclass(frozen=True)
-class Table:
-    """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
-
-    ``rank``: SQL expressions. If two rows have the same key, a merge keeps the one of higher rank, or the first of
-    equal ones; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
-    replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
-    """
-
-    name: str
-    schema: StructType
-    keys: tuple[str, ...] = ()
-    rank: tuple[str, ...] = ()
-    partitioned_by: tuple[str, ...] = ()
-
-
-_Columns = Sequence[tuple[DataType, str]]
-
-
-def columns(known: _Columns, perhaps: _Columns = ()) -> StructType:
-    """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``).
-
-    Both are rows of a type and the names of successive columns of this type, with blanks between them.
-    """
-    rows = [(kind, names, False) for kind, names in known] + [(kind, names, True) for kind, names in perhaps]
-    return StructType([StructField(name, kind, nullable) for kind, names, nullable in rows for name in names.split()])
 
 
 EVENTS = Table(
@@ -279,6 +242,48 @@ RECOMMENDATIONS = Table(
     ),
     keys=("cluster_id", "group"),
 )
+
+_CHANGE = (
+    (_TEXT, "signal"),
+    (_TIME, "changed_at"),
+    (_DOUBLE, "level_before level_after ratio chance"),
+    (_FLAG, "recovery"),
+    (_TEXT, "sentence"),
+)
+
+CHANGES = Table(
+    "changes",
+    columns(
+        ((_TEXT, "cluster_id group"), *_CHANGE, (MapType(_TEXT, _TEXT), "beside")),
+        ((_TEXT, "rollout"), (_TIME, "rollout_at")),
+    ),
+    keys=("cluster_id", "group", "signal", "changed_at"),
+)
+"""A time at which a group's stall (seconds), frequency (per day) or skew changed, and what changed beside it.
+
+``chance``: the probability (0 to 1) of such a change without a cause. ``rollout``: the event id of a deploy.
+"""
+
+CLUSTER_CHANGES = Table(
+    "cluster_changes", columns(((_TEXT, "cluster_id"), *_CHANGE)), keys=("cluster_id", "signal", "changed_at")
+)
+"""The same for all groups of a cluster together."""
+
+SLOW_MEMBERS = Table(
+    "slow_members",
+    columns(
+        (
+            (_TEXT, "cluster_id group member"),
+            (_LONG, "rebalances"),
+            (_DOUBLE, "stop_seconds"),
+            (_LONG, "peers"),
+            (_DOUBLE, "peers_stop_seconds deviations chance"),
+            (_TIME, "last_at"),
+        ),
+    ),
+    keys=("cluster_id", "group", "member"),
+)
+"""A member that stops more slowly than its ``peers``; times are medians in seconds."""
 
 EXPECTATIONS = Table(
     "expectations",

@@ -3,8 +3,7 @@
 A group's history is divided into chunks of bounded size (`CHUNK_BYTES`), so that a history of any length fits into a
 task. The end of a chunk is replayed again at the start of the next one, which so begins with the members' current
 assignment, and the figures of chunks add up. A group with an event larger than `EVENT_BYTES_MAX` is refused. The result
-of a chunk (its *study*) is computed once, for both tables and for `recommendations`. The computation itself is in
-``rebalance_agent.advice``, which the command line uses, too.
+of a chunk (its *study*) is computed once, for both tables and `recommendations`, by ``rebalance_agent.advice``.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF, Table, columns
+from rebalance_agent.pipeline.table_schema import GROUP, Table, columns
+from rebalance_agent.pipeline.tables.schemas import FIDELITY, WHATIF
 from rebalance_agent.visible_names import visible
 
 __all__ = [

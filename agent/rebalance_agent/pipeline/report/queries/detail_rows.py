@@ -18,14 +18,15 @@ from rebalance_agent.pipeline.report.report_rows import (
     OWNERS_MAX,
     OWNERS_MEMBERS_MAX,
     BaselineRow,
+    ChangeRow,
     EpisodeRow,
     GroupKey,
     OwnersRow,
     ReportGroup,
     WhatIfRow,
 )
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["detail_rows"]
 
@@ -53,8 +54,16 @@ def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey
     owners = _owners(tables, _within_member_limit(_latest(selected_generations.where("member_count > 0"), OWNERS_MAX)))
     whatif = _by_group(WhatIfRow, tables.read("whatif").join(selected, [*GROUP]))
     baselines = _by_group(BaselineRow, tables.read("baselines").join(selected, [*GROUP]).orderBy("hour_of_week"))
+    changes = _by_group(ChangeRow, tables.read("changes").join(selected, [*GROUP]).orderBy("changed_at", "signal"))
     return tuple(
-        ReportGroup(key, tuple(episodes_of[key]), tuple(owners[key]), tuple(whatif[key]), tuple(baselines[key]))
+        ReportGroup(
+            key,
+            tuple(episodes_of[key]),
+            tuple(owners[key]),
+            tuple(whatif[key]),
+            tuple(baselines[key]),
+            tuple(changes[key]),
+        )
         for key in keys
     )
 

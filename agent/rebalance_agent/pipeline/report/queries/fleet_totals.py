@@ -7,8 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.queries.report_columns import collected, total_cost
 from rebalance_agent.pipeline.report.report_rows import CostRow, DeployRow, StormRow, WeekRow
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["DEPLOYS_MAX", "STORMS_MAX", "cost_rows", "deploy_rows", "storm_rows", "week_rows"]
 

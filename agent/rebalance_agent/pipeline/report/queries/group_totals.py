@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.queries.report_columns import total_cost
 from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["group_rows"]
 

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.report.queries.report_columns import collected
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
-from rebalance_agent.pipeline.tables.schemas import GROUP
 from rebalance_agent.pipeline.weekly.queries.idle_time import idle_sums
 from rebalance_agent.pipeline.weekly.queries.week_members import flapper_rows, skew_rows, timeout_rows
 from rebalance_agent.pipeline.weekly.queries.week_sums import day_costs, deploy_sums, hour_sums

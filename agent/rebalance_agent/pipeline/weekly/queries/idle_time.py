@@ -7,8 +7,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.groupprotocol.streams_user_data import STREAMS_ASSIGNOR
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.generation_spans import generation_spans
-from rebalance_agent.pipeline.tables.schemas import GROUP
 from rebalance_agent.pipeline.weekly.queries.two_weeks import span_of
 from rebalance_agent.pipeline.weekly.weeks import Week
 

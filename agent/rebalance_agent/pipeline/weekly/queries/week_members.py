@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.queries.report_columns import collected
-from rebalance_agent.pipeline.tables.schemas import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.weekly.queries.two_weeks import is_in, of_two_weeks
 from rebalance_agent.pipeline.weekly.weekly_rows import (
     FLAPPERS_MAX,

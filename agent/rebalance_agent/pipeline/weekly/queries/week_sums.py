@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.pipeline.report.queries.report_columns import total_cost
-from rebalance_agent.pipeline.tables.schemas import GROUP
+from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.weekly.queries.two_weeks import of_two_weeks, span_of
 from rebalance_agent.pipeline.weekly.weeks import Week
 

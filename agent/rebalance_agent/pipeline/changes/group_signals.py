@@ -1,0 +1,146 @@
+"""The hours of a group, and the daily values of its signals that are searched for changes. Pure, without Spark."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rebalance_agent.pipeline.changes.scan import Days, Floats, Integers
+
+__all__ = ["HOUR_MS", "Hours", "Signal", "days_of", "hours_of"]
+
+_DAY_HOURS = 24
+_WEEK = 7
+HOUR_MS = 3_600_000
+"""One hour in milliseconds."""
+
+_PAUSE_MS = 600_000
+"""Minimum pause between two occasions: the rebalances of a deploy are closer to each other."""
+
+_OCCASION_MS = 1_800_000
+"""Maximum length of an occasion, so that a group that rebalances all the time has many."""
+
+_DEPENDENCE = 0.2
+"""Assumed correlation of the rebalances of one day; it limits the weight of a day with many."""
+
+_FACTOR_MAX = 8.0
+"""Stalls further from the normal one of their trigger count as this multiple or fraction of it."""
+
+
+class Signal(StrEnum):
+    """A property of a group that can change: seconds per rebalance, rebalances per day, skew of assignments."""
+
+    STALL = "stall"
+    FREQUENCY = "frequency"
+    SKEW = "skew"
+
+
+class Hours(NamedTuple):
+    """The hours of a group with a rebalance, oldest first, and its ``first`` and ``last`` hour, since the epoch.
+
+    ``occasions``: numbers of rebalances, where a series of them counts once (`_PAUSE_MS`). ``stalls`` and ``skews``:
+    numbers of rebalances with a known one. ``stall_logs`` and ``skew_logs``: sums of natural logarithms of seconds and
+    of ratios. ``stall_excess``: the same sum, each stall relative to the normal one of its trigger.
+    """
+
+    first: int
+    last: int
+    hours: Integers
+    occasions: Floats
+    stalls: Floats
+    stall_logs: Floats
+    stall_excess: Floats
+    skews: Floats
+    skew_logs: Floats
+
+
+def hours_of(
+    at_ms: Integers, triggers: NDArray[np.object_], stalls: Floats, skews: Floats, first: int, last: int
+) -> Hours:
+    """Return the hours of a group from its rebalances, one per row; an unknown stall or skew is NaN.
+
+    Stalls of 0 are left out: these rebalances stopped no partition.
+    """
+    hours, rows = np.unique(at_ms // HOUR_MS, return_inverse=True)
+    known = stalls > 0
+    logs, excess = np.zeros(len(stalls)), np.zeros(len(stalls))
+    logs[known] = np.log(stalls[known])
+    for trigger in set(triggers[known]):
+        same = known & (triggers == trigger)
+        excess[same] = logs[same] - np.median(logs[same])
+    limit = np.log(_FACTOR_MAX)
+    measured = skews >= 1
+    skew_logs = np.zeros(len(skews))
+    skew_logs[measured] = np.log(skews[measured])
+
+    def summed(column: Floats | NDArray[np.bool_]) -> Floats:
+        return np.bincount(rows, weights=column, minlength=len(hours)).astype(np.float64)
+
+    return Hours(
+        first,
+        last,
+        hours,
+        summed(_begins_occasion(at_ms)),
+        summed(known),
+        summed(logs),
+        summed(np.clip(excess, -limit, limit)),
+        summed(measured),
+        summed(skew_logs),
+    )
+
+
+def _begins_occasion(at_ms: Integers) -> NDArray[np.bool_]:
+    """Return whether each rebalance, in the order of time, begins an occasion."""
+    begins = np.diff(at_ms, prepend=-_PAUSE_MS) >= _PAUSE_MS
+    series = np.maximum.accumulate(np.where(begins, at_ms, 0))
+    part = (at_ms - series) // _OCCASION_MS
+    return begins | (np.diff(part, prepend=0) > 0)
+
+
+def days_of(hours: Hours, signal: Signal) -> Days:
+    """Return the daily values of a signal: of days with a rebalance, and for the frequency of all whole days."""
+    if signal is Signal.FREQUENCY:
+        return _frequencies(hours)
+    numbers, sums = (hours.stalls, hours.stall_excess) if signal is Signal.STALL else (hours.skews, hours.skew_logs)
+    days, rows = np.unique(hours.hours[numbers > 0] // _DAY_HOURS, return_inverse=True)
+    count = np.bincount(rows, weights=numbers[numbers > 0], minlength=len(days))
+    total = np.bincount(rows, weights=sums[numbers > 0], minlength=len(days))
+    return Days(days, total / count, count / (1 + _DEPENDENCE * (count - 1)))
+
+
+def _frequencies(hours: Hours) -> Days:
+    """Return rebalances of each whole day, transformed so that a day's variance does not depend on its mean.
+
+    The transformation is that of a negative binomial distribution; it is the square root if days vary as little as
+    those of a Poisson distribution.
+    """
+    begin, end = -(-hours.first // _DAY_HOURS), (hours.last + 1) // _DAY_HOURS
+    days = np.arange(begin, max(begin, end))
+    within = (hours.hours >= begin * _DAY_HOURS) & (hours.hours < end * _DAY_HOURS)
+    rows = hours.hours[within] // _DAY_HOURS - begin
+    counts = np.bincount(rows, weights=hours.occasions[within], minlength=len(days))
+    mean = counts.mean() if len(counts) else 0.0
+    # From differences of successive days, which a change of level hardly increases.
+    variance = float(np.square(np.diff(counts)).mean()) / 2 if len(counts) > 1 else 0.0
+    spread = max(0.0, (variance - mean) / mean**2) if mean else 0.0
+    roots = np.sqrt(counts + 0.375)
+    values = np.arcsinh(np.sqrt(spread) * roots) / np.sqrt(spread) if spread else roots
+    return Days(days, values - _weekly(values), np.ones(len(days)))
+
+
+def _weekly(values: Floats) -> Floats:
+    """Return each day's deviation from its week that its day of the week explains, 0 if it is small beside the rest."""
+    if len(values) < 2 * _WEEK:
+        return np.zeros(len(values))
+    means = np.convolve(np.pad(values, _WEEK // 2, "reflect"), np.full(_WEEK, 1 / _WEEK), "valid")
+    rows = np.arange(len(values)) % _WEEK
+    deviations = values - means
+    numbers = np.bincount(rows)
+    by_day = np.bincount(rows, weights=deviations) / numbers
+    noise = float(np.square(deviations - by_day[rows]).sum()) / (len(values) - _WEEK)
+    explained = float(np.square(by_day).mean())
+    kept = max(0.0, 1 - noise * float((1 / numbers).mean()) / explained) if explained else 0.0
+    return kept * by_day[rows]

@@ -1,0 +1,160 @@
+"""Finds the span of days that differs most from the other days, and how probable such a span is by chance.
+
+The statistic is the logarithm of the likelihood ratio of two means with equal variance to one mean, less a penalty for
+a second change. It is compared with that of permuted days, so values need no known distribution, and events of one day
+may depend on each other. A weekly pattern is more regular than permuted days, so it is no change. Pure, without Spark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DAYS_MIN", "DaySpan", "Days", "Floats", "Integers", "best_span", "chance_of_span"]
+
+DAYS_MIN = 3
+"""Minimum number of days of a span, and of the days outside: one or two days are an incident, not a change."""
+
+_FIRST, _MORE = 200, 2_000
+"""Numbers of permutations: the first decide whether more are necessary."""
+
+_ENOUGH = 20
+"""Permutations with at least the observed statistic that suffice to estimate its probability."""
+
+_TAIL = 0.05
+"""Share of the permutations to which the tail is fitted, for probabilities that counting cannot resolve."""
+
+_TWO_STEPS = 1.5
+"""A span that ends before the days do is two changes: it must explain this more, times the log of the days."""
+
+_PERMUTED_MIN = 20
+"""Number of days from which on they are permuted."""
+
+_FREEDOM = 6
+"""Degrees of freedom of random days: they are far from their mean more often than with a normal distribution."""
+
+_EXPLAINED_MAX = 1 - 1e-12
+_BATCH_CELLS = 2_000_000  # limits the memory of a batch of permutations to some 50 MB
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_Draw = Callable[["Days", int, np.random.Generator], tuple[Floats, Floats]]
+
+
+class Days(NamedTuple):
+    """A value for each day with data, oldest first. ``days``: numbers of the days since the epoch.
+
+    ``weights``: the precision of the value relative to other days; 0 of none.
+    """
+
+    days: Integers
+    values: Floats
+    weights: Floats
+
+    def between(self, begin: int, end: int) -> Days:
+        """Return the days from index ``begin`` until before ``end``."""
+        return Days(self.days[begin:end], self.values[begin:end], self.weights[begin:end])
+
+
+@dataclass(frozen=True, slots=True)
+class DaySpan:
+    """The days from index ``begin`` until before ``end``; ``statistic`` is the larger, the more they differ."""
+
+    begin: int
+    end: int
+    statistic: float
+
+
+class _Spans:
+    """All spans of ``number`` days that leave `DAYS_MIN` days outside and inside."""
+
+    def __init__(self, number: int) -> None:
+        begins, ends = np.triu_indices(number + 1, 1)
+        # No span begins with the first day: it and the rest are the same division.
+        allowed = (ends - begins >= DAYS_MIN) & (begins >= DAYS_MIN) & ((ends == number) | (number - ends >= DAYS_MIN))
+        self.begins, self.ends = begins[allowed], ends[allowed]
+        self._number = number
+        self._penalties = np.where(self.ends < number, _TWO_STEPS * math.log(max(1, number)), 0.0)
+
+    def statistics(self, values: Floats, weights: Floats) -> Floats:
+        """Return the statistic of each span, for each row of values, whose weighted mean is 0."""
+        zero = np.zeros((*values.shape[:-1], 1))
+        sums = np.concatenate((zero, np.cumsum(values * weights, axis=-1)), axis=-1)
+        masses = np.concatenate((zero, np.cumsum(weights, axis=-1)), axis=-1)
+        inside = masses[..., self.ends] - masses[..., self.begins]
+        outside = masses[..., -1:] - inside
+        difference = sums[..., self.ends] - sums[..., self.begins]
+        between = difference**2 * (1 / inside + 1 / outside)
+        total = np.sum(weights * values**2, axis=-1, keepdims=True)
+        explained = np.divide(between, total, out=np.zeros_like(between), where=total > 0)
+        gains: Floats = -self._number / 2 * np.log1p(-np.minimum(explained, _EXPLAINED_MAX))
+        return gains - self._penalties
+
+
+def best_span(series: Days) -> DaySpan | None:
+    """Return the most different span of days, from a change until the end or the next change; None of too few days."""
+    number = len(series.values)
+    spans = _Spans(number)
+    if not len(spans.begins):
+        return None
+    values = _centered(series)
+    if not np.any(np.abs(values) > 1e-9):  # noqa: PLR2004 - rounding
+        return None
+    statistics = spans.statistics(values, series.weights)
+    best = int(np.argmax(statistics))
+    return DaySpan(int(spans.begins[best]), int(spans.ends[best]), float(statistics[best]))
+
+
+def chance_of_span(series: Days, span: DaySpan, seed: int) -> float:
+    """Return the probability (0 to 1) that days without a change have a span at least as different as ``span``."""
+    spans = _Spans(len(series.values))
+    rng = np.random.default_rng(seed)
+    draw = _permuted if len(series.values) >= _PERMUTED_MIN else _random
+    drawn = np.empty(0)
+    for number in (_FIRST, _MORE):
+        drawn = np.concatenate((drawn, _highest(series, spans, draw, number - len(drawn), rng)))
+        higher = int(np.count_nonzero(drawn >= span.statistic))
+        if higher >= _ENOUGH:
+            return (higher + 1) / (len(drawn) + 1)
+    return _tail(drawn, span.statistic)
+
+
+def _centered(series: Days) -> Floats:
+    return series.values - np.average(series.values, weights=series.weights)
+
+
+def _highest(series: Days, spans: _Spans, draw: _Draw, number: int, rng: np.random.Generator) -> Floats:
+    """Return the highest statistic of each of ``number`` random series."""
+    batch = max(1, _BATCH_CELLS // len(spans.begins))
+    return np.concatenate(
+        [
+            spans.statistics(*draw(series, min(batch, number - start), rng)).max(axis=1)
+            for start in range(0, number, batch)
+        ]
+    )
+
+
+def _permuted(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    order = rng.permuted(np.tile(np.arange(len(series.values)), (rows, 1)), axis=1)
+    return _centered(series)[order], series.weights[order]
+
+
+def _random(series: Days, rows: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return random days with these weights, since few days have too few orders."""
+    weights = np.broadcast_to(series.weights, (rows, len(series.weights)))
+    values = rng.standard_t(_FREEDOM, weights.shape) / np.sqrt(weights)
+    return values - np.average(values, axis=1, weights=weights)[:, np.newaxis], weights
+
+
+def _tail(drawn: Floats, statistic: float) -> float:
+    """Return the probability of a higher statistic; with equal variances its tail is exponential."""
+    begins = float(np.quantile(drawn, 1 - _TAIL))
+    higher = drawn[drawn > begins] - begins
+    if statistic <= begins or not len(higher):
+        return (int(np.count_nonzero(drawn >= statistic)) + 1) / (len(drawn) + 1)
+    return _TAIL * math.exp(-(statistic - begins) / float(higher.mean()))

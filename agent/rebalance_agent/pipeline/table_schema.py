@@ -1,0 +1,44 @@
+"""Defines what a table of the pipeline is: its columns, its key and its Delta partitioning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql.types import DataType, StructField, StructType
+
+__all__ = ["DRIFT_DAYS", "GROUP", "Table", "columns"]
+
+GROUP = ("cluster_id", "group")
+"""Columns that identify a group."""
+
+DRIFT_DAYS = 1
+"""Maximum days between the timestamps of an event's revisions: a rollout can end four hours after its first report."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A Delta table. ``keys``: the columns that identify a row; empty if rows are only appended.
+
+    ``rank``: SQL expressions. If two rows have the same key, a merge keeps the one of higher rank, or the first of
+    equal ones; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
+    replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
+    """
+
+    name: str
+    schema: StructType
+    keys: tuple[str, ...] = ()
+    rank: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
+
+
+_Columns = Sequence[tuple[DataType, str]]
+
+
+def columns(known: _Columns, perhaps: _Columns = ()) -> StructType:
+    """Return a schema with the ``known`` columns (NOT NULL) first, then the nullable ones (``perhaps``).
+
+    Both are rows of a type and the names of successive columns of this type, with blanks between them.
+    """
+    rows = [(kind, names, False) for kind, names in known] + [(kind, names, True) for kind, names in perhaps]
+    return StructType([StructField(name, kind, nullable) for kind, names, nullable in rows for name in names.split()])
