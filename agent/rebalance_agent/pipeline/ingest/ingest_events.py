@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
@@ -25,6 +26,7 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, EventRow, event_row
 from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines, pieces_of
+from rebalance_agent.pipeline.ingest.native_decoding import native_rows, remaining_records, with_native_events
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
@@ -163,8 +165,29 @@ def rejected_as_newer(tables: DeltaTables) -> DataFrame:
 
 
 def decoded(records: DataFrame) -> DataFrame:
-    """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null)."""
-    return records.select("key", "value", *LOCATION_COLUMNS).mapInArrow(decode, DECODED)
+    """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null).
+
+    ``records`` are read twice: by `native_decoding`, and for the records that it leaves to the codec.
+    """
+    read = with_native_events(records)
+    return native_rows(read).unionByName(_by_codec(read))
+
+
+@contextmanager
+def _decoded_once(records: DataFrame) -> Iterator[DataFrame]:
+    """Yield the rows of `decoded`, which can be evaluated several times but decode each record once."""
+    # In memory the rows would be uncompressed and leave too little for sorting and writing.
+    read = with_native_events(records).persist(StorageLevel.DISK_ONLY)
+    others = _by_codec(read).persist(StorageLevel.DISK_ONLY)
+    try:
+        yield native_rows(read).unionByName(others)
+    finally:
+        others.unpersist()
+        read.unpersist()
+
+
+def _by_codec(read: DataFrame) -> DataFrame:
+    return remaining_records(read).mapInArrow(decode, DECODED)
 
 
 def count_rows(rows: DataFrame) -> Ingested:
@@ -175,12 +198,8 @@ def count_rows(rows: DataFrame) -> Ingested:
 
 def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Decode ``records`` and merge them into both tables; can be repeated without effect."""
-    # In memory the rows would be uncompressed and leave too little for sorting and writing.
-    rows = decoded(records).persist(StorageLevel.DISK_ONLY)
-    try:
+    with _decoded_once(records) as rows:
         return merge_rows(tables, rows, origin, clock)
-    finally:
-        rows.unpersist()
 
 
 def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
