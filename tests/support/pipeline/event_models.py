@@ -21,7 +21,7 @@ WHERE = Workload(pod="orders-1", node="node-1", workload="orders", image="regist
 _FULL = member(
     "b",
     (2, 3, 7),
-    (0, 1, 9, 20),
+    (0, 1, 9, 25),
     instance_id="i",
     rack="r",
     user_data=b"\0\1\2\3",

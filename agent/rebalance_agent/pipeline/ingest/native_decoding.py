@@ -8,8 +8,12 @@ every rejection, are left to the codec: an event can be missed here, but nothing
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from enum import Enum
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -25,22 +29,50 @@ from pyspark.sql.types import (
     StructField,
     StructType,
 )
+from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
-from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS
+from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_patterns import TEXT_MAX, event_pattern, field_hints, inner_hint
 from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, EventRow
 from rebalance_agent.pipeline.ingest.native_checks import COMPARED, is_certain, is_map, let
 
-__all__ = ["native_rows", "remaining_records", "with_native_events"]
+__all__ = ["decoded", "decoded_once", "native_rows", "remaining_records", "with_native_events"]
 
 _EVENT = "event"
 """Column for the columns of an event that is decoded here; null for a record that the codec must read."""
 
-_READ = COMPARED | {"timestamp_ms", *EventRow._fields}
+_COLUMNS = frozenset({"timestamp_ms", *EventRow._fields})
+_READ = COMPARED | _COLUMNS
 """Fields that are read from a line, beside its maps."""
 
 _SCALARS: dict[Any, DataType] = {str: StringType(), int: LongType(), float: DoubleType(), bool: BooleanType()}
+
+
+def decoded(records: DataFrame) -> DataFrame:
+    """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null).
+
+    Each evaluation reads ``records`` twice: for the events that are decoded here, and for those left to the codec.
+    """
+    read = with_native_events(records)
+    return native_rows(read).unionByName(_by_codec(read))
+
+
+@contextmanager
+def decoded_once(records: DataFrame) -> Iterator[DataFrame]:
+    """Yield the rows of `decoded`; however often they are evaluated, each record is read and decoded once."""
+    # In memory the rows would be uncompressed and leave too little for sorting and writing.
+    read = with_native_events(records).persist(StorageLevel.DISK_ONLY)
+    left = _by_codec(read).persist(StorageLevel.DISK_ONLY)
+    try:
+        yield native_rows(read).unionByName(left)
+    finally:
+        left.unpersist()
+        read.unpersist()
+
+
+def _by_codec(read: DataFrame) -> DataFrame:
+    return remaining_records(read).mapInArrow(decode, DECODED)
 
 
 def with_native_events(records: DataFrame) -> DataFrame:
@@ -77,9 +109,17 @@ def _whole(pattern: str) -> str:
 
 
 def _matching_event(kind: type[Event], text: Column) -> Column:
+    def row_if_certain(event: Column) -> Column:
+        return F.when(_is_read(kind, event) & is_certain(kind, event), _row(kind, event))
+
     parsed = F.from_json(text, typing.cast("StructType", _type("", kind)))
-    row = let(parsed, lambda event: F.when(is_certain(kind, event), _row(kind, event)))
-    return F.when(text.rlike(_whole(event_pattern(kind))), row)
+    return F.when(text.rlike(_whole(event_pattern(kind))), let(parsed, row_if_certain))
+
+
+def _is_read(kind: type[Event], event: Column) -> Column:
+    """Whether Spark's reader has read the line: it returns nulls for what exceeds a limit of its own."""
+    needed = [name for name, hint in field_hints(kind).items() if name in _COLUMNS and inner_hint(hint) is hint]
+    return reduce(and_, (event[name].isNotNull() for name in needed))
 
 
 def _row(kind: type[Event], event: Column) -> Column:
@@ -88,7 +128,7 @@ def _row(kind: type[Event], event: Column) -> Column:
     values |= {"timestamp": F.timestamp_millis(event["timestamp_ms"])}
     values = {"part": F.lit(0), "parts": F.lit(1), **values}
     types = {name: DECODED[name].dataType for name in EventRow._fields if name != "body"}
-    return F.struct(*(values.get(name, F.lit(None)).cast(kind).alias(name) for name, kind in types.items()))
+    return F.struct(*(values.get(name, F.lit(None)).cast(wanted).alias(name) for name, wanted in types.items()))
 
 
 def _type(name: str, hint: Any) -> DataType | None:  # noqa: ANN401 - no narrower type holds every type hint
@@ -98,7 +138,7 @@ def _type(name: str, hint: Any) -> DataType | None:  # noqa: ANN401 - no narrowe
         return MapType(StringType(), _SCALARS.get(typing.get_args(hint)[1], StringType()))
     if is_dataclass(hint):
         types = {name: _type(name, inner) for name, inner in field_hints(hint).items()}
-        read = [StructField(name, kind) for name, kind in types.items() if kind is not None]
+        read = [StructField(name, inner) for name, inner in types.items() if inner is not None]
         return StructType(read) if read else None
     if typing.get_origin(hint) is tuple:
         item = _type("", typing.get_args(hint)[0])
