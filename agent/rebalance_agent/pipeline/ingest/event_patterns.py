@@ -25,7 +25,7 @@ from rebalance_agent.model.events import SCHEMA_VERSION, Event
 from rebalance_agent.model.partition_ranges import ReportedPartitions
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.reported.workload import WHERE_MAX, Workload
-from rebalance_agent.pipeline.ingest.number_limits import LIMITS, NAME_MAX, Limit
+from rebalance_agent.pipeline.ingest.number_limits import LIMITS, NAME_MAX, NumberLimit
 
 __all__ = ["PARTITIONS", "PARTITIONS_OF_TOPIC_MAX", "TEXT_MAX", "event_pattern", "field_hints", "inner_hint"]
 
@@ -51,8 +51,8 @@ _FLOAT = r"(?!0\.0000)(?:0|[1-9][0-9]{0,8}+)\.(?:0|[0-9]{0,5}[1-9])(?![0-9])"
 A decimal number of at most 15 digits is the shortest form of its double. Python writes those below 0.0001 otherwise.
 """
 
-_ANY = Limit(-(2**63), 2**63, "")
-_OF_MANY = Limit(0, 10**9, "")
+_ANY = NumberLimit(-(2**63), 2**63, "")
+_OF_MANY = NumberLimit(0, 10**9, "")
 """Bounds of a number in a map, such as partitions by topic: their sum is far below 64 bits."""
 
 _BASE64 = '"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?+"'
@@ -106,7 +106,7 @@ def _may_be_absent(field: Field[Any], hint: Any) -> bool:  # noqa: ANN401
     return inner_hint(hint) is not hint and field.default in (None, MISSING) and field.default_factory is MISSING
 
 
-def _value(hint: Any, limit: Limit) -> str:  # noqa: ANN401
+def _value(hint: Any, limit: NumberLimit) -> str:  # noqa: ANN401
     hint = inner_hint(hint)
     if hint in _SCALARS:
         return _SCALARS[hint]
@@ -131,7 +131,7 @@ def _map(value: str) -> str:
     return rf"\{{(?:{_TEXT}:{value}(?:,{_TEXT}:{value}){{0,{ITEMS_MAX - 1}}}+)?+\}}"
 
 
-def _integer(limit: Limit) -> str:
+def _integer(limit: NumberLimit) -> str:
     """Return a pattern for whole powers of ten within the limit."""
     first, beyond = int(limit.first), int(limit.beyond)
     digits = len(str(beyond)) - 1

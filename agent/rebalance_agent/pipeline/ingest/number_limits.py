@@ -18,7 +18,7 @@ from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
-__all__ = ["LIMITS", "NAME_MAX", "PARTS_MAX", "Limit", "require_bounds"]
+__all__ = ["LIMITS", "NAME_MAX", "PARTS_MAX", "NumberLimit", "require_bounds"]
 
 PARTS_MAX = 100_000
 """Maximum number of parts of an event: the largest possible group with one member in each part."""
@@ -30,7 +30,7 @@ _BEYOND_INT = 2**31
 _SECONDS_MAX = (_LATEST_MS - _EARLIEST_MS) / 1000
 
 
-class Limit(NamedTuple):
+class NumberLimit(NamedTuple):
     """Bounds of a number: its minimum, its exclusive maximum, and the rule in words."""
 
     first: float
@@ -38,16 +38,16 @@ class Limit(NamedTuple):
     rule: str
 
 
-_TIME = Limit(_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
-_COUNT = Limit(0, _BEYOND_INT, "must be a 32-bit number that is not negative")
-_INTEGER = Limit(-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
-_SECONDS = Limit(0, _SECONDS_MAX, "must be seconds, not negative and within a century")
-_PARTITION_SECONDS = Limit(
+_TIME = NumberLimit(_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
+_COUNT = NumberLimit(0, _BEYOND_INT, "must be a 32-bit number that is not negative")
+_INTEGER = NumberLimit(-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
+_SECONDS = NumberLimit(0, _SECONDS_MAX, "must be seconds, not negative and within a century")
+_PARTITION_SECONDS = NumberLimit(
     0,
     _SECONDS_MAX * _BEYOND_INT,
     "must be seconds of partitions, not negative, each within a century",
 )
-_RATIO = Limit(0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
+_RATIO = NumberLimit(0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
 """Above these, a sum over many events would be infinite, and a quotient of two such sums no number."""
 
 NAME_MAX = 32_767
@@ -59,7 +59,7 @@ _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
 _PHASES = ("started_ms", "joined_ms", "completed_ms")
 _DURATIONS = ("slowest_seconds", "slowest_lower_seconds", "assignor_wait_seconds")
 
-LIMITS: Mapping[str, Limit] = MappingProxyType(
+LIMITS: Mapping[str, NumberLimit] = MappingProxyType(
     {
         **dict.fromkeys(("timestamp_ms", *_PHASES), _TIME),
         **dict.fromkeys(("revision", "generations", *_COUNTS), _COUNT),
