@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -24,12 +22,7 @@ from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
 from rebalance_agent.cluster.admin_answers import NO_ANSWER, AdminAnswers, answered_offset, login_hint
 from rebalance_agent.cluster.describing.answer_lines import GroupAnswer
 from rebalance_agent.cluster.describing.isolated_describer import IsolatedDescriber
-from rebalance_agent.cluster.group_answers import (
-    STATES,
-    committed_offsets,
-    group_description,
-    listed_group,
-)
+from rebalance_agent.cluster.group_answers import STATES, group_description, listed_group
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.generation_diff import Partition
@@ -195,12 +188,8 @@ class Cluster:
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Return group -> committed offsets outside open transactions, without groups whose coordinator failed."""
-        return self._answered(self._ask(self._committed, groups), committed_offsets, "asking for committed offsets")
-
-    def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
-        # librdkafka accepts one group per request; the requests are sent in parallel.
-        ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
-        return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
+        answers = self._describer.committed(list(groups))
+        return self._answered(answers, Future.result, "asking for committed offsets")
 
     def _offsets(
         self, specs: Mapping[Partition, OffsetSpec], **options: IsolationLevel

@@ -13,7 +13,12 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, K
 from rebalance_agent.cluster import admin_client as module
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.describing.answer_lines import read_answer, request_line
+from rebalance_agent.cluster.describing.answer_lines import (
+    offsets_request_line,
+    read_answer,
+    read_offsets,
+    request_line,
+)
 from rebalance_agent.cluster.describing.describing_process import answer_lines
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
@@ -61,6 +66,10 @@ def answering(monkeypatch):
             def describe_consumer_groups(self, names, **_options):
                 return {name: future(answers[name]) for name in names}
 
+            def list_consumer_group_offsets(self, asked, **_options):
+                [name] = [each.group_id for each in asked]
+                return {name: future(answers[name])}
+
             def poll(self, _seconds):
                 pass
 
@@ -73,6 +82,10 @@ def answering(monkeypatch):
             def __call__(self, groups):
                 request = json.loads(request_line(groups, operations=False))
                 return dict(map(read_answer, answer_lines(Client({}), self._ask, request, deque(maxlen=1))))
+
+            def committed(self, groups):
+                request = json.loads(offsets_request_line(groups))
+                return dict(map(read_offsets, answer_lines(Client({}), self._ask, request, deque(maxlen=1))))
 
         monkeypatch.setattr(module, "AdminClient", Client)
         monkeypatch.setattr(module, "IsolatedDescriber", Described)
@@ -124,3 +137,11 @@ def test_only_a_group_that_does_not_exist_is_absent(answering):
         cluster.absent_groups(["denied"])
     with pytest.raises(ClusterError):
         cluster.describe_groups(["loading", "moved"])
+
+
+def test_committed_offsets_are_those_of_the_groups_whose_coordinators_answer(answering):
+    commits = [SimpleNamespace(topic="t", partition=number, offset=offset) for number, offset in ((0, 7), (1, -1001))]
+    answers = {"g": SimpleNamespace(topic_partitions=commits), "moved": failed(KafkaError.NOT_COORDINATOR)}
+    assert answering(answers).committed(["g", "moved"]) == {"g": {("t", 0): 7}}
+    with pytest.raises(ClusterError, match="asking for committed offsets"):
+        answering(answers).committed(["moved"])

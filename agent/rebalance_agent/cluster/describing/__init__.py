@@ -1,4 +1,4 @@
-"""Runs DescribeGroups in a separate process, because librdkafka aborts for some assignments that members write.
+"""Runs DescribeGroups and OffsetFetch in a separate process, because some of their answers end librdkafka's process.
 
 - ``isolated_describer``: finds the groups whose answers end the process, and excludes them for a while.
 - ``running_process``: the process as its parent sees it; ``describing_process``: the process itself.

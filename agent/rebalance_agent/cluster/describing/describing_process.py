@@ -1,4 +1,6 @@
-"""Describes groups until its input ends: ``python -m rebalance_agent.cluster.describing.describing_process SECONDS``.
+"""Describes groups, and reads their committed offsets, until its input ends.
+
+It is run as ``python -m rebalance_agent.cluster.describing.describing_process SECONDS``.
 
 It reads librdkafka's properties from the first line of its input (a command line would expose secrets), and then
 requests. It ends by itself after `IDLE_S` without a request: most observers describe groups only while they start.
@@ -11,13 +13,16 @@ import resource
 import select
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from functools import partial
 from typing import Any, BinaryIO
 
+from confluent_kafka import ConsumerGroupTopicPartitions
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cluster.admin_answers import AdminAnswers
-from rebalance_agent.cluster.describing.answer_lines import END, answer_line
+from rebalance_agent.cluster.describing.answer_lines import END, answer_line, offsets_line
 from rebalance_agent.cluster.tokens.token_login import with_token_callback
 
 __all__ = ["IDLE_S", "answer_lines", "serve"]
@@ -44,13 +49,22 @@ def answer_lines(
     request: Mapping[str, Any],
     errors: deque[str],
 ) -> Iterator[bytes]:
-    """Describe the groups of ``request``, and yield a line for each. ``errors``: the text of the last connection's."""
-    options = {"include_authorized_operations": True} if request["operations"] else {}
-    answers = ask(admin.describe_consumer_groups, request["groups"], **options)
+    """Yield a line for each group of ``request``. ``errors``: the text of the last connection's error."""
+    if request.get("offsets"):
+        encoded, answers = offsets_line, ask(partial(_committed, admin), request["groups"])
+    else:
+        options = {"include_authorized_operations": True} if request["operations"] else {}
+        encoded, answers = answer_line, ask(admin.describe_consumer_groups, request["groups"], **options)
     errors.clear()
     admin.poll(0)
     for group, future in answers.items():
-        yield answer_line(group, future, errors[-1] if errors else "")
+        yield encoded(group, future, errors[-1] if errors else "")
+
+
+def _committed(admin: Any, groups: Sequence[str], request_timeout: float) -> dict[str, Future[Any]]:  # noqa: ANN401
+    # librdkafka accepts one group per request; the requests are sent in parallel.
+    ask = partial(admin.list_consumer_group_offsets, request_timeout=request_timeout)
+    return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
 
 
 def _write(answers: BinaryIO, lines: list[bytes]) -> None:

@@ -1,8 +1,11 @@
-"""Describes groups in a separate process, and finds the groups whose descriptions make it abort.
+"""Describes groups and reads their committed offsets in a separate process, which some answers end.
 
 librdkafka 2.16 aborts its process (``rd_kafka_admin_response_parse: Assertion `rko_result' failed``) when a member's
 assignment is a single byte. A group's leader writes the assignments and brokers do not check them, so any principal
-with a group could end every process that describes it.
+with a group could end every process that describes it. Here such groups are found.
+
+It also ends its process if a broker that is no longer a group's coordinator answers a request for committed offsets
+(librdkafka's issue 5040): a null pointer in an admin client. That is no fault of the group, which is asked again.
 """
 
 from __future__ import annotations
@@ -10,15 +13,24 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
+from typing import Any, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.cluster.describing.answer_lines import GroupAnswer, read_answer, request_line
+from rebalance_agent.cluster.describing.answer_lines import (
+    GroupAnswer,
+    offsets_request_line,
+    read_answer,
+    read_offsets,
+    request_line,
+)
 from rebalance_agent.cluster.describing.running_process import ProcessEndedError, RunningProcess
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.generation_diff import Partition
 
 __all__ = ["ASKED_AGAIN_S", "DESCRIBE_S", "FATAL_MAX", "PROCESS", "STARTS_MAX", "IsolatedDescriber"]
 
@@ -44,7 +56,21 @@ _LATER_S = 2.0
 
 _log = logging.getLogger(__name__)
 
-_Answers = dict[str, Future[GroupAnswer]]
+_Answers = dict[str, Future[Any]]
+
+
+class _Question(NamedTuple):
+    """``encode`` returns the request for groups, ``read`` the group and the answer of a line.
+
+    ``by_group``: whether a group's own data can end the process.
+    """
+
+    encode: Callable[[Sequence[str]], bytes]
+    read: Callable[[bytes], tuple[str, Future[Any]]]
+    by_group: bool
+
+
+_OFFSETS = _Question(offsets_request_line, read_offsets, by_group=False)
 
 
 class IsolatedDescriber:
@@ -74,23 +100,30 @@ class IsolatedDescriber:
         Raises:
             ClusterError: no process can be started.
         """
+        return self._asked(groups, _Question(partial(request_line, operations=operations), read_answer, by_group=True))
+
+    def committed(self, groups: Sequence[str]) -> dict[str, Future[dict[Partition, int]]]:
+        """Return group -> a done future with its committed offsets or a `KafkaException`; otherwise as `__call__`."""
+        return self._asked(groups, _OFFSETS)
+
+    def _asked(self, groups: Sequence[str], question: _Question) -> _Answers:
         with self._lock:
             now, self._starts = self._clock.monotonic(), 0
             self._fatal = {group: until for group, until in self._fatal.items() if until > now}
-            asked = [group for group in dict.fromkeys(groups) if group not in self._fatal]
+            asked = [group for group in dict.fromkeys(groups) if not (question.by_group and group in self._fatal)]
             try:
-                answers = self._exchange(asked, operations)
+                answers = self._exchange(asked, question)
             except ProcessEndedError:
-                answers = self._one_by_one(asked, operations, now + DESCRIBE_S)
-        return {group: answers.get(group) or _undescribed() for group in groups}
+                answers = self._one_by_one(asked, question, now + DESCRIBE_S)
+        return {group: answers.get(group) or _unanswered() for group in groups}
 
-    def _one_by_one(self, groups: Sequence[str], operations: bool, deadline: float) -> dict[str, Future[GroupAnswer]]:
-        answers: dict[str, Future[GroupAnswer]] = {}
+    def _one_by_one(self, groups: Sequence[str], question: _Question, deadline: float) -> _Answers:
+        answers: _Answers = {}
         ends: dict[str, int] = dict.fromkeys(groups, 0)
         while ends and self._clock.monotonic() < deadline and (self._running or self._starts < STARTS_MAX):
             group = next(iter(ends))
             try:
-                answers.update(self._exchange([group], operations))
+                answers.update(self._exchange([group], question))
                 del ends[group]
             except ProcessEndedError:
                 ends[group] += 1
@@ -98,10 +131,11 @@ class IsolatedDescriber:
             # cause.
             if ends.get(group, 0) > 1:
                 del ends[group]
-                self._exclude(group)
+                if question.by_group:
+                    self._exclude(group)
         return answers
 
-    def _exchange(self, groups: Sequence[str], operations: bool) -> dict[str, Future[GroupAnswer]]:
+    def _exchange(self, groups: Sequence[str], question: _Question) -> _Answers:
         """Ask for all ``groups`` at once.
 
         Raises:
@@ -114,13 +148,13 @@ class IsolatedDescriber:
             self._end()
         running = self._running or self._start()
         try:
-            lines = running.exchange(request_line(groups, operations), self._timeout + _LATER_S)
+            lines = running.exchange(question.encode(groups), self._timeout + _LATER_S)
         except (ProcessEndedError, TimeoutError) as error:
             self._end()
             if isinstance(error, TimeoutError):
                 return {}
             raise
-        return dict(map(read_answer, lines))
+        return dict(map(question.read, lines))
 
     def _start(self) -> RunningProcess:
         self._starts += 1
@@ -150,7 +184,7 @@ class IsolatedDescriber:
             del self._fatal[next(iter(self._fatal))]
 
 
-def _undescribed() -> Future[GroupAnswer]:
-    future: Future[GroupAnswer] = Future()
+def _unanswered() -> Future[Any]:
+    future: Future[Any] = Future()
     future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))  # noqa: SLF001 - librdkafka's own spelling
     return future

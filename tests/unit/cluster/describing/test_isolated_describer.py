@@ -25,7 +25,13 @@ folder = json.loads(sys.stdin.readline())["folder"]
 open(f"{folder}/{os.getpid()}", "w").close()
 print("{}", flush=True)
 for line in sys.stdin:
-    for group in json.loads(line)["groups"]:
+    request = json.loads(line)
+    for group in request["groups"]:
+        if "offsets" in request:
+            if group.startswith("moving") and len(os.listdir(folder)) <= int(group[-1]):
+                os.abort()
+            print(json.dumps({"group": group, "offsets": [["t", 0, 7]]}), flush=True)
+            continue
         if group.startswith("fatal"):
             os.abort()
         if group == "last":
@@ -90,6 +96,21 @@ def test_each_call_starts_few_processes_and_many_such_groups_are_found_by_later_
     assert described(describer(names)) == set()
     assert described(describer(names)) == {"z"}
     assert described(describer(names)) == {"z"}
+
+
+def test_committed_offsets_are_read_in_the_process_too(describer):
+    answers = describer.committed(["a", "fatal"])
+    assert {name: answer.result() for name, answer in answers.items()} == {"a": {("t", 0): 7}, "fatal": {("t", 0): 7}}
+    assert described(describer(["a"])) == {"a"}
+    assert describer.starts() == 1
+
+
+def test_a_group_whose_coordinator_moves_is_asked_for_again_and_never_excluded(describer, caplog):
+    """librdkafka ends the process of an admin client that asks a former coordinator for committed offsets."""
+    assert described(describer.committed(["a", "moving 1"])) == {"a", "moving 1"}
+    assert described(describer.committed(["a", "moving 9"])) == {"a"}
+    assert described(describer(["a", "moving 9"])) == {"a", "moving 9"}
+    assert "is not described" not in caplog.text
 
 
 def test_a_process_that_ended_after_its_answers_excludes_no_group(describer):
