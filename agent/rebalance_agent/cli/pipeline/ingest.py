@@ -22,13 +22,13 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     Ingested,
     checkpoint_of,
     count_rows,
+    decoded,
     events_of_files,
     events_of_topic,
     ingest_batch,
     retry_rejected,
     stored_events,
 )
-from rebalance_agent.pipeline.ingest.native_decoding import decoded
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.runtime.processes.signals import stop_on_signals

@@ -14,11 +14,11 @@ from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import (
     count_rows,
+    decoded,
     events_of_files,
     ingest_batch,
     retry_rejected,
 )
-from rebalance_agent.pipeline.ingest.native_decoding import decoded
 from rebalance_agent.pipeline.report.queries.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge

@@ -4,7 +4,6 @@
 - ``backfill``, ``log_rows``: read records of ``__consumer_offsets`` and replay them into events.
 - ``file_lines``: reads lines of local files, each up to a maximum length.
 - ``event_rows``, ``decoding``, ``number_limits``: convert bytes to rows, or give the reason for rejection.
-- ``native_decoding``, ``native_checks``, ``event_patterns``: decode usual events without Python, which gets the others.
 
 It does not aggregate; that is done in ``tables``.
 """

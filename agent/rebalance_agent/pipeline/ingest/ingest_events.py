@@ -1,8 +1,8 @@
 """Writes published events to the table `events`, each exactly once, and all other records to `events_rejected`.
 
-A batch is decoded as by the agent's own codec (`native_decoding`) and merged by ``event_id``. A batch repeated after a
-crash, a copy from a second observer, or a file that is read twice therefore changes nothing. The micro-batches of a
-stream and files take the same path.
+A batch is decoded by the agent's own codec and merged by ``event_id``. A batch repeated after a crash, a copy from a
+second observer, or a file that is read twice therefore changes nothing. The micro-batches of a stream and files take
+the same path.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.ingest.decoding import LOCATION_COLUMNS
+from rebalance_agent.pipeline.ingest.decoding import DECODED, LOCATION_COLUMNS, decode
 from rebalance_agent.pipeline.ingest.event_rows import EVENT_BYTES_MAX, EventRow, event_row
 from rebalance_agent.pipeline.ingest.file_lines import LINES, PIECES, file_lines, pieces_of
-from rebalance_agent.pipeline.ingest.native_decoding import decoded_once
 from rebalance_agent.pipeline.spark.kafka_options import OWN_GROUPS, source_options
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
@@ -36,6 +35,7 @@ __all__ = [
     "Ingested",
     "checkpoint_of",
     "count_rows",
+    "decoded",
     "events_of_files",
     "events_of_topic",
     "ingest_batch",
@@ -162,6 +162,11 @@ def rejected_as_newer(tables: DeltaTables) -> DataFrame:
     return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *LOCATION_COLUMNS)
 
 
+def decoded(records: DataFrame) -> DataFrame:
+    """Decode each record into a row of `DECODED`: an event, or a rejected record (``reason`` is not null)."""
+    return records.select("key", "value", *LOCATION_COLUMNS).mapInArrow(decode, DECODED)
+
+
 def count_rows(rows: DataFrame) -> Ingested:
     """Count the events and the rejected records among rows of `DECODED`."""
     counts = rows.agg(F.count("event_id"), F.count("rejected_id")).first()
@@ -170,8 +175,12 @@ def count_rows(rows: DataFrame) -> Ingested:
 
 def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Decode ``records`` and merge them into both tables; can be repeated without effect."""
-    with decoded_once(records) as rows:
+    # In memory the rows would be uncompressed and leave too little for sorting and writing.
+    rows = decoded(records).persist(StorageLevel.DISK_ONLY)
+    try:
         return merge_rows(tables, rows, origin, clock)
+    finally:
+        rows.unpersist()
 
 
 def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:

@@ -8,9 +8,7 @@ itself, would fail every later run, at a stage that cannot name the event.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Stall
@@ -18,60 +16,35 @@ from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
-__all__ = ["LIMITS", "NAME_MAX", "PARTS_MAX", "NumberLimit", "require_bounds"]
+__all__ = ["require_bounds"]
 
-PARTS_MAX = 100_000
+_PARTS_MAX = 100_000
 """Maximum number of parts of an event: the largest possible group with one member in each part."""
 
 _EARLIEST_MS, _LATEST_MS = (int(dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() * 1000) for year in (2000, 2100))
 """Accepted timestamps, in epoch milliseconds. Others are mistakes, and each of their days would be a folder."""
 
 _BEYOND_INT = 2**31
+_TIME = (_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
+_COUNT = (0, _BEYOND_INT, "must be a 32-bit number that is not negative")
+_INTEGER = (-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
+
 _SECONDS_MAX = (_LATEST_MS - _EARLIEST_MS) / 1000
-
-
-class NumberLimit(NamedTuple):
-    """Bounds of a number: its minimum, its exclusive maximum, and the rule in words."""
-
-    first: float
-    beyond: float
-    rule: str
-
-
-_TIME = NumberLimit(_EARLIEST_MS, _LATEST_MS, "must lie between the years 2000 and 2100")
-_COUNT = NumberLimit(0, _BEYOND_INT, "must be a 32-bit number that is not negative")
-_INTEGER = NumberLimit(-_BEYOND_INT, _BEYOND_INT, "must be a 32-bit number")
-_SECONDS = NumberLimit(0, _SECONDS_MAX, "must be seconds, not negative and within a century")
-_PARTITION_SECONDS = NumberLimit(
+_SECONDS = (0, _SECONDS_MAX, "must be seconds, not negative and within a century")
+_PARTITION_SECONDS = (
     0,
     _SECONDS_MAX * _BEYOND_INT,
     "must be seconds of partitions, not negative, each within a century",
 )
-_RATIO = NumberLimit(0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
+_RATIO = (0, _BEYOND_INT, "must be a ratio that is not negative and below 2**31")
 """Above these, a sum over many events would be infinite, and a quotient of two such sums no number."""
 
-NAME_MAX = 32_767
+_NAME_MAX = 32_767
 """Maximum length of a topic name in characters: that of a Kafka string, and less than Spark's JSON reader accepts."""
 
 _COUNTS = ("followups", "moved", "needed", "revoked", "assigned", "lost", "lost_min", "unassigned", "imbalance")
 _GENERATIONS = ("generation", "previous_generation", "episode_generation")
 _TIMEOUTS = ("session_timeout_ms", "rebalance_timeout_ms")
-_PHASES = ("started_ms", "joined_ms", "completed_ms")
-_DURATIONS = ("slowest_seconds", "slowest_lower_seconds", "assignor_wait_seconds")
-
-LIMITS: Mapping[str, NumberLimit] = MappingProxyType(
-    {
-        **dict.fromkeys(("timestamp_ms", *_PHASES), _TIME),
-        **dict.fromkeys(("revision", "generations", *_COUNTS), _COUNT),
-        **dict.fromkeys((*_GENERATIONS, *_TIMEOUTS), _INTEGER),
-        **dict.fromkeys((*_DURATIONS, "stop_seconds", "stall_seconds", "lower_seconds", "seconds"), _SECONDS),
-        **dict.fromkeys(
-            ("partition_seconds", "upper_partition_seconds", "stalled_partition_seconds"), _PARTITION_SECONDS
-        ),
-        "skew_ratio": _RATIO,
-    }
-)
-"""Limits by the name of the field. `require_bounds` applies them to the fields that later stages compute with."""
 
 
 def require_bounds(event: Event) -> None:
@@ -83,20 +56,27 @@ def require_bounds(event: Event) -> None:
     Raises:
         InvalidInputError: a number is out of bounds, or two fields exclude each other; the message names the field.
     """
-    _require(event, ("timestamp_ms", "revision"))
+    _require(_TIME, event, ("timestamp_ms",))
+    _require(_COUNT, event, ("revision",))
     if isinstance(event, GenerationEvent):
         _require_generation(event)
     elif isinstance(event, AbortedEvent):
-        _require(event, ("generations", "generation"))
+        _require(_COUNT, event, ("generations",))
+        _require(_INTEGER, event, ("generation",))
     elif isinstance(event, RolloutEvent):
-        _require(event, ("started_ms", "stall_seconds", "stalled_partition_seconds"))
+        _require(_TIME, event, ("started_ms",))
+        _require(_SECONDS, event, ("stall_seconds",))
+        _require(_PARTITION_SECONDS, event, ("stalled_partition_seconds",))
 
 
 def _require_generation(event: GenerationEvent) -> None:
-    if not 0 <= event.part < event.parts <= PARTS_MAX:
-        raise InvalidInputError("part", f"must be less than parts, of which there are at most {PARTS_MAX}")
-    _require(event.phases, _PHASES, "phases.")
-    _require(event, (*_COUNTS, *_GENERATIONS, "skew_ratio", *_DURATIONS))
+    if not 0 <= event.part < event.parts <= _PARTS_MAX:
+        raise InvalidInputError("part", f"must be less than parts, of which there are at most {_PARTS_MAX}")
+    _require(_TIME, event.phases, ("started_ms", "joined_ms", "completed_ms"), "phases.")
+    _require(_COUNT, event, _COUNTS)
+    _require(_INTEGER, event, _GENERATIONS)
+    _require(_RATIO, event, ("skew_ratio",))
+    _require(_SECONDS, event, ("slowest_seconds", "slowest_lower_seconds", "assignor_wait_seconds"))
     if event.episode_generation > event.generation:
         raise InvalidInputError("episode_generation", "must not be above generation")
     if event.phases.started_ms is not None and event.phases.started_ms > event.phases.completed_ms:
@@ -105,11 +85,12 @@ def _require_generation(event: GenerationEvent) -> None:
         _require_stall(event, event.stall)
     lengths = [*map(len, event.topics)]
     for member in event.members:
-        _require(member, (*_TIMEOUTS, "stop_seconds"), "members.")
+        _require(_INTEGER, member, _TIMEOUTS, "members.")
+        _require(_SECONDS, member, ("stop_seconds",), "members.")
         lengths += map(len, member.owned)
         lengths += map(len, member.assigned)
-    if max(lengths, default=0) > NAME_MAX:
-        raise InvalidInputError("topics", f"must have names of at most {NAME_MAX} characters")
+    if max(lengths, default=0) > _NAME_MAX:
+        raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
     if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) >= _BEYOND_INT:
         raise InvalidInputError("topics", "must have partition counts that are not negative and in all a 32-bit number")
     if event.parts == 1:
@@ -119,14 +100,16 @@ def _require_generation(event: GenerationEvent) -> None:
 def _require_stall(event: GenerationEvent, stall: Stall) -> None:
     if not event.closes_episode:
         raise InvalidInputError("stall", "must be that of a generation that closes its episode")
-    _require(stall, ("lower_seconds", "seconds", "partition_seconds", "upper_partition_seconds"), "stall.")
+    _require(_SECONDS, stall, ("lower_seconds", "seconds"), "stall.")
+    _require(_PARTITION_SECONDS, stall, ("partition_seconds", "upper_partition_seconds"), "stall.")
     if stall.seconds is not None and stall.lower_seconds > stall.seconds:
         raise InvalidInputError("stall.lower_seconds", "must not be above seconds")
 
 
-def _require(source: object, names: Iterable[str], prefix: str = "") -> None:
-    """Check the present attributes in ``names`` by `LIMITS`."""
+def _require(limits: tuple[float, float, str], source: object, names: Iterable[str], prefix: str = "") -> None:
+    """Check the present attributes in ``names``; ``limits``: minimum, exclusive maximum, and the rule in words."""
+    first, beyond, rule = limits
     for name in names:
-        value, limit = getattr(source, name), LIMITS[name]
-        if value is not None and not limit.first <= value < limit.beyond:
-            raise InvalidInputError(prefix + name, limit.rule)
+        value = getattr(source, name)
+        if value is not None and not first <= value < beyond:
+            raise InvalidInputError(prefix + name, rule)
