@@ -30,7 +30,7 @@ SILENT.disabled = True
 
 
 def flush(producer: Producer, timeout: float) -> int:
-    """Wait at most ``timeout`` seconds until all is sent; return the number of unsent messages. Never raises."""
+    """Wait at most ``timeout`` seconds until all is sent; return the number of unsent messages. No `KafkaException`."""
     try:
         return producer.flush(timeout)
     except KafkaException:

@@ -140,24 +140,30 @@ GROUPS: tuple[DemoGroup, ...] = (
 )
 
 
-def _successor(number: int) -> DemoStep:
+def _deploy_step(
+    name: str, text: str, act: type[StartMember | StopMember], version: str, number: int, expected: tuple[Trigger, int]
+) -> DemoStep:
+    """Return a step for the consumer with this ``version`` and ``number`` of both groups of the deploy.
+
+    ``expected``: the trigger, and the members after it, of the group without seats; the other one does not rebalance.
+    """
     return DemoStep(
-        f"deploy {number}/2: start",
-        f"v2-{number} starts in both invoices groups; the gateway holds the one that will get a seat",
-        tuple(StartMember(group, _invoices_member(group, "v2", number)) for group in (_WITHOUT_SEATS, _WITH_SEATS)),
-        (Expected(_WITHOUT_SEATS, Trigger.MEMBER_JOINED, 3),),
+        f"deploy {number}/2: {name}",
+        text,
+        tuple(act(group, _invoices_member(group, version, number)) for group in (_WITHOUT_SEATS, _WITH_SEATS)),
+        (Expected(_WITHOUT_SEATS, *expected),),
         unchanged=(_WITH_SEATS,),
     )
+
+
+def _successor(number: int) -> DemoStep:
+    text = f"v2-{number} starts in both invoices groups; the gateway holds the one that will get a seat"
+    return _deploy_step("start", text, StartMember, "v2", number, (Trigger.MEMBER_JOINED, 3))
 
 
 def _predecessor(number: int) -> DemoStep:
-    return DemoStep(
-        f"deploy {number}/2: end",
-        f"v1-{number} closes its consumer in both groups; v2-{number} takes its seat",
-        tuple(StopMember(group, _invoices_member(group, "v1", number)) for group in (_WITHOUT_SEATS, _WITH_SEATS)),
-        (Expected(_WITHOUT_SEATS, Trigger.MEMBER_LEFT, 2),),
-        unchanged=(_WITH_SEATS,),
-    )
+    text = f"v1-{number} closes its consumer in both groups; v2-{number} takes its seat"
+    return _deploy_step("end", text, StopMember, "v1", number, (Trigger.MEMBER_LEFT, 2))
 
 
 # Steps begin in this order and can overlap. Between two steps of one group there are steps of others, most of them

@@ -105,7 +105,7 @@ class GatewayCounters:
         self._instruments.gauge(rows.GATEWAY_SEATS_WRONG).set(wrong)
 
     def brokers(self, number: int, shut: int) -> None:
-        """Set the number of brokers that clients can reach through a port, and of those that they cannot (``shut``)."""
+        """Set how many brokers clients can reach through a port, and how many they cannot (``shut``)."""
         self._instruments.gauge(rows.GATEWAY_BROKERS).set(number)
         self._instruments.gauge(rows.GATEWAY_BROKERS_SHUT).set(shut)
 

@@ -70,7 +70,7 @@ class PartitionHandover:
 class Generation:
     """A ``GroupMetadata`` record with its context, or an epoch that all members of a non-classic group have reached.
 
-    ``topics``: the partition count of each subscribed topic, as far as it is known. ``start``: when the coordinator
+    ``topics``: the known partition counts of subscribed topics. ``start``: when the coordinator
     asked members to rejoin. ``joined_ms``: end of the join phase; in epoch groups the latest target assignment, and
     ``targeted_ms`` the first one since the start; ``assignor_wait_seconds``: how long such a group has waited for its
     assignor since then. ``returned``: a static member returned within the generation, without a rebalance.

@@ -8,6 +8,7 @@ from pathlib import Path
 from alerts.values import load, seconds
 
 from rebalance_agent.advice import worth
+from rebalance_agent.pipeline.weekly import week_settings, weekly_rows
 from rebalance_agent.tracking.patterns.group_stalls import StallLimits
 from rebalance_agent.ui.page import trouble
 from rebalance_agent.ui.sentences import storms
@@ -38,6 +39,11 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
     assert ALERTS["KafkaGroupPartitionStuck"]["seconds"] == trouble.STUCK_SECONDS_MIN
     for of_any in ("KafkaGroupPartitionsLost", "KafkaGroupPartitionsUnassigned"):
         assert ALERTS[of_any]["partitions"] == 1
+
+
+def test_the_weekly_page_and_the_alerts_have_the_same_numbers():
+    assert ALERTS["KafkaGroupAssignmentSkewed"]["ratio"] == weekly_rows.SKEW_NEAR
+    assert load().shared["slo"] == week_settings.SLO
 
 
 def test_the_readme_has_the_number_of_alerts():

@@ -56,6 +56,28 @@ def test_partitions_of_an_empty_group_stall_from_the_next_join():
     assert (span.longest_s, span.reason) == (0.6, "empty")
 
 
+def epoch_member(name, client, *partitions):
+    """The records of a member that the coordinator gave these partitions, in the order of its transaction."""
+    given = {"member": name, "partitions": [("t", each) for each in partitions]}
+    return (
+        {"kind": "member", "member": name, "client": client, "topics": ["t"]},
+        {"kind": "target", **given},
+        {"kind": "current", **given, "epoch": 1, "stable": True},
+    )
+
+
+def test_a_group_is_not_empty_while_its_only_member_is_replaced_in_its_seat():
+    gone = [{"kind": kind, "member": "a-1", "gone": True} for kind in ("current", "target", "member")]
+    started = [{"kind": "epoch", "epoch": 1}, *epoch_member("a-1", "a", 0)]
+    records = history(
+        *((500, fact) for fact in started), *((2_000, fact) for fact in (*gone, *epoch_member("a-2", "a", 0)))
+    )
+    old = member("a", (600, "assigned", "t-0"), (1_900, "revoked", "t-0"))
+    found = truth([old, member("b", (2_100, "assigned", "t-0"))], records, classic=False)
+    (span,) = [each for each in found if each.new == "b.1"]
+    assert (span.longest_s, span.old) == (0.2, "a.1")
+
+
 def test_partitions_of_an_expelled_last_member_stall_from_the_next_join():
     records = history((500, generation(1, a=[0])), (2_000, generation(2)), (8_500, generation(3, b=[0])))
     old = member("a", (600, "assigned", "t-0"), (5_000, "lost", "t-0"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -27,6 +27,8 @@ __all__ = [
     "read_offsets",
     "request_line",
 ]
+
+_Found = TypeVar("_Found")
 
 END = b"{}\n"
 """The line after the last answer to a request."""
@@ -57,66 +59,69 @@ def offsets_request_line(groups: Sequence[str]) -> bytes:
 
 def answer_line(group: str, answer: Future[Any], connection_error: str) -> bytes:
     """Encode a coordinator's answer; if no broker answered, with the text of the last ``connection_error``."""
-    try:
-        found = answer.result()
-    except KafkaException as error:
-        return _error_line(group, error, connection_error)
-    state, described, allowed = group_state(found), described_group(found), found.authorized_operations
-    operations = None if allowed is None else sorted(operation.name.lower() for operation in allowed)
-    return _line(
-        {
-            "group": group,
-            "state": state and state.value,
-            "description": described and asdict(described),
-            "operations": operations,
-        }
-    )
+    return _encoded(group, answer, connection_error, _group_fields)
 
 
 def offsets_line(group: str, answer: Future[Any], connection_error: str) -> bytes:
     """Encode a group's committed offsets outside open transactions; ``connection_error`` as in `answer_line`."""
+    return _encoded(group, answer, connection_error, _offset_fields)
+
+
+def _encoded(
+    group: str, answer: Future[Any], connection_error: str, fields: Callable[[Future[Any]], dict[str, Any]]
+) -> bytes:
     try:
-        offsets = committed_offsets(answer)
+        found = fields(answer)
     except KafkaException as error:
-        return _error_line(group, error, connection_error)
-    return _line({"group": group, "offsets": [[*partition, offset] for partition, offset in offsets.items()]})
+        code, text = error.args[0].code(), error.args[0].str()
+        found = {"code": code, "text": (code in NO_ANSWER and connection_error) or text}
+    return _line({"group": group, **found})
 
 
-def _error_line(group: str, error: KafkaException, connection_error: str) -> bytes:
-    code, text = error.args[0].code(), error.args[0].str()
-    return _line({"group": group, "code": code, "text": (code in NO_ANSWER and connection_error) or text})
+def _group_fields(answer: Future[Any]) -> dict[str, Any]:
+    found = answer.result()
+    state, described, allowed = group_state(found), described_group(found), found.authorized_operations
+    return {
+        "state": state and state.value,
+        "description": described and asdict(described),
+        "operations": None if allowed is None else sorted(operation.name.lower() for operation in allowed),
+    }
 
 
-def read_offsets(line: bytes) -> tuple[str, Future[dict[Partition, int]]]:
-    """Decode a line: the group's name, and its committed offsets or a `KafkaException`."""
-    fields, future = json.loads(line), Future[dict[Partition, int]]()
-    if not _failed(fields, future):
-        future.set_result({(topic, number): offset for topic, number, offset in fields["offsets"]})
-    return fields["group"], future
+def _offset_fields(answer: Future[Any]) -> dict[str, Any]:
+    return {"offsets": [[*partition, offset] for partition, offset in committed_offsets(answer).items()]}
 
 
 def read_answer(line: bytes) -> tuple[str, Future[GroupAnswer]]:
     """Decode a line: the group's name, and the answer or a `KafkaException`."""
-    fields, future = json.loads(line), Future[GroupAnswer]()
-    if _failed(fields, future):
-        return fields["group"], future
-    state, described, operations = fields["state"], fields["description"], fields["operations"]
-    future.set_result(
-        GroupAnswer(
-            GroupState(state) if state else None,
-            _described(described) if described else None,
-            None if operations is None else frozenset(operations),
-        )
-    )
+    return _decoded(line, _group_answer)
+
+
+def read_offsets(line: bytes) -> tuple[str, Future[dict[Partition, int]]]:
+    """Decode a line: the group's name, and its committed offsets or a `KafkaException`."""
+    return _decoded(line, _offsets)
+
+
+def _decoded(line: bytes, read: Callable[[dict[str, Any]], _Found]) -> tuple[str, Future[_Found]]:
+    fields, future = json.loads(line), Future[_Found]()
+    if "code" in fields:
+        future.set_exception(KafkaException(KafkaError(fields["code"], fields["text"])))
+    else:
+        future.set_result(read(fields))
     return fields["group"], future
 
 
-def _failed(fields: dict[str, Any], future: Future[Any]) -> bool:
-    """Return whether the line is an error, which then is the future's exception."""
-    if "code" not in fields:
-        return False
-    future.set_exception(KafkaException(KafkaError(fields["code"], fields["text"])))
-    return True
+def _group_answer(fields: dict[str, Any]) -> GroupAnswer:
+    state, described, operations = fields["state"], fields["description"], fields["operations"]
+    return GroupAnswer(
+        GroupState(state) if state else None,
+        _described(described) if described else None,
+        None if operations is None else frozenset(operations),
+    )
+
+
+def _offsets(fields: dict[str, Any]) -> dict[Partition, int]:
+    return {(topic, number): offset for topic, number, offset in fields["offsets"]}
 
 
 def _described(fields: dict[str, Any]) -> DescribedGroup:

@@ -6,13 +6,14 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
+
 __all__ = ["HOURS_BEFORE", "Beside", "State", "beside"]
 
 HOURS_BEFORE = 6
 """What happened up to so many hours before a change is beside it."""
 
-_HOUR_MS = 3_600_000
-_DAY_MS = 24 * _HOUR_MS
+_DAY_MS = 24 * HOUR_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def beside(states: Sequence[State], hour: int) -> Beside:
     The number of members is the median of the day before and of the day after: autoscaling and deploys change it for
     some hours.
     """
-    begin, end = (hour - HOURS_BEFORE) * _HOUR_MS, (hour + 1) * _HOUR_MS
+    begin, end = (hour - HOURS_BEFORE) * HOUR_MS, (hour + 1) * HOUR_MS
     earlier = [state for state in states if state.at_ms < begin]
     later = [state for state in states if state.at_ms < end]
     if not later:
@@ -78,7 +79,7 @@ def beside(states: Sequence[State], hour: int) -> Beside:
 def _members(states: Sequence[State], begin_ms: int, end_ms: int) -> int | None:
     """Return the median number of members at the hours of a time; None if it is unknown."""
     numbers, current, index = [], None, 0
-    for at_ms in range(begin_ms, end_ms, _HOUR_MS):
+    for at_ms in range(begin_ms, end_ms, HOUR_MS):
         while index < len(states) and states[index].at_ms <= at_ms:
             current, index = states[index].members, index + 1
         if current is not None:

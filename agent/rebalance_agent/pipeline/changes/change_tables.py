@@ -24,6 +24,7 @@ from rebalance_agent.pipeline.changes.candidates import (
 from rebalance_agent.pipeline.changes.false_discoveries import FALSE_SHARE, highest_chance
 from rebalance_agent.pipeline.changes.group_signals import HOUR_MS
 from rebalance_agent.pipeline.table_schema import GROUP, Table
+from rebalance_agent.pipeline.tables.generation_spans import cluster_ends
 
 __all__ = [
     "GROUPS_MIN",
@@ -48,13 +49,13 @@ GROUPS_MIN = 5
 def rebalances_of_groups(generations: DataFrame, group_hours: DataFrame, events: DataFrame) -> DataFrame:
     """Return each group's rebalances in the cluster's last `WEEKS`, with the first and the last hour of the group."""
     hour = F.floor(F.unix_millis("hour") / HOUR_MS)
-    end = F.floor(F.col("end_ms") / HOUR_MS)
+    last = F.floor(F.col("end") / HOUR_MS)
     spans = (
         group_hours.groupBy(*GROUP)
         .agg(F.min(hour).alias("first"), F.max(hour).alias("last"))
-        .join(F.broadcast(_ends(events)), "cluster_id")
-        .withColumns({"first": F.greatest("first", end - WEEKS * 168), "last": F.least("last", end)})
-        .drop("end_ms")
+        .join(F.broadcast(cluster_ends(events)), "cluster_id")
+        .withColumns({"first": F.greatest("first", last - WEEKS * 168), "last": F.least("last", last)})
+        .drop("end")
     )
     images = events.where(F.col("kind") == RolloutEvent.KIND).select(
         F.col("event_id").alias("rollout"),
@@ -103,17 +104,11 @@ def slow_candidates(members: DataFrame, events: DataFrame) -> DataFrame:
             *("event_id", "generation", "member_id", "client_id", "instance_id", "pod", "stop_seconds"),
             F.unix_millis("completed_at").alias("at_ms"),
         )
-        .join(F.broadcast(_ends(events)), "cluster_id")
-        .where(F.col("at_ms").between(F.col("end_ms") - SLOW_DAYS * 24 * HOUR_MS, F.col("end_ms")))
-        .drop("end_ms")
+        .join(F.broadcast(cluster_ends(events)), "cluster_id")
+        .where(F.col("at_ms").between(F.col("end") - SLOW_DAYS * 24 * HOUR_MS, F.col("end")))
+        .drop("end")
     )
     return recent.groupBy(*GROUP).applyInPandas(slow_rows, SLOW_CANDIDATES)
-
-
-def _ends(events: DataFrame) -> DataFrame:
-    """Return the time of each cluster's last event; a clock that is ahead counts no more than the time of reading."""
-    last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
-    return events.groupBy("cluster_id").agg(last.alias("end_ms"))
 
 
 def discovered(candidates: DataFrame, table: Table) -> DataFrame:

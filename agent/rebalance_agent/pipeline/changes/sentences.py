@@ -6,7 +6,7 @@ import datetime as dt
 
 from rebalance_agent.pipeline.changes.beside import Beside
 from rebalance_agent.pipeline.changes.change_points import ChangePoint
-from rebalance_agent.pipeline.changes.group_signals import Signal
+from rebalance_agent.pipeline.changes.group_signals import HOUR_MS, Signal
 from rebalance_agent.ui.words import day, duration, listed
 
 __all__ = ["change_sentence"]
@@ -18,7 +18,7 @@ _HALF = 0.47, 0.53
 
 def change_sentence(change: ChangePoint, around: Beside) -> str:
     """Return a sentence with the change, its hour in UTC, the levels before and after, and what is beside it."""
-    at = dt.datetime.fromtimestamp(change.hour * 3600, dt.UTC)
+    at = dt.datetime.fromtimestamp(change.hour * HOUR_MS / 1000, dt.UTC)
     before, after = (_level(change.signal, value) for value in (change.before, change.after))
     text = f"{_NAMES[change.signal]} {_verb(change)} on {day(at)} {at:%H:%M} ({before} -> {after})"
     if around.rollout_ms is not None:
@@ -47,7 +47,7 @@ def _level(signal: Signal, value: float) -> str:
 
 
 def _after_rollout(hour: int, rollout_ms: int) -> str:
-    hours = hour - rollout_ms // 3_600_000
+    hours = hour - rollout_ms // HOUR_MS
     if hours <= 0:
         return "in the hour of a rollout"
     return "one hour after a rollout began" if hours == 1 else f"{hours} hours after a rollout began"

@@ -1,4 +1,4 @@
-"""Computes how long each generation with members and partitions lasted, from generations and events."""
+"""Computes how long each generation with members and partitions lasted, and when a cluster's history ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.pipeline.table_schema import GROUP
 
-__all__ = ["generation_spans"]
+__all__ = ["cluster_ends", "generation_spans"]
+
+
+def cluster_ends(events: DataFrame) -> DataFrame:
+    """Return the time of each cluster's last event, ``end`` (epoch ms).
+
+    The clock of one observer that is ahead must not prolong every group: an event counts at most as its time of
+    reading.
+    """
+    last = F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at")))
+    return events.groupBy("cluster_id").agg(last.alias("end"))
 
 
 def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
@@ -18,10 +28,6 @@ def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -
     deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
     subscribed partitions; ``columns``: columns of ``generations`` to keep.
     """
-    # One observer whose clock is ahead must not prolong every group.
-    ends = events.groupBy("cluster_id").agg(
-        F.max(F.least(F.unix_millis("timestamp"), F.unix_millis("ingested_at"))).alias("end")
-    )
     steps = generations.select(
         *GROUP,
         "generation",
@@ -38,7 +44,7 @@ def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -
     return (
         steps.withColumn("next", F.lead("begin").over(order))
         .where("partitions > 0")
-        .join(F.broadcast(ends), "cluster_id")
+        .join(F.broadcast(cluster_ends(events)), "cluster_id")
         .withColumn("end", F.coalesce("next", "end"))
         .drop("next")
     )

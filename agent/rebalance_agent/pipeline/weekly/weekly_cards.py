@@ -29,6 +29,7 @@ _ROWS = 8
 _WORST = 10
 _LIMITED = 5
 _NAMES = 3
+_NO_GROUP = "No consumer group."
 
 
 def days(summary: WeeklySummary) -> str:
@@ -55,9 +56,7 @@ def days(summary: WeeklySummary) -> str:
 
 def deploys_by_team(summary: WeeklySummary) -> str:
     """Render the cost of this week's deploys by team."""
-    words, teams = "What deploys cost, by team", summary.teams
-    if not teams:
-        return figure(words, '<p class="none">No deploy was detected.</p>')
+    teams = summary.teams
     heads = ["team", "deploys", "stalled", "of its stall"]
     rows = []
     for each in teams[:_ROWS]:
@@ -65,15 +64,15 @@ def deploys_by_team(summary: WeeklySummary) -> str:
         row = [shortened(each.team, 60), f"{each.this.deploys:,}", amount(cost), percent(each.this.deploy_share, 0)]
         rows.append([*row, amount(each.before.deploy_stalled_partition_seconds)] if summary.before else row)
     says = "Partition-seconds stalled in rebalances of deploys, and their share of the stall of these groups."
-    return _card(words, says, [*heads, "last week"] if summary.before else heads, rows, len(teams), "deploys")
+    heads += ["last week"] if summary.before else []
+    words, none = "What deploys cost, by team", "No deploy was detected."
+    return _card(words, says, heads, rows, len(teams), "deploys", none=none)
 
 
 def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> str:
     """Render the groups whose stall changed most; nothing if the week before is unknown."""
     if not summary.before:
         return ""
-    if not groups:
-        return figure(words, '<p class="none">No consumer group.</p>')
     rows = [
         [
             group_name(summary, group.key),
@@ -84,7 +83,8 @@ def movers(summary: WeeklySummary, words: str, groups: Sequence[GroupWeeks]) -> 
         for group in groups
     ]
     says = "Deploys of this week: their number, their share of the group's stall, and the start of the costliest."
-    return _card(words, says, ("consumer group", "stalled", "change", "deploys"), rows, look="words-last")
+    heads = ("consumer group", "stalled", "change", "deploys")
+    return _card(words, says, heads, rows, none=_NO_GROUP, look="words-last")
 
 
 def _percent(group: GroupWeeks) -> str:
@@ -108,37 +108,30 @@ def worst_groups(summary: WeeklySummary) -> str:
                 *(f"{week.rebalances:,}" for week in weeks),
             ]
         )
-    words = "Consumer groups with the most stall"
-    if not rows:
-        return figure(words, '<p class="none">No partition was stalled.</p>', wide=True)
+    words, none = "Consumer groups with the most stall", "No partition was stalled."
     says = (
         f"Stalled: partition-seconds (lower bounds). 100\u00a0% of the budget is an availability of {percent(slo, 1)}."
     )
-    return _card(words, says, heads, rows, len(summary.groups), "groups", look="pairs" if compared else "", wide=True)
+    look = "pairs" if compared else ""
+    return _card(words, says, heads, rows, len(summary.groups), "groups", none=none, look=look, wide=True)
 
 
 def new_flappers(summary: WeeklySummary) -> str:
     """Render the members that began to flap; nothing if the week before is unknown."""
     if not summary.before:
         return ""
-    words = "Members that began to flap"
-    if not summary.flappers:
-        return figure(words, '<p class="none">No member began to flap.</p>')
-    rows = []
+    words, none, rows = "Members that began to flap", "No member began to flap.", []
     for each in summary.flappers[:_ROWS]:
         names = ", ".join(shortened(row.name, 40) for row in each.members[:_NAMES])
         names += " …" if len(each.members) > _NAMES else ""
         rows.append([group_name(summary, each.key), f"{len(each.members):,}", f"{each.before:,}", names])
     says = "Members that left and returned repeatedly, and did not last week. Pods get new names with each deploy."
     heads = ("consumer group", "new", "last week", "members")
-    return _card(words, says, heads, rows, len(summary.flappers), "flapping", look="words-last")
+    return _card(words, says, heads, rows, len(summary.flappers), "flapping", none=none, look="words-last")
 
 
 def idle_members(summary: WeeklySummary) -> str:
     """Render the groups whose members had no partition for the longest time."""
-    words = "Members without a partition"
-    if not summary.idle:
-        return figure(words, '<p class="none">Every member had partitions.</p>')
     cost = summary.settings.member_cost
     heads = ["consumer group", "member-hours", "of all", *(["cost"] if cost else [])]
     rows = []
@@ -149,12 +142,13 @@ def idle_members(summary: WeeklySummary) -> str:
         rows.append([*row, amount(group.before.idle_member_hours)] if summary.before else row)
     heads += ["hours last week"] if summary.before else []
     at = f" A member costs {cost.text(1)} an hour." if cost else ""
-    return _card(words, f"Standbys are not counted.{at}", heads, rows, len(summary.idle), "idle")
+    words, says, none = "Members without a partition", f"Standbys are not counted.{at}", "Every member had partitions."
+    return _card(words, says, heads, rows, len(summary.idle), "idle", none=none)
 
 
 def near_limits(summary: WeeklySummary) -> str:
     """Render the groups that waited for a member for much of the rebalance timeout, and those with a high skew."""
-    words, found = "Consumer groups near a limit", summary.rows
+    found = summary.rows
     rows = [
         [
             group_name(summary, (row.cluster_id, row.group)),
@@ -168,14 +162,13 @@ def near_limits(summary: WeeklySummary) -> str:
         [group_name(summary, (row.cluster_id, row.group)), "skew", f"{row.skew_max:.2f}", f"{row.hours:,} h"]
         for row in found.skews[:_LIMITED]
     ]
-    if not rows:
-        return figure(words, '<p class="none">No consumer group.</p>', wide=True)
     says = (
         f"Waits for a member of at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, at which the coordinator "
         f"removes the member; and skews above {SKEW_NEAR:g} (load of the fullest member, divided by its share)."
     )
-    heads = ("consumer group", "limit", "highest", "how often")
-    return _card(words, says, heads, rows, len(found.timeouts) + len(found.skews), "limits", look="words", wide=True)
+    heads, words, none = ("consumer group", "limit", "highest", "how often"), "Consumer groups near a limit", _NO_GROUP
+    number = len(found.timeouts) + len(found.skews)
+    return _card(words, says, heads, rows, number, "limits", none=none, look="words", wide=True)
 
 
 def _card(
@@ -186,10 +179,16 @@ def _card(
     number: int = 0,
     file: str = "",
     *,
+    none: str,
     look: str = "",
     wide: bool = False,
 ) -> str:
-    """Render a table. ``number``: of its rows in all, the rest of which is in the CSV ``file``."""
+    """Render a table, or the sentence ``none`` if it has no rows.
+
+    ``number``: of its rows in all, the rest of which is in the CSV ``file``.
+    """
+    if not rows:
+        return figure(words, f'<p class="none">{none}</p>', wide=wide)
     cells = table_parts(heads, (map(escaped, row) for row in rows))
     picture = f'<div class="scroll numbers {look}"><table>{cells}</table></div>'
     left = number - len(rows)

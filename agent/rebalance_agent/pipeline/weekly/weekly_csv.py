@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rebalance_agent.pipeline.weekly.weekly_rows import GroupWeeks, WeekTotals
+from rebalance_agent.pipeline.weekly.weekly_rows import FlapperRow, GroupWeeks, SkewRow, TimeoutRow, WeekTotals
 from rebalance_agent.pipeline.weekly.weekly_summary import WeeklySummary
 
 __all__ = ["CsvTable", "csv_tables"]
@@ -43,15 +43,11 @@ def _all(summary: WeeklySummary) -> CsvTable:
 
 
 def _groups(summary: WeeklySummary) -> CsvTable:
+    names = (*_SUMS, *_DEPLOYS)
     rows = [
-        {
-            **_key(group),
-            **_values(summary, group.this, (*_SUMS, *_DEPLOYS)),
-            **_before(summary, group.before, (*_SUMS, *_DEPLOYS)),
-        }
+        {**_key(group), **_values(summary, group.this, names), **_before(summary, group.before, names)}
         for group in summary.groups
     ]
-    names = (*_SUMS, *_DEPLOYS)
     return CsvTable(("cluster_id", "group", *names, *(f"{name}_before" for name in names)), rows)
 
 
@@ -86,8 +82,7 @@ def _deploys(summary: WeeklySummary) -> CsvTable:
 def _flapping(summary: WeeklySummary) -> CsvTable:
     rows = [
         {
-            "cluster_id": row.cluster_id,
-            "group": row.group,
+            **_key(row),
             "member": row.name,
             "hours": row.hours,
             "flapping_members_before": each.before,
@@ -116,8 +111,7 @@ def _idle(summary: WeeklySummary) -> CsvTable:
 def _limits(summary: WeeklySummary) -> CsvTable:
     timeouts = [
         {
-            "cluster_id": row.cluster_id,
-            "group": row.group,
+            **_key(row),
             "limit": "rebalance_timeout",
             "highest": row.waited_seconds,
             "limit_at": row.timeout_seconds,
@@ -128,8 +122,7 @@ def _limits(summary: WeeklySummary) -> CsvTable:
     ]
     skews = [
         {
-            "cluster_id": row.cluster_id,
-            "group": row.group,
+            **_key(row),
             "limit": "skew",
             "highest": row.skew_max,
             "limit_at": None,
@@ -141,8 +134,8 @@ def _limits(summary: WeeklySummary) -> CsvTable:
     return CsvTable(columns, [*timeouts, *skews])
 
 
-def _key(group: GroupWeeks) -> Mapping[str, object]:
-    return {"cluster_id": group.cluster_id, "group": group.group}
+def _key(row: GroupWeeks | FlapperRow | SkewRow | TimeoutRow) -> Mapping[str, object]:
+    return {"cluster_id": row.cluster_id, "group": row.group}
 
 
 def _values(summary: WeeklySummary, totals: WeekTotals, names: Sequence[str]) -> Mapping[str, object]:

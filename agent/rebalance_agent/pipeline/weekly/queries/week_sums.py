@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
@@ -10,7 +12,7 @@ from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.weekly.queries.two_weeks import of_two_weeks, span_of
 from rebalance_agent.pipeline.weekly.weeks import Week
 
-__all__ = ["day_costs", "deploy_sums", "hour_sums", "weeks_apart"]
+__all__ = ["day_costs", "deploy_sums", "hour_sums"]
 
 _DAY_MS = 86_400_000
 
@@ -19,7 +21,7 @@ def hour_sums(group_hours: DataFrame, week: Week) -> DataFrame:
     """Return a row for each group with hours in one of the weeks: fields of `WeekTotals`, once for each week."""
     names = ("stalled_partition_seconds", "partition_seconds", "rebalances")
     hours = of_two_weeks(group_hours, week, "hour")
-    return hours.groupBy(*GROUP).agg(*(column for name in names for column in weeks_apart(name)))
+    return hours.groupBy(*GROUP).agg(*_weeks_apart(*names))
 
 
 def deploy_sums(episodes: DataFrame, week: Week) -> DataFrame:
@@ -49,11 +51,7 @@ def deploy_sums(episodes: DataFrame, week: Week) -> DataFrame:
         .groupBy(*GROUP)
         .agg(
             F.max_by("started_at", order).alias("costliest_deploy_at"),
-            *(
-                column
-                for name in ("deploys", "deploy_rebalances", "deploy_stalled_partition_seconds")
-                for column in weeks_apart(name)
-            ),
+            *_weeks_apart("deploys", "deploy_rebalances", "deploy_stalled_partition_seconds"),
         )
     )
 
@@ -67,9 +65,8 @@ def day_costs(group_hours: DataFrame, week: Week) -> tuple[float, ...]:
     return tuple(costs.get(number, 0.0) for number in range(14))
 
 
-def weeks_apart(name: str) -> tuple[Column, Column]:
-    """Return the sums of a column over the rows of this week, and over those of the week before (``..._before``)."""
-    return (
-        F.sum(F.when(F.col("this"), F.col(name))).alias(name),
-        F.sum(F.when(~F.col("this"), F.col(name))).alias(f"{name}_before"),
-    )
+def _weeks_apart(*names: str) -> Iterator[Column]:
+    """Yield each column's sums over the rows of this week, and over those of the week before (``..._before``)."""
+    for name in names:
+        yield F.sum(F.when(F.col("this"), F.col(name))).alias(name)
+        yield F.sum(F.when(~F.col("this"), F.col(name))).alias(f"{name}_before")
