@@ -1,7 +1,7 @@
 """Runs the pipeline's stages after ingest; `cli` calls them one by one.
 
-Each stage reads whole tables and overwrites its own, so a repeated run, or a run after late events, gives the same
-result as one run over all events.
+A repeated run, or a run after late events, gives the same result as one run over all events: a stage reads whole tables
+and overwrites its own, or replaces the days of groups that the new events change (`increments`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ from rebalance_agent.pipeline.changes.change_tables import (
     rebalances_of_groups,
     slow_candidates,
 )
+from rebalance_agent.pipeline.increments.increment import update
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import expectations
-from rebalance_agent.pipeline.tables.generations import generations
-from rebalance_agent.pipeline.tables.group_hours import group_hours
-from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS, TABLES
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
@@ -50,14 +48,19 @@ OnStep = Callable[[str], None]
 """Called with a short text before each step of a stage."""
 
 
-def aggregate(tables: DeltaTables, now_ms: int, on_step: OnStep, settings: BaselineSettings | None = None) -> None:
-    """Compute the other tables of `AGGREGATED` from ``events``; ``baselines`` as of ``now_ms``."""
-    on_step("generations")
-    tables.overwrite("generations", generations(tables.read("events")))
-    on_step("members")
-    tables.overwrite("members", members(tables.read("generations")))
-    on_step("group_hours")
-    tables.overwrite("group_hours", group_hours(tables.read("generations"), tables.read("events")))
+def aggregate(
+    tables: DeltaTables,
+    now_ms: int,
+    on_step: OnStep,
+    settings: BaselineSettings | None = None,
+    *,
+    full: bool = False,
+) -> None:
+    """Compute the other tables of `AGGREGATED` from ``events``; ``baselines`` as of ``now_ms``.
+
+    Unless ``full``, generations, members and group_hours are computed only for what changed (see `increments`).
+    """
+    update(tables, now_ms, on_step, full=full)
     on_step("baselines")
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
     find_changes(tables, on_step)

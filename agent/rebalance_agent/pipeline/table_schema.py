@@ -23,6 +23,7 @@ class Table:
     ``rank``: SQL expressions. If two rows have the same key, a merge keeps the one of higher rank, or the first of
     equal ones; without a rank, the one written last. ``partitioned_by``: Delta's partition columns. A row and its
     replacement are at most `DRIFT_DAYS` apart in ``day``, so a merge reads only the folders of those days.
+    ``keeps_changes``: whether Delta keeps the changed rows of each version (its change data feed).
     """
 
     name: str
@@ -30,6 +31,7 @@ class Table:
     keys: tuple[str, ...] = ()
     rank: tuple[str, ...] = ()
     partitioned_by: tuple[str, ...] = ()
+    keeps_changes: bool = False
 
 
 _Columns = Sequence[tuple[DataType, str]]

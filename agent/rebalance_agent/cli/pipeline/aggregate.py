@@ -27,8 +27,12 @@ __all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
 Computes the tables `generations`, `members`, `group_hours`, `baselines`, `changes`, `cluster_changes` and
-`slow_members` from all `events`, and checks expectations about them: the results are appended to `expectations`; if one
-is broken, it is printed, and the exit code is 1.
+`slow_members` from `events`, and checks expectations about them: the results are appended to `expectations`; if one is
+broken, it is printed, and the exit code is 1.
+
+Of `generations`, `members` and `group_hours`, it computes only the days of groups whose rows depend on events that are
+new, changed or deleted since the last run. With --full it computes all days, as in the first run, in the first run of a
+release, and after a pause of six days.
 
 With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers read a group's
 normal values for an hour of the week.
@@ -56,6 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
     )
+    parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
     parser.add_argument("--publish", action="store_true", help="write the baselines to Kafka")
     parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
     add_kafka_flags(parser)
@@ -71,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
             print(summary_text({"events": tables.read("events").count()}, options.output))
             return 0
         now_ms = SystemClock().now_ms()
-        aggregate(tables, now_ms, progress.print_line)
+        aggregate(tables, now_ms, progress.print_line, full=options.full)
         failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
         if options.publish:
             progress.print_line(f"baselines to {options.publish_to}")

@@ -55,6 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--strict", action="store_true", help="exit with 1 also for broken expectations that are warnings"
     )
+    parser.add_argument("--full", action="store_true", help="compute all days again, not only those that changed")
     parser.set_defaults(run=run)
 
 
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             retry_rejected(tables, clock)
             ingest_batch(tables, records, "files", clock)
             now_ms = clock.now_ms()
-            aggregate(tables, now_ms, progress.print_line)
+            aggregate(tables, now_ms, progress.print_line, full=options.full)
             failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
             advise(tables, progress.print_line)
             failed += print_broken(judge(tables, now_ms, progress.print_line, ADVISED), strict=options.strict)

@@ -21,8 +21,8 @@ from rebalance_agent.model.baseline import (
     BaselineScope,
     GroupBaseline,
 )
+from rebalance_agent.pipeline.percentiles import in_order, percentile
 from rebalance_agent.pipeline.table_schema import GROUP
-from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import BASELINES
 
 __all__ = ["BaselineSettings", "baseline_messages", "baselines"]

@@ -25,13 +25,16 @@ from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, Table
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
-__all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "DeltaTables"]
+__all__ = ["ATTEMPTS_MAX", "KEEPS_CHANGES", "RETENTION_HOURS_MIN", "DeltaTables", "retry_conflicts"]
 
 ATTEMPTS_MAX = 10
 """Attempts of a write. Two writers of a table seldom conflict more than once; after ten, something else is wrong."""
 
 RETENTION_HOURS_MIN = 168
 """Minimum retention of the files of older versions, in hours (a week), so that readers of such a version can finish."""
+
+KEEPS_CHANGES = "delta.enableChangeDataFeed"
+"""Name of the property of a table that lets Delta keep the changed rows of each version."""
 
 _CONFLICT = re.compile(
     r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
@@ -63,15 +66,18 @@ class DeltaTables:
         """Whether the table was ever written."""
         return DeltaTable.isDeltaTable(self.spark, self.path(name))
 
-    def read(self, name: str) -> DataFrame:
-        """Return the table with the columns of this release; empty if it does not exist.
+    def read(self, name: str, version: int | None = None) -> DataFrame:
+        """Return the table, or an older version of it, with the columns of this release; empty if it does not exist.
 
         Columns that a newer release added are left out; columns that an older one did not have are null.
         """
         table = _table_named(name)
         if not self.exists(name):
             return self.spark.createDataFrame([], table.schema)
-        frame = self.spark.read.format("delta").load(self.path(name))
+        reader = self.spark.read.format("delta")
+        if version is not None:
+            reader = reader.option("versionAsOf", version)
+        frame = reader.load(self.path(name))
         return frame.select(
             *(
                 F.col(field.name) if field.name in frame.columns else F.lit(None).cast(field.dataType).alias(field.name)
@@ -88,19 +94,21 @@ class DeltaTables:
         table, rows = self._prepared(name, frame)
         rows = _deduplicated(rows, table)
         same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_day_condition(table, frame)))
-        _retry_conflicts(lambda: self._merge(table, rows, same))
+        retry_conflicts(lambda: self._merge(table, rows, same))
 
-    def overwrite(self, name: str, frame: DataFrame) -> None:
-        """Replace all rows of the table; readers see the old ones until the new ones are complete.
+    def overwrite(self, name: str, frame: DataFrame, where: str | None = None) -> None:
+        """Replace all rows of the table, or those of a condition; readers see the old ones until then.
 
         A table written by another release gets this release's columns, which may stay nullable.
         """
         table, rows = self._prepared(name, frame)
         writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.partitioned_by)
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
-        if not self._has_our_schema(table):
+        if where is not None:
+            writer = writer.option("replaceWhere", where)
+        elif not self.has_our_schema(name):
             writer = writer.option("overwriteSchema", "true")
-        _retry_conflicts(lambda: writer.save(self.path(name)))
+        retry_conflicts(lambda: writer.save(self.path(name)))
 
     def append(self, name: str, frame: DataFrame) -> None:
         """Append rows to a table without a key."""
@@ -108,7 +116,7 @@ class DeltaTables:
             raise PipelineError(f"{name} has a key: merge rows into it, because append would write them twice")
         _, rows = self._prepared(name, frame)
         writer = rows.write.format("delta").mode("append").option("mergeSchema", "true")
-        _retry_conflicts(lambda: writer.save(self.path(name)))
+        retry_conflicts(lambda: writer.save(self.path(name)))
 
     def remove(self, name: str, keys: DataFrame) -> None:
         """Delete the rows with these keys."""
@@ -117,7 +125,7 @@ class DeltaTables:
             return
         same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
         gone = keys.select(*table.keys).distinct().alias("gone")
-        _retry_conflicts(lambda: self._delta(name).alias("old").merge(gone, same).whenMatchedDelete().execute())
+        retry_conflicts(lambda: self._delta(name).alias("old").merge(gone, same).whenMatchedDelete().execute())
 
     def expire(self, name: str, column: str, before: dt.date) -> int:
         """Delete the rows whose ``column`` is before a day (UTC); return their number."""
@@ -126,7 +134,7 @@ class DeltaTables:
         old = F.col(column) < F.lit(before)
         count = self.read(name).where(old).count()
         if count:
-            _retry_conflicts(lambda: self._delta(name).delete(old))
+            retry_conflicts(lambda: self._delta(name).delete(old))
         return count
 
     def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
@@ -137,7 +145,7 @@ class DeltaTables:
             return 0, 0
         before = self.files(name)
         table = self._delta(name)
-        _retry_conflicts(lambda: table.optimize().executeCompaction())
+        retry_conflicts(lambda: table.optimize().executeCompaction())
         table.vacuum(retention_hours)
         return before, self.files(name)
 
@@ -148,10 +156,9 @@ class DeltaTables:
         detail = self._delta(name).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
-    def _has_our_schema(self, table: Table) -> bool:
-        """Whether the stored columns, their order and their nullability are those of this release."""
-        stored = self._delta(table.name).toDF().schema
-        return _columns(stored) == _columns(table.schema)
+    def has_our_schema(self, name: str) -> bool:
+        """Whether the table exists, and its columns, their order and their nullability are those of this release."""
+        return self.exists(name) and _columns(self._delta(name).toDF().schema) == _columns(_table_named(name).schema)
 
     def _prepared(self, name: str, frame: DataFrame) -> tuple[Table, DataFrame]:
         """Return the table, created if missing, and the frame with its columns in the table's order."""
@@ -170,15 +177,17 @@ class DeltaTables:
         builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
         if table.partitioned_by:
             builder = builder.partitionedBy(*table.partitioned_by)
+        if table.keeps_changes:
+            builder = builder.property(KEEPS_CHANGES, "true")
         try:
-            _retry_conflicts(builder.execute)
+            retry_conflicts(builder.execute)
         except AnalysisException as error:
             if error.getCondition() != "DELTA_TABLE_NOT_FOUND":
                 raise
             # A writer that was killed before its first commit left a folder, which Delta takes for an existing table.
             # An append makes the table, and changes nothing if another writer was faster. Its columns are nullable.
             empty = self.spark.createDataFrame([], table.schema).write.format("delta").mode("append")
-            _retry_conflicts(lambda: empty.partitionBy(*table.partitioned_by).save(self.path(table.name)))
+            retry_conflicts(lambda: empty.partitionBy(*table.partitioned_by).save(self.path(table.name)))
 
     def _allow_nulls(self, table: Table) -> None:
         """Let stored columns be null that an older release declared NOT NULL, and this one does not."""
@@ -186,7 +195,7 @@ class DeltaTables:
         stored = self._delta(table.name).toDF().schema
         for name in (field.name for field in stored if field.name in nullable and not field.nullable):
             change = f"ALTER TABLE delta.`{self.path(table.name)}` ALTER COLUMN `{name}` DROP NOT NULL"
-            _retry_conflicts(partial(self.spark.sql, change))
+            retry_conflicts(partial(self.spark.sql, change))
 
     def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
         """Insert the rows with new keys, then replace those of lower rank.
@@ -267,7 +276,8 @@ def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
             yield f"old.day BETWEEN DATE'{first}' AND DATE'{last}'"
 
 
-def _retry_conflicts(write: Callable[[], _Result]) -> _Result:
+def retry_conflicts(write: Callable[[], _Result]) -> _Result:
+    """Write, again if another writer was faster, at most `ATTEMPTS_MAX` times; return what ``write`` returns."""
     for _ in range(ATTEMPTS_MAX - 1):
         try:
             return write()

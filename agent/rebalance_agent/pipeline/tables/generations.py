@@ -49,7 +49,7 @@ _COMPLETE = " AND ".join(f"`{field.name}` IS NOT NULL" for field in GENERATIONS.
 
 _ROLLOUT = "started_ms BIGINT, first_generation BIGINT, last_generation BIGINT"
 
-_ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "parts")
+_ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "day", "revision", "parts")
 """Columns with the same value in all parts of an event."""
 
 

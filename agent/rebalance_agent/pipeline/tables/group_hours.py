@@ -7,6 +7,9 @@ known generation until it was deleted or, if it still exists, until the last eve
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -14,12 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent
+from rebalance_agent.pipeline.percentiles import in_order, percentile
 from rebalance_agent.pipeline.table_schema import GROUP
 from rebalance_agent.pipeline.tables.generation_spans import generation_spans
-from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
 from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 
-__all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
+__all__ = ["INTERVAL_HOURS_MAX", "STORM_GAP_SECONDS", "STORM_REBALANCES", "GroupDays", "group_hours", "storm_windows"]
 
 STORM_GAP_SECONDS = 60
 """Maximum seconds between two rebalances of the same storm."""
@@ -39,18 +42,38 @@ _SUMS = (
 """Columns that are 0, not null, in an hour without anything to add up."""
 
 
-def group_hours(generations: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the rows of table ``group_hours`` for rows of tables ``generations`` and ``events``."""
+@dataclass(frozen=True)
+class GroupDays:
+    """Days of groups: ``keys`` has the columns cluster_id, group and day; ``days`` are its different days."""
+
+    keys: DataFrame
+    days: Sequence[dt.date]
+
+    def of(self, facts: DataFrame) -> DataFrame:
+        """Return the facts (with the columns of `GROUP` and ``hour``) of these days."""
+        day = F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int"))
+        return facts.withColumn("day", day).join(F.broadcast(self.keys), [*GROUP, "day"], "left_semi").drop("day")
+
+
+def group_hours(generations: DataFrame, events: DataFrame, only: GroupDays | None = None) -> DataFrame:
+    """Return the rows of table ``group_hours`` for rows of tables ``generations`` and ``events``.
+
+    ``only``: the days of groups whose rows are wanted; the tables must be whole nevertheless.
+    """
     episodes = generations.where("closes_episode")
-    facts = (_aborted(events), _served(generations, events), _stalled(episodes), _storms(episodes))
+    aborted, completed, storms = _aborted(_days_of(events, only)), _completed(episodes), _storms(episodes)
+    if only is not None:
+        aborted, completed, storms = only.of(aborted), only.of(completed), only.of(storms)
+    facts = (aborted, _served(generations, events, only), _stalled(episodes, only), storms)
     lifetimes = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
     # Separately, since most hours have no rebalance and these aggregates are expensive.
-    rebalanced = _by_hours(_completed(episodes), _of_rebalances())
+    rebalanced = _by_hours(completed, _of_rebalances())
     hours = _by_hours(lifetimes, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
         hours.withColumns(
             {
                 "hour": F.timestamp_millis(F.col("hour") * _HOUR_MS),
+                "day": F.date_from_unix_date(F.floor(F.col("hour") / 24).cast("int")),
                 "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
                 "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
                 # Stalls before the first known generation must not exceed the whole.
@@ -67,6 +90,11 @@ def group_hours(generations: DataFrame, events: DataFrame) -> DataFrame:
         )
         .select(*GROUP_HOURS.schema.names)
     )
+
+
+def _days_of(events: DataFrame, only: GroupDays | None) -> DataFrame:
+    """Return the events of these days, so that Spark reads no other folders: the bodies are most of the bytes."""
+    return events if only is None else events.where(F.col("day").isin(list(only.days)))
 
 
 def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
@@ -122,14 +150,14 @@ def _aborted(events: DataFrame) -> DataFrame:
     )
 
 
-def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
+def _served(generations: DataFrame, events: DataFrame, only: GroupDays | None) -> DataFrame:
     """Return partition-seconds and skew of each generation, until the next one, by hour."""
     skew = F.when(F.col("closes_episode"), F.col("skew_ratio")).alias("skew_ratio")
     spans = generation_spans(generations, events, "closes_episode", "skew_ratio")
-    return _by_hour(spans).select(*GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), skew)
+    return _by_hour(spans, only).select(*GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), skew)
 
 
-def _stalled(episodes: DataFrame) -> DataFrame:
+def _stalled(episodes: DataFrame, only: GroupDays | None) -> DataFrame:
     """Return each episode's stalled partition-seconds by hour, spread evenly over the time of its longest stall."""
     end = _ms(F.col("completed_at"))
     length = F.round(F.least(F.col("stall_seconds") * 1000, F.lit(float(INTERVAL_HOURS_MAX * _HOUR_MS))))
@@ -138,29 +166,39 @@ def _stalled(episodes: DataFrame) -> DataFrame:
     share = F.col("stalled_partition_seconds") * (F.col("seconds") * 1000 / (F.col("end") - F.col("begin")))
     # Before a group's first assignment its partitions are unknown, so the stall of its start is added to served time.
     started = F.when(F.col("trigger") == Trigger.GROUP_STARTED.value, share)
-    return _by_hour(spans).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
+    return _by_hour(spans, only).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
 
 
 def _storms(episodes: DataFrame) -> DataFrame:
     """Return the storms, each in the hour in which it begins."""
-    return (
-        episodes.where("member_count > 0")
-        .groupBy(*GROUP, F.session_window("completed_at", f"{STORM_GAP_SECONDS} seconds").alias("session"))
-        .agg(F.count("*").alias("rebalances"))
-        .where(F.col("rebalances") >= STORM_REBALANCES)
-        .select(*GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
-    )
+    storms = storm_windows(episodes).where(F.col("rebalances") >= STORM_REBALANCES)
+    return storms.select(*GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
 
 
-def _by_hour(spans: DataFrame) -> DataFrame:
+def storm_windows(episodes: DataFrame) -> DataFrame:
+    """Return each series of rebalances of a group: its ``session`` (start and end) and the number of ``rebalances``.
+
+    The end is `STORM_GAP_SECONDS` after the last rebalance.
+    """
+    window = F.session_window("completed_at", f"{STORM_GAP_SECONDS} seconds").alias("session")
+    return episodes.where("member_count > 0").groupBy(*GROUP, window).agg(F.count("*").alias("rebalances"))
+
+
+def _by_hour(spans: DataFrame, only: GroupDays | None) -> DataFrame:
     """Return a row for each ``hour`` between ``begin`` and ``end``, with the ``seconds`` of the span in that hour."""
     begin = F.greatest(F.col("begin"), F.col("end") - INTERVAL_HOURS_MAX * _HOUR_MS)
-    hours = F.sequence(_hour(F.col("begin")), _hour(F.col("end")))
+    first, last = _hour(F.col("begin")), _hour(F.col("end"))
+    if only is not None:
+        day = 24 * F.unix_date("day")
+        spans = spans.drop("day").join(F.broadcast(only.keys), [*GROUP]).where((first < day + 24) & (last >= day))
+        first, last = F.greatest(first, day), F.least(last, day + 23)
+    hours = F.sequence(first, last)
     hour_begins = F.col("hour") * _HOUR_MS
     inside = F.least(F.col("end"), hour_begins + _HOUR_MS) - F.greatest(F.col("begin"), hour_begins)
     return (
         spans.where("end > begin")
         .withColumn("begin", begin)
+        .where(first <= last)
         .withColumn("hour", F.explode(hours))
         .withColumn("seconds", inside / 1000)
         .where("seconds > 0")

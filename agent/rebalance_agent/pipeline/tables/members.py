@@ -26,6 +26,7 @@ def members(generations: DataFrame) -> DataFrame:
         "group",
         "generation",
         "completed_at",
+        "day",
         F.inline(F.from_json("body", _MEMBERS)["members"]),
     )
     return columns.withColumns(

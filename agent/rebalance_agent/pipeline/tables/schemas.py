@@ -23,6 +23,7 @@ from pyspark.sql.types import (
 )
 
 from rebalance_agent.pipeline.table_schema import Table, columns
+from rebalance_agent.pipeline.tables.change_schemas import CHANGES, CLUSTER_CHANGES, SLOW_MEMBERS
 
 __all__ = [
     "BASELINES",
@@ -61,6 +62,7 @@ EVENTS = Table(
     keys=("event_id",),
     rank=("origin <> 'backfill'", "revision"),  # the log holds less than what an observer saw live
     partitioned_by=("day",),
+    keeps_changes=True,
 )
 """Every event once: ``body`` is its JSON as published, ``origin`` is ``ingest``, ``files`` or ``backfill``.
 
@@ -100,6 +102,7 @@ GENERATIONS = Table(
             (_FLAG, "noop"),
             (MapType(_TEXT, _INT), "topics"),
             (_TEXT, "body"),
+            (_DAY, "day"),
         ),
         (
             (_LONG, "previous_generation"),
@@ -118,10 +121,12 @@ GENERATIONS = Table(
         ),
     ),
     keys=("event_id",),
+    partitioned_by=("day",),
 )
 """One row for each generation or epoch, with the parts of its event joined; ``event_id`` is that of the first part.
 
 ``body`` is the JSON of the whole event, which `model.event_json` reads. ``rollout`` is the event id of its deploy.
+``day`` is that of the event.
 """
 
 MEMBERS = Table(
@@ -134,6 +139,7 @@ MEMBERS = Table(
             (_TEXT, "member_id client_id host"),
             (_INT, "partitions owned"),
             (_TEXTS, "topics"),
+            (_DAY, "day"),
         ),
         (
             (_TEXT, "instance_id rack pod node workload image"),
@@ -142,6 +148,7 @@ MEMBERS = Table(
         ),
     ),
     keys=("event_id", "member_id"),
+    partitioned_by=("day",),
 )
 """One row for each member of a generation, with the number of ``partitions`` assigned to it and ``owned`` before.
 
@@ -160,6 +167,7 @@ GROUP_HOURS = Table(
             (_DOUBLE, "stalled_partition_seconds"),
             (_LONG, "moved moved_excess storms"),
             (_TEXTS, "flapping"),
+            (_DAY, "day"),
         ),
         (
             (_DOUBLE, "stall_p50 stall_p95 stall_p99 stall_max partition_seconds availability skew_max"),
@@ -168,6 +176,7 @@ GROUP_HOURS = Table(
         ),
     ),
     keys=("cluster_id", "group", "hour"),
+    partitioned_by=("day",),
 )
 
 BASELINES = Table(
@@ -242,48 +251,6 @@ RECOMMENDATIONS = Table(
     ),
     keys=("cluster_id", "group"),
 )
-
-_CHANGE = (
-    (_TEXT, "signal"),
-    (_TIME, "changed_at"),
-    (_DOUBLE, "level_before level_after ratio chance"),
-    (_FLAG, "recovery"),
-    (_TEXT, "sentence"),
-)
-
-CHANGES = Table(
-    "changes",
-    columns(
-        ((_TEXT, "cluster_id group"), *_CHANGE, (MapType(_TEXT, _TEXT), "beside")),
-        ((_TEXT, "rollout"), (_TIME, "rollout_at")),
-    ),
-    keys=("cluster_id", "group", "signal", "changed_at"),
-)
-"""A time at which a group's stall (seconds), frequency (per day) or skew changed, and what changed beside it.
-
-``chance``: the probability (0 to 1) of such a change without a cause. ``rollout``: the event id of a deploy.
-"""
-
-CLUSTER_CHANGES = Table(
-    "cluster_changes", columns(((_TEXT, "cluster_id"), *_CHANGE)), keys=("cluster_id", "signal", "changed_at")
-)
-"""The same for all groups of a cluster together."""
-
-SLOW_MEMBERS = Table(
-    "slow_members",
-    columns(
-        (
-            (_TEXT, "cluster_id group member"),
-            (_LONG, "rebalances"),
-            (_DOUBLE, "stop_seconds"),
-            (_LONG, "peers"),
-            (_DOUBLE, "peers_stop_seconds deviations chance"),
-            (_TIME, "last_at"),
-        ),
-    ),
-    keys=("cluster_id", "group", "member"),
-)
-"""A member that stops more slowly than its ``peers``; times are medians in seconds."""
 
 EXPECTATIONS = Table(
     "expectations",

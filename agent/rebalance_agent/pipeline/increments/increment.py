@@ -1,0 +1,99 @@
+"""Computes `generations`, `members` and `group_hours` from the events that changed since the last run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
+from pyspark.storagelevel import StorageLevel
+
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.pipeline.increments.changed_events import (
+    can_read_changes,
+    changed_events,
+    events_now,
+    keep_changes,
+)
+from rebalance_agent.pipeline.increments.group_days import GROUP_DAY, replace_days
+from rebalance_agent.pipeline.increments.processed import begin_full, last_progress, record
+from rebalance_agent.pipeline.increments.reach import days_of_generations, days_of_hours
+from rebalance_agent.pipeline.table_schema import DRIFT_DAYS
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.group_hours import GroupDays, group_hours
+from rebalance_agent.pipeline.tables.members import members
+
+__all__ = ["update"]
+
+_MADE = ("generations", "members", "group_hours")
+
+
+def update(tables: DeltaTables, now_ms: int, on_step: Callable[[str], None], *, full: bool = False) -> None:
+    """Compute the days of groups whose events changed since the last run, or all of them.
+
+    All are computed if ``full``, in the first run, in the first one of a release, and if the last run was more than
+    `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch).
+    """
+    if not tables.exists("events"):
+        return
+    before, now = None if full else last_progress(tables), events_now(tables, now_ms)
+    if before and all(map(tables.has_our_schema, _MADE)) and can_read_changes(tables, before, now):
+        if now.version > before.version:
+            _update(tables, before.version, now.version, on_step)
+    else:
+        keep_changes(tables)
+        before, now = begin_full(tables), events_now(tables, now_ms)
+        _compute_all(tables, now.version, on_step)
+    record(tables, before, now)
+
+
+def _compute_all(tables: DeltaTables, until: int, on_step: Callable[[str], None]) -> None:
+    events = tables.read("events", until)
+    on_step("generations")
+    tables.overwrite("generations", generations(events))
+    on_step("members")
+    tables.overwrite("members", members(tables.read("generations")))
+    on_step("group_hours")
+    tables.overwrite("group_hours", group_hours(tables.read("generations"), events))
+
+
+def _update(tables: DeltaTables, before: int, until: int, on_step: Callable[[str], None]) -> None:
+    events = tables.read("events", until)
+    changes = changed_events(tables, before, until).persist(StorageLevel.DISK_ONLY)
+    try:
+        with _computed(days_of_generations(changes, events), events) as days:
+            on_step(f"generations: {days.keys.count()} days of groups")
+            replace_days(tables, "generations", _generations(events, days), days.keys)
+            on_step("members")
+            of_days = tables.read("generations").where(F.col("day").isin(list(days.days)))
+            changed = of_days.join(F.broadcast(days.keys), [*GROUP_DAY], "left_semi")
+            replace_days(tables, "members", members(changed), days.keys)
+        rows = tables.read("generations")
+        with _computed(days_of_hours(changes, rows, events, tables.read("events", before)), events) as days:
+            on_step(f"group_hours: {days.keys.count()} days of groups")
+            replace_days(tables, "group_hours", group_hours(rows, events, days), days.keys)
+    finally:
+        changes.unpersist()
+
+
+@contextmanager
+def _computed(keys: DataFrame, events: DataFrame) -> Iterator[GroupDays]:
+    """Compute the keys once; of their ``days``, those without events need not be read."""
+    kept = keys.persist()
+    try:
+        stored = kept.select("day").distinct().join(F.broadcast(events.select("day").distinct()), "day").collect()
+        yield GroupDays(kept, sorted(row["day"] for row in stored))
+    finally:
+        kept.unpersist()
+
+
+def _generations(events: DataFrame, days: GroupDays) -> DataFrame:
+    """Return the rows of `generations` of these days, with the deploys that hold them, which may end later."""
+    if not days.days:
+        return generations(events.limit(0))
+    own = events.where(F.col("day").isin(list(days.days))).join(F.broadcast(days.keys), [*GROUP_DAY], "left_semi")
+    is_deploy = F.col("kind") == RolloutEvent.KIND
+    deploys = events.where(is_deploy & (F.col("day") >= F.date_sub(F.lit(days.days[0]), DRIFT_DAYS)))
+    return generations(own.where(~is_deploy).unionByName(deploys))
