@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from rebalance_agent.model.episode import Phases, Source, Trigger
+from rebalance_agent.model.episode import Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.group_event import event_id
@@ -64,7 +64,7 @@ def revised(rng, event):
     at_ms = event.timestamp_ms + rng.randrange(-12 * HOUR_MS, 12 * HOUR_MS)
     more = {"timestamp_ms": at_ms, "revision": event.revision + 1}
     if isinstance(event, GenerationEvent):
-        more |= {"phases": Phases(at_ms, event.phases.evidence), "stall": None}
+        more |= {"phases": Phases(at_ms, Evidence.RECORD), "stall": None}
     return dataclasses.replace(event, **more)
 
 
