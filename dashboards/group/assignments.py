@@ -13,7 +13,7 @@ LOADS = Panel(
     17,
     "Partitions by member",
     "How many partitions did each member have over time? A step is a rebalance; a member that disappears and returns "
-    "is flapping. Of several members with the same client id and host, the highest count is shown. A click on a "
+    "is flapping. If several members have the same client id and host, their highest count is shown. A click on a "
     "member opens the board Members.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,

@@ -65,7 +65,7 @@ EACH = Panel(
         Column("Value #E", "Assigned", COUNT, 0, width=80),
         Column("Value #F", "Lost", COUNT, 0, above(bad=1), width=70),
         Column("Value #G", "Read twice", COUNT, 0, above(1), width=92),
-        Column("Value #H", "Commits rejected", COUNT, 0, above(1), width=130),
+        Column("Value #H", "Commits rejected", COUNT, 0, above(1), width=140),
     ),
 )
 PARTITIONS = Panel(
