@@ -55,7 +55,7 @@ UNDECODABLE = Alert(
     """,
     "An observer cannot decode records of the offsets topic",
     "The observers could not decode $count(record) with key version {{ $labels.key_version }} in the last $window. "
-    "The data of the groups concerned may be wrong.",
+    "The data of the affected groups may be wrong.",
     "Report one of these records, with the output of rebalance-agent decode.",
     Board.AGENT,
 )

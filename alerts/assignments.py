@@ -127,7 +127,7 @@ DOUBLY_OWNED = Alert(
     "Members of consumer group $group that the coordinator had removed still held partitions that others already "
     "owned, for {{ $value | humanize }} partition-seconds (reported in the last $window). Both owners may have "
     "processed the same records.",
-    "Find the member with rebalance-agent explain, and check its log for what stalled it.",
+    "Use rebalance-agent explain to find the member, and check its log for what stalled it.",
 )
 
 EXCESS = Alert(

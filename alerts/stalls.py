@@ -20,7 +20,7 @@ def _stalled(name: str, limit: str, summary: str, todo: str) -> Alert:
         ) > 0
         """,
         summary,
-        "At least half of the partitions of consumer group $group (or the share in the setting stall_limits) were "
+        "At least half of the partitions of consumer group $group (or the share set in stall_limits) were "
         f"certainly stalled for longer than the {limit} limit. In the last $window, they were stalled for about "
         "{{ $value | humanizeDuration }}.",
         todo,
@@ -64,7 +64,7 @@ BURNS = (
         "Check whether one long rebalance is running or many short ones follow each other, and use the runbook for a "
         "stuck rebalance or for a storm.",
     ),
-    _burn("Medium", "Find the most frequent trigger of that time, and remove its cause."),
+    _burn("Medium", "Find the most frequent trigger in that period, and remove its cause."),
     _burn("Slow", "During working hours, find the most expensive trigger, and plan to remove its cause."),
 )
 
@@ -78,7 +78,7 @@ POSSIBLE = Alert(
     "$group may be using up its stall budget",
     "In the last $long, the partitions of consumer group $group may have been stalled for up to "
     "{{ $value | humanizePercentage }} of the time (upper bound): a burn rate of more than $factor for the objective "
-    "of $slo. By the lower bound, the burn rate is below that.",
+    "of $slo. For the lower bound, the burn rate is below that.",
     "Compare the two bounds in the output of rebalance-agent explain, and check the lag of the group's partitions.",
 )
 

@@ -35,7 +35,7 @@ WHICH = Panel(
     "the upper bound includes the time until its session ended. Main trigger: the most frequent trigger; if several "
     "are about equally frequent, the most serious of them, because a member that fails also joins again. Mean stall: "
     "the mean of the longest stalls of rebalances (lower bound). Slowest member: the member that the others waited "
-    "for longest, even if it was removed for that. Waited: how long. Running: age of a running rebalance. Other "
+    "for longest, even if it was removed for that. Waited: for how long. Running: age of a running rebalance. Other "
     "problem: the most serious of stuck, no members, storm, failed rebalances, members removed because they were too "
     "slow, flapping members, uneven assignment, idle members, excess moves. A click on a group opens its board.",
     (

@@ -30,7 +30,7 @@ EACH = Panel(
     "Which member differs from the others? Behind: number of generations behind the newest member of its group; above "
     "0, the member has left the group or has not received the new generation. The counts are for the time range. "
     "Lost: partitions that a callback reported as lost; not all clients have that callback, and a killed member "
-    "reports nothing, so no number does not mean that nothing was lost.",
+    "reports nothing, so an empty cell does not mean that nothing was lost.",
     (
         Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(

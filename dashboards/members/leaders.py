@@ -55,7 +55,7 @@ SKEW = Panel(
     16,
     "Skew of leaders' assignments",
     "Is the leader's assignment even? The load of the most loaded member divided by its share under the strategy; 1 "
-    "is best. Only members that were leaders are shown, the ten with the highest skew.",
+    "is best. Only members that were leaders are shown: the ten with the highest skew.",
     (highest_worst(SKEW_OF, MEMBER, gauge(SKEW_OF, MEMBER, *WHO), NAME, *WHO),),
     thresholds=SHARES,
     decimals=2,

@@ -56,7 +56,7 @@ NUMBERS = (
         4,
         "Partitions reported lost",
         "Did members report partitions that they lost without revoking them? Not every client has a callback for "
-        "that, and a killed member reports nothing, so no number does not mean that nothing was lost. The alert "
+        "that, and a killed member reports nothing, so an empty panel does not mean that nothing was lost. The alert "
         "KafkaGroupPartitionsLost and the board Group (Partitions that moved: lost) use the coordinator's records "
         "instead.",
         (Query(f"sum({total('kafka_rebalance_member_lost_total', *CLIENT)}) > 0", now=True),),
