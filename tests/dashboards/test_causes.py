@@ -1,4 +1,4 @@
-"""Problems of groups on the board Fleet: the columns Main trigger and Other problem, and firing alerts, evaluated by promtool."""
+"""Problems of groups on the board Fleet, evaluated by promtool: Main trigger, Other problem, and firing alerts."""
 
 from __future__ import annotations
 
