@@ -14,7 +14,7 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 __all__ = ["SOURCES", "source_findings", "source_rights"]
 
 SOURCES = ("offsets-topic", "frames", "describe")
-"""The values of the setting ``source``, from the one that shows most."""
+"""The values of the setting ``source``; the one that shows most is first."""
 
 _RIGHTS = {
     "offsets-topic": Right("Read", "Topic", OFFSETS_TOPIC, "", "", ""),

@@ -61,7 +61,7 @@ class SinkFanout:
 
 
 class ClusterEvents:
-    """Gives the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
+    """Passes the events of one cluster to fan-outs of sinks; an `EventSink` (``runtime.watch.event_sinks``)."""
 
     def __init__(self, cluster_id: str, fanouts: Sequence[SinkFanout]) -> None:
         """``fanouts`` get each event in their order."""
