@@ -23,11 +23,11 @@ NO_EDITION = (-1, -1, -1)
 class GroupTexts(NamedTuple):
     """A group's texts in the order of `GROUP_ROWS`, without the rows that time always changes.
 
-    ``edition``: that of the view that they were written from. ``until_ms``: when time changes other rows as well; 0:
-    now. ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded`` label sets; ``shortened``
-    names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out. ``counted``: the group's
-    counters and histograms; ``scraped``: those that a scrape has had, None before the first one. Tuples, not dicts,
-    since there are thousands of these.
+    ``edition``: that of their view. ``until_ms``: when the passing of time changes other rows as well; 0: now.
+    ``exemplified``: (index of the row, text with exemplars) for OpenMetrics. ``folded``, ``shortened``: numbers of
+    label sets and of names. ``size``: bytes of all its lines. ``texts`` is empty if the group is left out.
+    ``counted``: the group's counters and histograms; ``scraped``: those that a scrape has had, None before the first
+    one. Tuples, not dicts, since there are thousands of these.
     """
 
     edition: tuple[int, int, int]

@@ -24,7 +24,7 @@ _RIGHTS = {
 
 
 def source_rights(settings: ObserverSettings) -> dict[str, Right]:
-    """Source -> the right that it needs. Frames need none where no topic of events is read: they can be posted."""
+    """Source -> the right that it needs. ``frames`` needs none if no events topic is read: events can be posted."""
     events = {"frames": Right("Read", "Topic", settings.events_topic, "", "", "")} if settings.events_topic else {}
     return _RIGHTS | events
 

@@ -17,7 +17,7 @@ class Sink(Protocol):
     """Publishes events to one target, such as Kafka (`runtime.sinks.publisher.Publisher`)."""
 
     def start(self) -> None:
-        """Start to send events, including those that were published before."""
+        """Start sending events, including those that were published before."""
         ...
 
     def publish(self, event: Event, cluster_id: str) -> None:

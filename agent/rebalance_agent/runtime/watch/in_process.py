@@ -57,7 +57,7 @@ class InProcessWatch:
         self._thread = threading.Thread(target=self._run, name="direct", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start to watch, in the background."""
+        """Start watching, in the background."""
         self._thread.start()
         return self
 
