@@ -53,10 +53,10 @@ class Callback(StrEnum):
 
 
 USER_DATA_BYTES_MAX = 49_152
-"""Longest user data of a member in an event: in base64, the longest text that readers of events accept."""
+"""Bytes of the longest user data of a member in an event: in base64, the longest text that readers of events accept."""
 
 MEMBER_PARTITIONS_MAX = 100_000
-"""Partitions in what one member reports about itself: more than any consumer can hold."""
+"""The most partitions in one report of a member about itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class MemberSnapshot:
 
     ``stop_seconds``: seconds from the start of the rebalance until this member stopped processing; None if not
     known. ``where``: where it runs, if its sidecar reported that. ``user_data_bytes``: the size of user data that is
-    longer than `USER_DATA_BYTES_MAX` and is left out for that; None if ``user_data`` is complete. ``occupant``: the
-    consumer that it is served for, if a gateway handed over its seat: ``client_id`` and ``host`` are its predecessor's.
+    left out because it is longer than `USER_DATA_BYTES_MAX`; None if ``user_data`` is complete. ``occupant``: the
+    consumer that has its seat now, if a gateway handed it over: ``client_id`` and ``host`` are its predecessor's.
     """
 
     member_id: str

@@ -72,9 +72,9 @@ LAST_DEFAULT = 3
 
 @dataclass(frozen=True, slots=True)
 class _GroupPast:
-    """Rebalances newest first and rollouts of a group, where they are from, in words, and the whole ``history``.
+    """Rebalances newest first and rollouts of a group, their source in words, and the whole ``history``.
 
-    ``now``: the group's present state, which only an agent has: it has measured the lag, and read members' reports
+    ``now``: the group's present state, which only an agent knows: it measures the lag, and reads members' reports
     together with records.
     """
 
@@ -177,7 +177,7 @@ def _number(options: argparse.Namespace, details: Sequence[RebalanceDetail]) -> 
 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
-    """The number of explained rebalances in words, empty for 0; ``details`` has one more than ``last`` if there are."""
+    """The number of explained rebalances in words, empty for 0; ``details`` has ``last`` + 1 if there are more."""
     number = len(_completed(details))
     if not (number and last):
         return ""

@@ -30,7 +30,7 @@ CACHED_CHARACTERS_MAX = 2 * SHORT_NAME_BYTES_MAX
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
 _PAIRS = "\0"
-"""Stands for label pairs in a template: no metric's name and no bound has it."""
+"""Placeholder for the label pairs in a template; it occurs in no metric's name and in no bound."""
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -51,7 +51,7 @@ class TextFormat:
         self._first = f'cluster="{_value(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Return the metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
+        """Return the metric's ``# HELP`` and ``# TYPE`` lines, which appear once, before all its samples."""
         name, kind, text = metric.name, metric.kind, metric.help.replace("\\", r"\\").replace("\n", r"\n")
         if dialect is Dialect.OPENMETRICS:
             # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
@@ -66,7 +66,7 @@ class TextFormat:
         return _written(self._first, 0, metric, samples, dialect)
 
     def of_group(self, group: str) -> GroupText:
-        """Return a function as `samples` for the samples of one group, which are given without its label."""
+        """Return a function like `samples` for the samples of one group, which are given without its label."""
         pair = f'{GROUP_LABEL[0]}="{_value(group)}"'
         return functools.partial(_written, f"{self._first},{pair}" if self._first else pair, 1)
 
@@ -93,7 +93,7 @@ def _written(first: str, skipped: int, metric: Metric, samples: Values, dialect:
     numbers = cast("Iterable[tuple[tuple[str, ...], float]]", samples)
     begin, end = (f"{metric.name}{{{first}", "}") if first or names else (metric.name, "")
     lines = [
-        # Nearly all values are ints, of tens of thousands.
+        # Nearly all of the tens of thousands of values are ints.
         f"{begin}{_pairs(names, labels, led)}{end} {value if type(value) is int else _number(value)}\n"
         for labels, value in numbers
     ]
@@ -157,7 +157,7 @@ def _number(value: float) -> str:
 
 
 def _value(name: str) -> str:
-    """Any name as a label's value; names that are too long are shortened before they are escaped."""
+    """Return any name as a label's value; names that are too long are shortened before they are escaped."""
     return _escape(short_name(name))
 
 

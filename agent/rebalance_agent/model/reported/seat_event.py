@@ -1,4 +1,4 @@
-"""Acts of a gateway about the seats of a group, and the consumer that a member stands for since then."""
+"""Acts of a gateway on the seats of a group, and the consumer that has a member since then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.model.reported.workload import Workload
 __all__ = ["SEAT_PREFIX", "Act", "ActOutcome", "SeatEvent", "SeatOccupant"]
 
 SEAT_PREFIX = "rebalance-agent-seat-"
-"""Begins every instance id that a gateway gives."""
+"""Prefix of every instance id that a gateway assigns."""
 
 
 class Act(StrEnum):
@@ -22,11 +22,11 @@ class Act(StrEnum):
     SEAT = "seat"
     """A newcomer joined with a seat of its own."""
     ADMIT = "admit"
-    """A newcomer joined with a seat of its own at a multiple of the admission period, where others join, too."""
+    """A newcomer joined with a seat of its own at a multiple of the admission period, together with others."""
     HANDOVER = "handover"
     """A newcomer took the seat of its predecessor."""
     CLAIM = "claim"
-    """The lock of a seat that a gateway offers was asked for, for a newcomer."""
+    """The gateway requested, for a newcomer, the lock of a seat that another gateway offers."""
     KEEP = "keep"
     """A LeaveGroup was answered by the gateway, and the member's seat kept."""
     GIVE_UP = "give_up"
@@ -51,20 +51,20 @@ class ActOutcome(StrEnum):
     PREDICTED = "predicted"
     """Mode ``observe``: every frame was forwarded as it is."""
     RIGHT = "right"
-    """An act that was done promised something, and that came true: see docs/seats.md."""
+    """The act was carried out and had the effect that it was meant to have: see docs/seats.md."""
     WRONG = "wrong"
-    """It did not."""
+    """The act was carried out and did not have that effect."""
     UNKNOWN = "unknown"
-    """Whether it did cannot be known."""
+    """The act was carried out, and its effect cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatEvent:
     """A gateway changed which consumer has a seat. Published again, with a higher revision, when its outcome is known.
 
-    ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards, and of a seat that is kept
-    or given up, its last one. ``client_id`` and ``host``: the consumer that the member is served for, None if none
-    is, where it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
+    ``timestamp_ms`` is by the gateway's clock. ``member_id``: the seat's member afterwards; for a seat that is kept
+    or given up, its last one. ``client_id`` and ``host``: the consumer that has the member; None if there is none, if
+    it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
     seat was given up.
 
     ``together``: for a newcomer that was admitted with others, the number of newcomers of this gateway that join at

@@ -1,4 +1,4 @@
-"""Which consumer a member is served for, where a gateway handed over its seat and the coordinator names another one."""
+"""The consumer that has a member, if a gateway handed over its seat and the coordinator names another one."""
 
 from __future__ import annotations
 
