@@ -103,6 +103,12 @@ class KeptReports:
             self.drop(next(iter(self._strangers or self._events)))
         return kept
 
+    def replace(self, kept: MemberEvent, event: MemberEvent) -> bool:
+        """Keep ``event`` instead of ``kept``, which has the same size."""
+        events = self._events[kept.member_id]
+        events[events.index(kept)] = event
+        return True
+
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
         for member_id, events in list(self._events.items()):

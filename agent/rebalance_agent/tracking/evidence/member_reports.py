@@ -6,7 +6,7 @@ Reports may be late, duplicated, out of order or invalid, and the times in each 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -38,6 +38,12 @@ CLOCK_SKEW_MAX_MS = 5_000
 
 UNDATED_SKEW_MAX_MS = 250
 """The same (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
+
+MEASURED_SLACK_MS = 2
+"""Subtracted (ms) from durations that clients push: clients and gateways measure whole milliseconds."""
+
+CALLBACK_SECONDS_MAX = 86_400.0
+"""Longest duration that counts of a callback: a report may contain any number."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
@@ -110,12 +116,14 @@ class MemberReports:
     def add(self, event: MemberEvent, at_ms: int, *, stranger: bool = False) -> bool:
         """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or there is no room for it.
 
-        A ``stranger`` is in no record of the group.
+        A ``stranger`` is in no record of the group. A report with a duration that an earlier revision did not have
+        replaces it.
         """
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        if any(event.event_id == other.event_id for other in self._kept.of(event.member_id)):
-            return False
+        for other in self._kept.of(event.member_id):
+            if event.event_id == other.event_id:
+                return _completes(event, other) and self._kept.replace(other, event)
         return self._kept.add(event, stranger=stranger)
 
     def knows(self, member_id: str) -> bool:
@@ -265,7 +273,8 @@ def _stop(event: MemberEvent) -> TimeBounds:
         return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
     # The frame that asked the member to revoke is known if the member took a while to answer.
     asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
-    return TimeBounds(event.asked_ms if asked else 0, event.timestamp_ms, Evidence.GATEWAY)
+    earliest_ms = event.asked_ms if asked else 0
+    return TimeBounds(earliest_ms, max(earliest_ms, event.timestamp_ms - _surely_ran_ms(event)), Evidence.GATEWAY)
 
 
 def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
@@ -285,4 +294,20 @@ def _end(event: MemberEvent) -> TimeBounds:
     if event.evidence is not Evidence.GATEWAY:
         return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
     fetched = event.timestamp_ms > event.started_ms
-    return TimeBounds(event.started_ms, event.timestamp_ms if fetched else FOREVER_MS, Evidence.GATEWAY)
+    earliest_ms = event.started_ms + _surely_ran_ms(event)
+    if not fetched:
+        return TimeBounds(earliest_ms, FOREVER_MS, Evidence.GATEWAY)
+    return TimeBounds(min(earliest_ms, event.timestamp_ms), event.timestamp_ms, Evidence.GATEWAY)
+
+
+def _surely_ran_ms(event: MemberEvent) -> int:
+    """Return how long the callback behind a gateway's event took at least; 0 if the client has not measured it."""
+    seconds = min(event.callback_seconds or 0.0, CALLBACK_SECONDS_MAX)
+    return max(0, round(seconds * 1000) - MEASURED_SLACK_MS)
+
+
+def _completes(event: MemberEvent, kept: MemberEvent) -> bool:
+    """Whether the report is the ``kept`` one with a duration, and equal apart from that."""
+    if kept.callback_seconds is not None or event.callback_seconds is None:
+        return False
+    return event == replace(kept, revision=event.revision, callback_seconds=event.callback_seconds)
