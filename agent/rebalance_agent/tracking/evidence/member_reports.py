@@ -6,11 +6,10 @@ Reports may be late, duplicated, out of order or invalid, and the times in each 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
@@ -21,7 +20,7 @@ from rebalance_agent.model.reported.workload import Workload
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.evidence.kept_reports import KeptReports, ReportBudget
-from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds
+from rebalance_agent.tracking.evidence.known_times import FOREVER_MS, Departure, TimeBounds, end_bounds, stop_bounds
 from rebalance_agent.tracking.evidence.seat_occupants import SeatOccupants
 
 __all__ = [
@@ -38,12 +37,6 @@ CLOCK_SKEW_MAX_MS = 5_000
 
 UNDATED_SKEW_MAX_MS = 250
 """The same (ms) for reports without a generation (librdkafka), which are matched to a rebalance only by their time."""
-
-MEASURED_SLACK_MS = 2
-"""Subtracted (ms) from durations that clients push: clients and gateways measure whole milliseconds."""
-
-CALLBACK_SECONDS_MAX = 86_400.0
-"""Longest duration that counts of a callback: a report may contain any number."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
@@ -123,7 +116,7 @@ class MemberReports:
             return False
         for other in self._kept.of(event.member_id):
             if event.event_id == other.event_id:
-                return _completes(event, other) and self._kept.replace(other, event)
+                return self._kept.complete(other, event)
         return self._kept.add(event, stranger=stranger)
 
     def knows(self, member_id: str) -> bool:
@@ -198,9 +191,10 @@ class MemberReports:
         for event in sorted(events, key=lambda event: event.started_ms):
             if event.callback is Callback.ASSIGNED:
                 for partition in self.partitions_of(event) & stopped.keys() if _is_again(event, span) else ():
-                    interrupted.setdefault(partition, []).append(Interruption(stopped.pop(partition), _end(event)))
+                    again = Interruption(stopped.pop(partition), end_bounds(event))
+                    interrupted.setdefault(partition, []).append(again)
                 continue
-            stop, leaving = _stop(event), event.callback is Callback.LEFT
+            stop, leaving = stop_bounds(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
         return stopped, interrupted
@@ -217,7 +211,7 @@ class MemberReports:
                 and event.timestamp_ms >= generation.timestamp_ms - skew_ms
             ):
                 for partition in self.partitions_of(event) - (set() if dated else self._given_up(event, generation)):
-                    end = _end(event)
+                    end = end_bounds(event)
                     resumed[partition] = min(resumed.get(partition, end), end, key=lambda bounds: bounds.latest_ms)
         return resumed
 
@@ -267,16 +261,6 @@ class MemberReports:
                 yield event
 
 
-def _stop(event: MemberEvent) -> TimeBounds:
-    """Return when the member stopped, by this report."""
-    if event.evidence is not Evidence.GATEWAY:
-        return TimeBounds(event.started_ms, event.started_ms, Evidence.MEMBERS)
-    # The frame that asked the member to revoke is known if the member took a while to answer.
-    asked = event.stop_seconds is not None or event.timestamp_ms > event.started_ms
-    earliest_ms = event.asked_ms if asked else 0
-    return TimeBounds(earliest_ms, max(earliest_ms, event.timestamp_ms - _surely_ran_ms(event)), Evidence.GATEWAY)
-
-
 def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     """Whether the span's first generation was assigned once more.
 
@@ -287,27 +271,3 @@ def _is_again(assigned: MemberEvent, span: ReportSpan) -> bool:
     if assigned.generation < 0:
         return assigned.timestamp_ms < span.in_time_ms - UNDATED_SKEW_MAX_MS
     return assigned.generation == span.first_generation
-
-
-def _end(event: MemberEvent) -> TimeBounds:
-    """Return when the member's assigned callback returned, by this report."""
-    if event.evidence is not Evidence.GATEWAY:
-        return TimeBounds(event.timestamp_ms, event.timestamp_ms, Evidence.MEMBERS)
-    fetched = event.timestamp_ms > event.started_ms
-    earliest_ms = event.started_ms + _surely_ran_ms(event)
-    if not fetched:
-        return TimeBounds(earliest_ms, FOREVER_MS, Evidence.GATEWAY)
-    return TimeBounds(min(earliest_ms, event.timestamp_ms), event.timestamp_ms, Evidence.GATEWAY)
-
-
-def _surely_ran_ms(event: MemberEvent) -> int:
-    """Return how long the callback behind a gateway's event took at least; 0 if the client has not measured it."""
-    seconds = min(event.callback_seconds or 0.0, CALLBACK_SECONDS_MAX)
-    return max(0, round(seconds * 1000) - MEASURED_SLACK_MS)
-
-
-def _completes(event: MemberEvent, kept: MemberEvent) -> bool:
-    """Whether the report is the ``kept`` one with a duration, and equal apart from that."""
-    if kept.callback_seconds is not None or event.callback_seconds is None:
-        return False
-    return event == replace(kept, revision=event.revision, callback_seconds=event.callback_seconds)

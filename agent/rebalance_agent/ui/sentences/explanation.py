@@ -230,26 +230,21 @@ def _cost(rebalance: ObservedRebalance) -> Iterator[str]:
     if stall.seconds == 0:
         yield "No partition was stalled."
         return
-    measured = sum(report.callback_seconds is not None for report in rebalance.reports)
-    longest = _span(stall, measured)
+    longest = _span(stall, rebalance.bounds_from)
     yield f"The longest stall of a partition was {longest}; in total {_total(stall)} stalled partition-seconds."
     again = sum(report.reprocessed_records or 0 for report in rebalance.reports)
     if again:
         yield f"{plural(again, 'record')} had to be consumed again."
 
 
-def _span(stall: Stall, measured: int) -> str:
-    """Return the stall in words; ``measured``: the callbacks whose durations clients pushed."""
+def _span(stall: Stall, bounds_from: str) -> str:
     lower = duration(stall.lower_seconds)
     if stall.basis is Basis.EXACT:
         return f"{lower} (measured by the members)"
     if stall.seconds is None:
         return f"at least {lower} (nothing shows when it ended)"
     span = bounds_text(stall.lower_seconds, stall.seconds)
-    callbacks = f", and from {plural(measured, 'callback')} that clients measured" if measured else ""
-    return (
-        f"{in_words(span)} (bounds from the coordinator's records and commits{callbacks}, since not all members report)"
-    )
+    return f"{in_words(span)} (bounds from {bounds_from}, since not all members report)"
 
 
 def _total(stall: Stall) -> str:
