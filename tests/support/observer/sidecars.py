@@ -72,8 +72,8 @@ def arrives(sidecar: Sidecar, number: int = 1, **fields: object) -> list[dict[st
 class SilentSidecar:
     """Accepts every connection and reads everything, but does not answer."""
 
-    def __init__(self, port: int = 0) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/v1/events"
         self.accepted = threading.Event()
         self._held: list[socket.socket] = []
