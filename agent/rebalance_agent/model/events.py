@@ -236,11 +236,21 @@ class MemberEvent:
     rejected_commits: Annotated[
         int | None, "from gateways: partitions whose commits were rejected since the previous event"
     ] = None
+    callback_seconds: Annotated[
+        float | None, "from gateways: how long the callback took, according to the client's own metrics (KIP-714)"
+    ] = None
 
     @property
     def asked_ms(self) -> int:
         """Epoch milliseconds when the member learned that it must rejoin, or else when it stopped processing."""
         return self.started_ms - round((self.stop_seconds or 0) * 1000)
+
+    @property
+    def ran_seconds(self) -> float | None:
+        """How long the callback took; None if only a gateway reported it, and the client pushed no duration."""
+        if self.evidence is Evidence.GATEWAY:
+            return self.callback_seconds
+        return max(0, self.timestamp_ms - self.started_ms) / 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_metric import GROUP_LABEL, Values
 from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.metrics.short_names import SHORT_NAME_BYTES_MAX, short_name
+from rebalance_agent.traces.span import trace_id
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 from rebalance_agent.visible_names import visible
 
@@ -143,7 +144,8 @@ def _histogram_template(metric: Metric, labelled: bool) -> str:
 
 def _exemplar(exemplar: Exemplar) -> str:
     seconds, at = _number(exemplar.seconds), _number(exemplar.timestamp_ms / 1000)
-    return f'# {{event_id="{_escape(exemplar.event_id)}"}} {seconds} {at}'
+    labels = f'event_id="{_escape(exemplar.event_id)}",trace_id="{trace_id(*exemplar.trace)}"'
+    return f"# {{{labels}}} {seconds} {at}"
 
 
 def _line(name: str, pairs: str, value: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
@@ -102,6 +103,16 @@ class KeptReports:
         if len(self._events) > MEMBERS_MAX:
             self.drop(next(iter(self._strangers or self._events)))
         return kept
+
+    def complete(self, kept: MemberEvent, event: MemberEvent) -> bool:
+        """Keep ``event`` instead of ``kept`` if it only adds a duration; return whether it does."""
+        if kept.callback_seconds is not None or event.callback_seconds is None:
+            return False
+        if event != replace(kept, revision=event.revision, callback_seconds=event.callback_seconds):
+            return False
+        events = self._events[kept.member_id]
+        events[events.index(kept)] = event  # it has the same size
+        return True
 
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
         """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
