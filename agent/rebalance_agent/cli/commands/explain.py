@@ -26,8 +26,8 @@ from rebalance_agent.cli.output_flag import add_output_flag, as_csv, as_text
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
-from rebalance_agent.ui.sentences.assignment_gaps import gaps_text
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
+from rebalance_agent.ui.sentences.empty_text import gaps_text
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, last_rebalances, paragraphs, whole_rebalances
 from rebalance_agent.ui.sentences.former_owner import former_owner_text
 from rebalance_agent.ui.sentences.unsettled import running_text, unsettled_text

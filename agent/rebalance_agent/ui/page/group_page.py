@@ -11,9 +11,8 @@ from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, since, unknown
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import Level, lasting
-from rebalance_agent.ui.sentences.assignment_gaps import copartition_text
 from rebalance_agent.ui.sentences.catch_up_text import catch_up_text
-from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
+from rebalance_agent.ui.sentences.empty_text import copartition_text, empty_text, urgency
 from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,

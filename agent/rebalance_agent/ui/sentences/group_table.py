@@ -11,8 +11,7 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.model.group import SETTLED, GroupState
 from rebalance_agent.tracking.patterns.group_stalls import Limit
-from rebalance_agent.ui.sentences.assignment_gaps import gaps_text
-from rebalance_agent.ui.sentences.empty_text import empty_text, urgency
+from rebalance_agent.ui.sentences.empty_text import empty_text, gaps_text, urgency
 from rebalance_agent.ui.sentences.group_stall import stall_limit
 from rebalance_agent.ui.sentences.storms import is_storm, rebalances_lately
 from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text, table_text
