@@ -94,10 +94,8 @@ class ActingGroup:
         """See `SeatedGroup`."""
         sent, held_seconds = self._returns.pop(newcomer.join)
         stable, gone = self._seats.facts.phase is GroupPhase.STABLE, connection.hung_up()
-        before, former = (
-            self._carrier.generation_before(sent.instance_id),
-            self._carrier.former_member(sent.instance_id),
-        )
+        seat = sent.instance_id
+        before, former = self._carrier.generation_before(seat), self._carrier.former_member(seat)
         error, member_id, generation = result.error, result.member_id, result.generation
         acts, verdict = self._seats.join_answered(
             newcomer.join, error, member_id, generation, leads=result.leads, now=self._carrier.now()
