@@ -18,7 +18,7 @@ from rebalance_agent.api.shapes import GroupList
 from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import Poller
 from rebalance_agent.cli.screens.watch_rows import Rows
-from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, empty_lines, group_rows, matching
+from rebalance_agent.ui.sentences.group_table import COLUMNS, WatchRow, group_rows, matching, urgent_lines
 from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
@@ -179,8 +179,8 @@ class GroupsScreen(Screen[None]):
         if len(rows) > ROWS_MAX:
             line += f", the first {ROWS_MAX} of them"
         text = Text(line, "bold")
-        for empty in empty_lines(rows):
-            text.append(f"\n{empty}", "bold red")
+        for urgent in urgent_lines(rows):
+            text.append(f"\n{urgent}", "bold red")
         if missing := self._missing():
             text.append(f"; not read yet: {printable(missing)}", "yellow")
         return text

@@ -17,10 +17,14 @@ from rebalance_agent.instrumentation.delivery.heartbeat import PERIOD_SECONDS
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
-__all__ = ["FETCH_SECONDS_MAX", "Alive", "ClientMembership"]
+__all__ = ["FETCH_SECONDS_MAX", "FETCH_SECONDS_MIN", "Alive", "ClientMembership"]
 
 FETCH_SECONDS_MAX = 60.0
-"""Longest wait for a first Fetch: the next heartbeat ends it within seconds, unless the consumer vanished."""
+"""Longest wait for a first Fetch: a heartbeat ends it within seconds, unless the consumer vanished."""
+
+FETCH_SECONDS_MIN = 2.0
+"""Shortest wait for a first Fetch: librdkafka sends a heartbeat immediately after SyncGroup, before it calls its
+application. The event must arrive before the observer settles the rebalance (``settle_seconds``)."""
 
 Alive = Callable[[str], None]
 """Called with the ``process`` of a consumer's events to report that it is alive, even without events."""
@@ -190,9 +194,9 @@ class ClientMembership:
         """Publish the assignment without waiting longer for the first fetch."""
         self._begun(at_ms=0)  # the time of the assignment
 
-    def settle_late(self) -> None:
-        """Settle if there was no fetch for `FETCH_SECONDS_MAX`."""
-        if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
+    def settle_late(self, seconds: float = FETCH_SECONDS_MAX) -> None:
+        """Settle if there was no fetch for ``seconds``."""
+        if self._assigned_at is not None and self._now().since(self._assigned_at) > seconds:
             self.settle()
 
     def record_loss(self, reason: str) -> None:

@@ -67,6 +67,10 @@ class SeatEvent:
     it is unknown, and where the coordinator names the one that took the seat (KIP-848). ``reason``: why a
     seat was given up.
 
+    ``former_member_id``: for a handover, the member that had the seat before. ``stopped_ms``: by when (epoch ms) the
+    consumer of that member had stopped, since it had asked to leave or its process had closed all its connections;
+    None if this gateway did not see that, or if the consumer turned out to be alive.
+
     ``together``: for a newcomer that was admitted with others, the number of newcomers of this gateway that join at
     that time, of which one rebalance is expected; ``held_seconds``: how long its JoinGroup waited.
     ``rebalances_spared`` and ``partition_seconds_spared``: lower bounds, None until they are known.
@@ -88,6 +92,8 @@ class SeatEvent:
     client_id: str | None = None
     host: str | None = None
     reason: str | None = None
+    former_member_id: str | None = None
+    stopped_ms: int | None = None
     held_seconds: float | None = None
     together: int | None = None
     rebalances_spared: int | None = None

@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.partition_ranges import PartitionRanges
 from rebalance_agent.model.partitions import count_partitions
 
@@ -115,12 +115,15 @@ class KeptReports:
         return True
 
     def keep(self, member_ids: Collection[str], since_ms: int) -> None:
-        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
+        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports.
+
+        The last assigned callback stays: only it shows since when a member has what it holds (`DoublyOwned`).
+        """
         for member_id, events in list(self._events.items()):
             if member_id not in member_ids and all(event.timestamp_ms < since_ms for event in events):
                 self.drop(member_id)
                 continue
-            while len(events) > 1 and events[0].timestamp_ms < since_ms:
+            while len(events) > 1 and events[0].timestamp_ms < since_ms and not _last_assigned(events):
                 self._release(events.popleft())
 
     def drop(self, member_id: str) -> None:
@@ -182,3 +185,9 @@ def report_bytes(event: MemberEvent) -> int:
 
 def _ranges_bytes(numbers: Sequence[int]) -> int:
     return RANGES_BYTES + len(numbers.text) if isinstance(numbers, PartitionRanges) else NUMBER_BYTES * len(numbers)
+
+
+def _last_assigned(events: Sequence[MemberEvent]) -> bool:
+    """Whether the first of a member's reports is its last one of an assigned callback."""
+    first, *later = (event.callback is Callback.ASSIGNED for event in events)
+    return first and not any(later)

@@ -69,7 +69,10 @@ class ReportSpan:
         dated = event.generation >= 0
         if dated and not self.first_generation <= event.generation <= self.last_generation:
             return False
-        skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
+        return self.covers(at_ms, CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS)
+
+    def covers(self, at_ms: int, skew_ms: int = CLOCK_SKEW_MAX_MS) -> bool:
+        """Whether a time by the clock of another process, with this skew, lies in the span."""
         return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
 
 
@@ -176,8 +179,9 @@ class MemberReports:
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member stopped consuming it.
 
-        This is when its revoked or lost callback was entered, or when it left; the last time, if it got the partition
-        again in between. It is exact with the evidence ``members``; a gateway sees only frames before and after.
+        This is when its revoked or lost callback was entered, when it left, or when its process had closed its
+        connections; the last time, if it got the partition again in between. It is exact with the evidence ``members``;
+        a gateway sees only frames before and after.
         """
         return self.stops_and_interruptions(member, span)[0]
 
@@ -197,7 +201,15 @@ class MemberReports:
             stop, leaving = stop_bounds(event), event.callback is Callback.LEFT
             for partition in pairs(member.assigned) if leaving else self.partitions_of(event):
                 stopped[partition] = min(stopped.get(partition, stop), stop, key=lambda bounds: bounds.latest_ms)
+        if (vacated := self._vacated(member, span)) is not None:
+            for partition in pairs(member.assigned):
+                stopped[partition] = min(stopped.get(partition, vacated), vacated, key=lambda bounds: bounds.latest_ms)
         return stopped, interrupted
+
+    def _vacated(self, member: Member, span: ReportSpan) -> TimeBounds | None:
+        """Return when a member stopped whose seat was handed over, as far as its gateway saw that."""
+        at_ms = self.seats.stopped_ms(member.member_id)
+        return None if at_ms is None or not span.covers(at_ms) else TimeBounds(0, at_ms, Evidence.GATEWAY)
 
     def resumes(self, member_id: str, generation: Generation) -> dict[Partition, TimeBounds]:
         """Map each partition to when the member's assigned callback for this generation returned, as for `stops`."""
