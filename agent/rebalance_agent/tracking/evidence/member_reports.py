@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType, Member
