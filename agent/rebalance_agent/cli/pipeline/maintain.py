@@ -9,6 +9,7 @@ from rebalance_agent.cli.command_parser import whole_number
 from rebalance_agent.cli.inputs.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.output_flag import summary_text
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.increments.processed import remove_old_files
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
             progress.print_line(name)
             had, has = tables.compact(name)
             before, after = before + had, after + has
+        remove_old_files(tables)
     summary = {"files_before": before, "files_after": after, "rows_deleted": deleted}
     print(summary_text(summary, options.output))
     return 0

@@ -1,18 +1,34 @@
-"""Reads which rows of `events` were added, replaced or deleted between two versions of the table."""
+"""Reads which rows of `events` were added, replaced or deleted since the last run."""
 
 from __future__ import annotations
 
-from delta.tables import DeltaTable
-from pyspark.sql import DataFrame
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from delta.tables import DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.storagelevel import StorageLevel
+
+from rebalance_agent.pipeline.errors import one_line
 from rebalance_agent.pipeline.increments.processed import Progress
 from rebalance_agent.pipeline.tables.delta_tables import KEEPS_CHANGES, RETENTION_HOURS_MIN, DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS
+from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 
-__all__ = ["AGE_HOURS_MAX", "can_read_changes", "changed_events", "events_now", "keep_changes"]
+__all__ = ["AGE_HOURS_MAX", "NoIncrementError", "changed_events", "events_now", "keep_changes", "require_changes"]
 
 AGE_HOURS_MAX = RETENTION_HOURS_MIN - 24
 """Maximum hours between two runs; after a longer pause, `maintain` may have deleted changes that were not read."""
+
+_LOST = re.compile(r"DELTA_|FILE_NOT_EXIST|FileNotFoundException|FILE_NOT_FOUND")
+"""Matches Spark's errors for changes that cannot be read: their files or versions are deleted, or were not kept."""
+
+
+class NoIncrementError(Exception):
+    """All days must be computed, such as when Delta does not have all changes of `events`; the message says why."""
 
 
 def events_now(tables: DeltaTables, now_ms: int) -> Progress:
@@ -24,21 +40,44 @@ def events_now(tables: DeltaTables, now_ms: int) -> Progress:
 def keep_changes(tables: DeltaTables) -> None:
     """Let Delta keep the changes of `events` from now on: a table of an older release does not."""
     if not _keeps_changes(tables):
-        path = tables.path(EVENTS.name)
-        tables.spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ({KEEPS_CHANGES} = true)")
+        change = f"ALTER TABLE delta.`{tables.path(EVENTS.name)}` SET TBLPROPERTIES ({KEEPS_CHANGES} = true)"
+        retry_conflicts(lambda: tables.spark.sql(change))
 
 
-def can_read_changes(tables: DeltaTables, before: Progress, now: Progress) -> bool:
-    """Whether Delta certainly has the changes between two runs: the table is the same, and the first is recent."""
-    same = before.table_id == now.table_id and before.version <= now.version
-    return same and now.at_ms - before.at_ms <= AGE_HOURS_MAX * 3_600_000 and _keeps_changes(tables)
+def require_changes(tables: DeltaTables, before: Progress, now: Progress) -> None:
+    """Check that the table is the same as ``before``, and that the time since is not too long.
+
+    Raises:
+        NoIncrementError: it is not.
+    """
+    if before.table_id != now.table_id or before.version > now.version:
+        raise NoIncrementError("events was created again")
+    if now.at_ms - before.at_ms > AGE_HOURS_MAX * 3_600_000:
+        raise NoIncrementError(f"the last run was more than {AGE_HOURS_MAX // 24} days ago")
+    if not _keeps_changes(tables):
+        raise NoIncrementError("events does not keep its changes")
 
 
-def changed_events(tables: DeltaTables, after: int, until: int) -> DataFrame:
-    """Return each changed row of `events`: new and deleted ones, and replaced ones as they were and as they are."""
-    reader = tables.spark.read.format("delta").option("readChangeFeed", "true")
-    reader = reader.option("startingVersion", after + 1).option("endingVersion", until)
-    return reader.load(tables.path(EVENTS.name)).select(*EVENTS.schema.names)
+@contextmanager
+def changed_events(tables: DeltaTables, after: int, until: int) -> Iterator[DataFrame]:
+    """Yield each changed row of `events`: new and deleted ones, and replaced ones as they were and as they are.
+
+    Raises:
+        NoIncrementError: their files are deleted, such as by VACUUM with a shorter retention than that of `maintain`.
+    """
+    changes = None
+    try:
+        try:
+            changes = tables.read_changes(EVENTS.name, after, until).persist(StorageLevel.DISK_ONLY)
+            changes.count()  # now, because a table that is half computed cannot be computed in another way
+        except (Py4JJavaError, PySparkException) as error:
+            if not _LOST.search(str(error)):
+                raise
+            raise NoIncrementError(f"the changes of events cannot be read: {one_line(error, 200)}") from error
+        yield changes
+    finally:
+        if changes is not None:
+            changes.unpersist()
 
 
 def _keeps_changes(tables: DeltaTables) -> bool:

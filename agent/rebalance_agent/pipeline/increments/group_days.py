@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.storagelevel import StorageLevel
 
+from rebalance_agent.pipeline.increments.processed import Run
 from rebalance_agent.pipeline.table_schema import GROUP
-from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = ["GROUP_DAY", "replace_days"]
 
@@ -15,20 +15,20 @@ GROUP_DAY = (*GROUP, "day")
 """Columns that identify a day of a group."""
 
 
-def replace_days(tables: DeltaTables, name: str, rows: DataFrame, keys: DataFrame) -> None:
+def replace_days(run: Run, name: str, rows: DataFrame, keys: DataFrame) -> None:
     """Replace the rows of the ``keys`` (`GROUP_DAY`) by ``rows``, which have no other keys, in one transaction.
 
     The other groups' rows of these days are written again as they are, because Delta replaces whole files.
     """
     new = rows.persist(StorageLevel.DISK_ONLY)
     try:
-        stored = tables.read(name)
+        stored = run.tables.read(name)
         of_keys = stored.select("day").distinct().join(keys.select("day").distinct(), "day")
         days = sorted(row["day"] for row in of_keys.union(new.select("day")).distinct().collect())
         if days:
             where = F.col("day").isin(days)
             others = stored.where(where).join(F.broadcast(keys), [*GROUP_DAY], "left_anti")
             condition = ", ".join(f"DATE'{day}'" for day in days)
-            tables.overwrite(name, others.unionByName(new), f"day IN ({condition})")
+            run.overwrite(name, others.unionByName(new), f"day IN ({condition})")
     finally:
         new.unpersist()

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
-from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.increments.changed_events import (
-    can_read_changes,
+    NoIncrementError,
     changed_events,
     events_now,
     keep_changes,
+    require_changes,
 )
 from rebalance_agent.pipeline.increments.group_days import GROUP_DAY, replace_days
-from rebalance_agent.pipeline.increments.processed import begin_full, last_progress, record
+from rebalance_agent.pipeline.increments.processed import Progress, Run, last_progress
 from rebalance_agent.pipeline.increments.reach import days_of_generations, days_of_hours
 from rebalance_agent.pipeline.table_schema import DRIFT_DAYS
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
@@ -33,49 +33,77 @@ _MADE = ("generations", "members", "group_hours")
 def update(tables: DeltaTables, now_ms: int, on_step: Callable[[str], None], *, full: bool = False) -> None:
     """Compute the days of groups whose events changed since the last run, or all of them.
 
-    All are computed if ``full``, in the first run, in the first one of a release, and if the last run was more than
-    `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch).
+    All are computed if ``full``, in the first run, in the first one of a release, and if the changes are not known, as
+    when the last run was more than `changed_events.AGE_HOURS_MAX` before ``now_ms`` (epoch). ``on_step`` gets the
+    reason.
+
+    Raises:
+        PipelineError: another run has begun to compute the tables.
     """
     if not tables.exists("events"):
         return
-    before, now = None if full else last_progress(tables), events_now(tables, now_ms)
-    if before and all(map(tables.has_our_schema, _MADE)) and can_read_changes(tables, before, now):
+    try:
+        before = _before(tables, full=full)
+        run = Run(tables)
+        run.begin(before)
+        now = events_now(tables, now_ms)
+        require_changes(tables, before, now)
         if now.version > before.version:
-            _update(tables, before.version, now.version, on_step)
-    else:
+            _update(run, before.version, now.version, on_step)
+    except NoIncrementError as reason:
+        on_step(f"all days: {reason}")
         keep_changes(tables)
-        before, now = begin_full(tables), events_now(tables, now_ms)
-        _compute_all(tables, now.version, on_step)
-    record(tables, before, now)
+        run = Run(tables)
+        run.begin(None)
+        now = events_now(tables, now_ms)
+        _compute_all(run, now.version, on_step)
+    run.end(now)
 
 
-def _compute_all(tables: DeltaTables, until: int, on_step: Callable[[str], None]) -> None:
+def _before(tables: DeltaTables, *, full: bool) -> Progress:
+    """Return what the last run has read.
+
+    Raises:
+        NoIncrementError: all days must be computed.
+    """
+    if full:
+        raise NoIncrementError("as requested")
+    before = last_progress(tables)
+    if before is None:
+        raise NoIncrementError("no run of this release has finished")
+    if not all(map(tables.has_our_columns, _MADE)):
+        raise NoIncrementError("a table is missing or has other columns")
+    return before
+
+
+def _compute_all(run: Run, until: int, on_step: Callable[[str], None]) -> None:
+    tables = run.tables
     events = tables.read("events", until)
     on_step("generations")
-    tables.overwrite("generations", generations(events))
+    run.overwrite("generations", generations(events))
     on_step("members")
-    tables.overwrite("members", members(tables.read("generations")))
+    run.overwrite("members", members(tables.read("generations")))
     on_step("group_hours")
-    tables.overwrite("group_hours", group_hours(tables.read("generations"), events))
+    run.overwrite("group_hours", group_hours(tables.read("generations"), events))
 
 
-def _update(tables: DeltaTables, before: int, until: int, on_step: Callable[[str], None]) -> None:
+def _update(run: Run, before: int, until: int, on_step: Callable[[str], None]) -> None:
+    tables = run.tables
     events = tables.read("events", until)
-    changes = changed_events(tables, before, until).persist(StorageLevel.DISK_ONLY)
-    try:
+    with changed_events(tables, before, until) as changes:
+        if changes.isEmpty():  # `maintain` makes versions without changes
+            return
         with _computed(days_of_generations(changes, events), events) as days:
             on_step(f"generations: {days.keys.count()} days of groups")
-            replace_days(tables, "generations", _generations(events, days), days.keys)
+            replace_days(run, "generations", _generations(events, days), days.keys)
             on_step("members")
             of_days = tables.read("generations").where(F.col("day").isin(list(days.days)))
             changed = of_days.join(F.broadcast(days.keys), [*GROUP_DAY], "left_semi")
-            replace_days(tables, "members", members(changed), days.keys)
+            replace_days(run, "members", members(changed), days.keys)
         rows = tables.read("generations")
-        with _computed(days_of_hours(changes, rows, events, tables.read("events", before)), events) as days:
+        with _computed(days_of_hours(changes, rows, events), events) as days:
             on_step(f"group_hours: {days.keys.count()} days of groups")
-            replace_days(tables, "group_hours", group_hours(rows, events, days), days.keys)
-    finally:
-        changes.unpersist()
+            replace_days(run, "group_hours", group_hours(rows, events, days), days.keys)
 
 
 @contextmanager

@@ -1,8 +1,10 @@
 """Stores up to which version of `events` the tables are computed.
 
-A small Delta table, ``_processed``, has one row. A run changes it only after its last table is written, so a run that
-is killed is repeated from the same version. If two runs overlap, one may overwrite days of the other with older rows:
-the row is then deleted, and the next run computes all days.
+A small Delta table, ``_processed``, has one row. A run changes the version only after its last table is written, so a
+run that is killed is repeated from the same version.
+
+The row also has the id of the run that began last. If two runs overlap, the earlier one could overwrite rows of the
+later one with older ones: so it stops before its next write.
 """
 
 from __future__ import annotations
@@ -11,63 +13,97 @@ import uuid
 from dataclasses import dataclass, field
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 
 from rebalance_agent import __version__
-from rebalance_agent.pipeline.tables.delta_tables import DeltaTables, retry_conflicts
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.tables.delta_tables import RETENTION_HOURS_MIN, DeltaTables
+from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 
-__all__ = ["Progress", "begin_full", "last_progress", "record"]
+__all__ = ["Progress", "Run", "last_progress", "remove_old_files"]
 
-_BEGUN = -1
-"""The version while a run computes all days."""
-
-_COLUMNS = "version BIGINT, run STRING, release STRING, table_id STRING, at_ms BIGINT"
+_COLUMNS = "version BIGINT, release STRING, table_id STRING, at_ms BIGINT, run STRING"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A run: the ``version`` of `events` that it has read, and its time (``at_ms``, epoch).
+    """What a run has read: a ``version`` of `events`, at a time (``at_ms``, epoch).
 
-    ``table_id``: Delta's id of `events`, which differs if the table was created again. ``run``: the run's own id.
+    ``table_id``: Delta's id of `events`, which differs if the table was created again.
     """
 
     version: int
     table_id: str
     at_ms: int
-    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+_NOTHING = Progress(-1, "", 0)
+"""The progress while a run computes all days."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that writes ``tables``."""
+
+    tables: DeltaTables
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def begin(self, before: Progress | None) -> None:
+        """Store that this run has begun, and where it is repeated from if it is killed; None: all days."""
+        row = self._row(before or _NOTHING).write.format("delta").mode("overwrite")
+        retry_conflicts(lambda: row.save(_path(self.tables)))
+
+    def require_last(self) -> None:
+        """Check that no other run has begun since.
+
+        Raises:
+            PipelineError: another run has begun.
+        """
+        row = _row(self.tables)
+        if row is None or row["run"] != self.id:
+            raise PipelineError("another run has begun to aggregate these tables, and this one would disturb it")
+
+    def overwrite(self, name: str, rows: DataFrame, where: str | None = None) -> None:
+        """Replace the rows of a table, or those of a condition.
+
+        Raises:
+            PipelineError: another run has begun; it computes these rows from the same events or newer ones.
+        """
+        self.tables.overwrite(name, rows, where, self.require_last)
+
+    def end(self, now: Progress) -> None:
+        """Store that the tables are computed up to ``now``, unless another run has begun: that one repeats this."""
+        row = self._row(now).alias("new")
+        stored = DeltaTable.forPath(self.tables.spark, _path(self.tables)).alias("old")
+        merge = stored.merge(row, F.col("old.run") == F.col("new.run")).whenMatchedUpdateAll()
+        retry_conflicts(merge.execute)
+
+    def _row(self, progress: Progress) -> DataFrame:
+        values = (progress.version, __version__, progress.table_id, progress.at_ms, self.id)
+        return self.tables.spark.createDataFrame([values], _COLUMNS)
 
 
 def last_progress(tables: DeltaTables) -> Progress | None:
-    """Return the last finished run; None if there is none, or it was one of another release."""
+    """Return what the last finished run has read; None if there is none, or it was one of another release."""
+    row = _row(tables)
+    if row is None or row["release"] != __version__:
+        return None
+    progress = Progress(row["version"], row["table_id"], row["at_ms"])
+    return None if progress == _NOTHING else progress
+
+
+def remove_old_files(tables: DeltaTables) -> None:
+    """Delete the files of old rows: each run adds two."""
+    if DeltaTable.isDeltaTable(tables.spark, _path(tables)):
+        DeltaTable.forPath(tables.spark, _path(tables)).vacuum(RETENTION_HOURS_MIN)
+
+
+def _row(tables: DeltaTables) -> Row | None:
     if not DeltaTable.isDeltaTable(tables.spark, _path(tables)):
         return None
-    row = tables.spark.read.format("delta").load(_path(tables)).first()
-    if row is None or row["version"] == _BEGUN or row["release"] != __version__:
-        return None
-    return Progress(row["version"], row["table_id"], row["at_ms"], row["run"])
-
-
-def begin_full(tables: DeltaTables) -> Progress:
-    """Store that a run computes all days; return what `record` needs at its end."""
-    progress = Progress(_BEGUN, "", 0)
-    rows = _row(tables, progress).write.format("delta").mode("overwrite")
-    retry_conflicts(lambda: rows.save(_path(tables)))
-    return progress
-
-
-def record(tables: DeltaTables, before: Progress, now: Progress) -> None:
-    """Store that the tables are computed up to ``now``, if no other run has finished or begun since ``before``."""
-    row = _row(tables, now).alias("new")
-    merge = DeltaTable.forPath(tables.spark, _path(tables)).alias("old").merge(row, "true")
-    mine = F.col("old.run") == before.run
-    retry_conflicts(merge.whenMatchedUpdateAll(mine).whenMatchedDelete().execute)
+    return tables.spark.read.format("delta").load(_path(tables)).first()
 
 
 def _path(tables: DeltaTables) -> str:
     return f"{tables.folder}/_processed"
-
-
-def _row(tables: DeltaTables, progress: Progress) -> DataFrame:
-    values = (progress.version, progress.run, __version__, progress.table_id, progress.at_ms)
-    return tables.spark.createDataFrame([values], _COLUMNS)

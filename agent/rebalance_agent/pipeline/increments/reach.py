@@ -2,13 +2,19 @@
 
 A row of `generations` and `members` depends on the events of its own day, and on a deploy that holds its generation.
 
-An hour of a group depends on more, so a change reaches
+An hour of a group depends on more. Each step of a group, a generation or its deletion, ends the generation before, and
+the last one lasts until the cluster's last event. So a changed step reaches
 
-- back to the begin of a stall that it ends, to the begin of the storm that it prolongs, and, if the group was without a
-  rebalance for longer than `INTERVAL_HOURS_MAX`, to the rebalance before, because hours are counted back from the end;
-- forward to the group's next generation, or to its cluster's last event.
+- forward to the group's next step, or to its cluster's last event;
+- back to the begin of a stall that it ends, and to the begin of the storm that it prolongs;
+- back to the step before, if there is no other step for `INTERVAL_HOURS_MAX`: hours are counted back from the end;
+- back to the cluster's last event, if that was the end of the generation before, and this event is later.
 
 A later last event of the cluster also prolongs the last generation of all of its groups.
+
+A run that was killed may have written rows of a version between the last run and this one. ``changes`` contains the
+events of these versions, too, so the days of such rows are found: all times here are from events that did not change,
+which every version has, and from ``changes``.
 """
 
 from __future__ import annotations
@@ -20,15 +26,14 @@ from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGon
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.pipeline.increments.group_days import GROUP_DAY
 from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, GROUP
-from rebalance_agent.pipeline.tables.generation_spans import cluster_ends
+from rebalance_agent.pipeline.tables.generation_spans import cluster_ends, group_steps
 from rebalance_agent.pipeline.tables.group_hours import INTERVAL_HOURS_MAX, STORM_GAP_SECONDS, storm_windows
 
 __all__ = ["days_of_generations", "days_of_hours"]
 
-_MAX_MS = float(INTERVAL_HOURS_MAX * 3_600_000)
 _GAP_MS = STORM_GAP_SECONDS * 1000
 _BODY = "started_ms BIGINT, phases STRUCT<completed_ms: BIGINT>, stall STRUCT<lower_seconds: DOUBLE>"
-_SPAN = ("begin", "end")
+_SPAN = (*GROUP, "begin", "end")
 
 
 def days_of_generations(changes: DataFrame, events: DataFrame) -> DataFrame:
@@ -39,6 +44,7 @@ def days_of_generations(changes: DataFrame, events: DataFrame) -> DataFrame:
     started = F.to_date(F.timestamp_millis(F.from_json("body", _BODY)["started_ms"]))
     deploys = (
         changes.where(F.col("kind") == RolloutEvent.KIND)
+        # `generations` compares the days, too.
         .withColumns(
             {"first": F.date_sub(F.coalesce(started, "day"), DRIFT_DAYS), "last": F.date_add("day", DRIFT_DAYS)}
         )
@@ -50,79 +56,105 @@ def days_of_generations(changes: DataFrame, events: DataFrame) -> DataFrame:
     return own.select(*GROUP_DAY).union(deploys.select(*GROUP_DAY)).distinct()
 
 
-def days_of_hours(changes: DataFrame, generations: DataFrame, events: DataFrame, events_before: DataFrame) -> DataFrame:
+def days_of_hours(changes: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
     """Return the days (`GROUP_DAY`) whose rows of `group_hours` may differ.
 
-    ``changes``: rows as `changed_events` returns them; ``generations`` and ``events``: the whole tables;
-    ``events_before``: the events before the changes.
+    ``changes``: rows as `changed_events` returns them; ``generations`` and ``events``: the whole tables.
     """
-    completed = generations.select(*GROUP, F.unix_millis("completed_at").alias("at"))
-    ends = _ends(events, events_before)
-    changed = (
-        _changed_spans(changes).join(F.broadcast(ends), "cluster_id", "left").select(*GROUP, *_SPAN, "cluster_end")
-    )
-    prolonged = ends.where("cluster_begin < cluster_end").join(completed.select(*GROUP).distinct(), "cluster_id")
-    prolonged = prolonged.select(
-        *GROUP, F.col("cluster_begin").alias("begin"), F.col("cluster_end").alias("end"), "cluster_end"
-    )
-    spans = changed.union(prolonged).distinct()
-    begin, end = F.col("begin"), F.col("end")
-    neighbours = (
-        spans.join(completed, [*GROUP], "left")
-        .groupBy(*GROUP, *_SPAN, "cluster_end")
-        .agg(
-            F.max(F.when(F.col("at") < begin, F.col("at"))).alias("previous"),
-            F.min(F.when(F.col("at") > end, F.col("at"))).alias("next"),
-            F.max("at").alias("last"),
-        )
-    )
-    storms = storm_windows(generations.where("closes_episode")).select(
-        *GROUP,
-        F.unix_millis("session.start").alias("storm"),
-        F.unix_millis("session.end").alias("storm_end"),
-    )
-    of_storms = (
-        spans.join(storms, [*GROUP])
-        .where((F.col("storm") <= begin) & (F.col("storm_end") >= begin))
-        .groupBy(*GROUP, *_SPAN)
-        .agg(F.min("storm").alias("storm"))
-    )
-    latest = F.greatest(end, "last", "cluster_end")
-    too_long = F.when(latest - F.col("previous") > _MAX_MS, F.col("previous"))
-    first = F.least(begin, "storm", too_long)
-    last = F.greatest(end + _GAP_MS, F.coalesce("next", latest))
-    return (
-        neighbours.join(of_storms, [*GROUP, *_SPAN], "left")
-        .select(*GROUP, F.explode(F.sequence(_date(first), _date(last))).alias("day"))
-        .distinct()
-    )
+    steps = group_steps(generations, events).select(*GROUP, F.col("begin").alias("at"))
+    ends = _ends(changes, events)
+    spans = _changed_spans(changes)
+    begun = _storm_begins(spans, generations)
+    reached = _reached(spans, steps, ends).join(begun, [*_SPAN], "left")
+    first, last = F.least("first", "storm"), F.greatest("last", F.col("end") + _GAP_MS)
+    of_aborted = changes.where(F.col("kind") == AbortedEvent.KIND).select(*GROUP_DAY)
+    return of_aborted.union(_days(reached, first, last)).union(_prolonged(steps, ends)).distinct()
 
 
 def _changed_spans(changes: DataFrame) -> DataFrame:
-    """Return for each changed day of a group the times (epoch ms) between which changed events have an effect."""
+    """Return for each changed day of a group the times (epoch ms) between which its steps and their stalls lie.
+
+    All parts of a generation have the same times, so one changed part is enough.
+    """
     body, at = F.from_json("body", _BODY), F.unix_millis("timestamp")
     completed = F.coalesce(body["phases"]["completed_ms"], at)
-    stall = F.ceil(F.least(body["stall"]["lower_seconds"] * 1000, F.lit(_MAX_MS)))
-    kinds = (GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND)
+    stall = F.ceil(F.least(body["stall"]["lower_seconds"] * 1000, F.lit(_max_ms())))
     return (
-        changes.where(F.col("kind").isin(*kinds))
+        changes.where(F.col("kind").isin(GenerationEvent.KIND, GroupGoneEvent.KIND))
         .select(
             *GROUP_DAY, F.least(at, completed, completed - stall).alias("begin"), F.greatest(at, completed).alias("end")
         )
         .groupBy(*GROUP_DAY)
         .agg(F.min("begin").alias("begin"), F.max("end").alias("end"))
+        .select(*_SPAN)
     )
 
 
-def _ends(events: DataFrame, events_before: DataFrame) -> DataFrame:
-    """Return the earlier and the later (``cluster_begin``, ``cluster_end``) of each cluster's last times (epoch ms)."""
-    before = cluster_ends(events_before).withColumnRenamed("end", "before")
-    both = cluster_ends(events).join(before, "cluster_id", "full")
-    return both.select(
-        "cluster_id",
-        F.least("end", "before").alias("cluster_begin"),
-        F.greatest("end", "before").alias("cluster_end"),
+def _reached(spans: DataFrame, steps: DataFrame, ends: DataFrame) -> DataFrame:
+    """Add the ``first`` and ``last`` time of the generations that the changes of a span begin, end or cut."""
+    of_groups = spans.groupBy(*GROUP).agg(F.max("end").alias("last_change"))
+    near = (
+        spans.join(steps, [*GROUP], "left")
+        .groupBy(*_SPAN)
+        .agg(
+            F.max(F.when(F.col("at") < F.col("begin"), F.col("at"))).alias("previous"),
+            F.min(F.when(F.col("at") > F.col("end"), F.col("at"))).alias("next"),
+            F.max("at").alias("last_step"),
+        )
     )
+    previous = F.col("previous")
+    latest = F.greatest("last_change", "last_step", "cluster_end")
+    lasted = F.when(
+        previous.isNotNull() & (F.col("cluster_begin") < F.col("begin")), F.greatest(previous, "cluster_begin")
+    )
+    too_long = F.when(latest - previous > _max_ms(), previous)
+    return (
+        near.join(of_groups, [*GROUP])
+        .join(ends, "cluster_id", "left")
+        .select(*_SPAN, F.least("begin", lasted, too_long).alias("first"), F.coalesce("next", latest).alias("last"))
+    )
+
+
+def _storm_begins(spans: DataFrame, generations: DataFrame) -> DataFrame:
+    """Return the spans that begin in a storm or right after it, with the time at which the ``storm`` began."""
+    of_groups = generations.where("closes_episode").join(spans.select(*GROUP).distinct(), [*GROUP], "left_semi")
+    storms = storm_windows(of_groups).select(
+        *GROUP, F.unix_millis("session.start").alias("storm"), F.unix_millis("session.end").alias("storm_end")
+    )
+    begin = F.col("begin")
+    during = spans.join(storms, [*GROUP]).where((F.col("storm") <= begin) & (F.col("storm_end") >= begin))
+    return during.groupBy(*_SPAN).agg(F.min("storm").alias("storm"))
+
+
+def _prolonged(steps: DataFrame, ends: DataFrame) -> DataFrame:
+    """Return the days between the different ends of each cluster, for all of its groups.
+
+    Where the last generation is longer than `INTERVAL_HOURS_MAX`, its first hours differ, too.
+    """
+    at, begin, end, longest = F.col("at"), F.col("cluster_begin"), F.col("cluster_end"), _max_ms()
+    last = steps.groupBy(*GROUP).agg(F.max("at").alias("at")).join(ends.where(begin < end), "cluster_id")
+    too_long = last.where(end - at > longest)
+    return _days(last, begin, end).union(_days(too_long, F.greatest(at, begin - longest), end - longest))
+
+
+def _ends(changes: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the least and the latest end (epoch ms) of each cluster with changes: ``cluster_begin``, ``cluster_end``.
+
+    ``cluster_begin`` is null if all of its events changed.
+    """
+    same = events.join(changes.select("event_id").distinct(), "event_id", "left_anti")
+    unchanged = cluster_ends(same).withColumnRenamed("end", "cluster_begin")
+    both = cluster_ends(changes).join(unchanged, "cluster_id", "left")
+    return both.select("cluster_id", "cluster_begin", F.greatest("cluster_begin", "end").alias("cluster_end"))
+
+
+def _days(rows: DataFrame, first: Column, last: Column) -> DataFrame:
+    """Return the days (`GROUP_DAY`) from the first to the last time (epoch ms) of each row."""
+    return rows.select(*GROUP, F.explode(F.sequence(_date(first), _date(last))).alias("day"))
+
+
+def _max_ms() -> int:
+    return INTERVAL_HOURS_MAX * 3_600_000
 
 
 def _date(epoch_ms: Column) -> Column:

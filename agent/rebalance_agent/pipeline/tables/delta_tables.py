@@ -11,11 +11,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypeVar
 
 from delta.tables import DeltaMergeBuilder, DeltaTable
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from pyspark.sql.types import StructType
@@ -24,11 +22,9 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError, one_line
 from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, Table
 from rebalance_agent.pipeline.tables.schemas import TABLES
+from rebalance_agent.pipeline.write_conflicts import retry_conflicts
 
-__all__ = ["ATTEMPTS_MAX", "KEEPS_CHANGES", "RETENTION_HOURS_MIN", "DeltaTables", "retry_conflicts"]
-
-ATTEMPTS_MAX = 10
-"""Attempts of a write. Two writers of a table seldom conflict more than once; after ten, something else is wrong."""
+__all__ = ["KEEPS_CHANGES", "RETENTION_HOURS_MIN", "DeltaTables"]
 
 RETENTION_HOURS_MIN = 168
 """Minimum retention of the files of older versions, in hours (a week), so that readers of such a version can finish."""
@@ -36,15 +32,8 @@ RETENTION_HOURS_MIN = 168
 KEEPS_CHANGES = "delta.enableChangeDataFeed"
 """Name of the property of a table that lets Delta keep the changed rows of each version."""
 
-_CONFLICT = re.compile(
-    r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
-)
-"""Matches Delta's errors for a conflict with another writer; Delta's Python package 4.0 has no classes for them."""
-
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 """Matches the scheme of an address that is not a local path."""
-
-_Result = TypeVar("_Result")
 
 
 class DeltaTables:
@@ -77,13 +66,16 @@ class DeltaTables:
         reader = self.spark.read.format("delta")
         if version is not None:
             reader = reader.option("versionAsOf", version)
-        frame = reader.load(self.path(name))
-        return frame.select(
-            *(
-                F.col(field.name) if field.name in frame.columns else F.lit(None).cast(field.dataType).alias(field.name)
-                for field in table.schema
-            )
-        )
+        return _with_our_columns(reader.load(self.path(name)), table)
+
+    def read_changes(self, name: str, after: int, until: int) -> DataFrame:
+        """Return the rows that the versions above ``after``, to ``until``, added, deleted or replaced, old and new.
+
+        The table must keep its changes (`schemas.Table`).
+        """
+        reader = self.spark.read.format("delta").option("readChangeFeed", "true")
+        reader = reader.option("startingVersion", after + 1).option("endingVersion", until)
+        return _with_our_columns(reader.load(self.path(name)), _table_named(name))
 
     def merge(self, name: str, frame: DataFrame) -> None:
         """Insert each row, or replace the row with the same key if the new one has a higher rank (see `schemas.Table`).
@@ -96,19 +88,27 @@ class DeltaTables:
         same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_day_condition(table, frame)))
         retry_conflicts(lambda: self._merge(table, rows, same))
 
-    def overwrite(self, name: str, frame: DataFrame, where: str | None = None) -> None:
+    def overwrite(
+        self, name: str, frame: DataFrame, where: str | None = None, check: Callable[[], None] = lambda: None
+    ) -> None:
         """Replace all rows of the table, or those of a condition; readers see the old ones until then.
 
-        A table written by another release gets this release's columns, which may stay nullable.
+        A table written by another release gets this release's columns, which may stay nullable. ``check`` is called
+        before each attempt, and raises an error to prevent it.
         """
         table, rows = self._prepared(name, frame)
         writer = rows.write.format("delta").mode("overwrite").partitionBy(*table.partitioned_by)
         # The schema is written only if it differs: a writer's own schema is never NOT NULL.
         if where is not None:
             writer = writer.option("replaceWhere", where)
-        elif not self.has_our_schema(name):
+        elif not self._has_our_schema(table):
             writer = writer.option("overwriteSchema", "true")
-        retry_conflicts(lambda: writer.save(self.path(name)))
+
+        def write() -> None:
+            check()
+            writer.save(self.path(name))
+
+        retry_conflicts(write)
 
     def append(self, name: str, frame: DataFrame) -> None:
         """Append rows to a table without a key."""
@@ -156,9 +156,15 @@ class DeltaTables:
         detail = self._delta(name).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
-    def has_our_schema(self, name: str) -> bool:
-        """Whether the table exists, and its columns, their order and their nullability are those of this release."""
-        return self.exists(name) and _columns(self._delta(name).toDF().schema) == _columns(_table_named(name).schema)
+    def has_our_columns(self, name: str) -> bool:
+        """Whether the table exists, and its columns and their order are those of this release."""
+        ours = [column[:2] for column in _columns(_table_named(name).schema)]
+        return self.exists(name) and [column[:2] for column in _columns(self._delta(name).toDF().schema)] == ours
+
+    def _has_our_schema(self, table: Table) -> bool:
+        """Whether the stored columns, their order and their nullability are those of this release."""
+        stored = self._delta(table.name).toDF().schema
+        return _columns(stored) == _columns(table.schema)
 
     def _prepared(self, name: str, frame: DataFrame) -> tuple[Table, DataFrame]:
         """Return the table, created if missing, and the frame with its columns in the table's order."""
@@ -238,6 +244,15 @@ def _checked(table: Table, frame: DataFrame) -> DataFrame:
     return frame.select(*(F.col(f"`{name}`") for name in expected))
 
 
+def _with_our_columns(frame: DataFrame, table: Table) -> DataFrame:
+    return frame.select(
+        *(
+            F.col(field.name) if field.name in frame.columns else F.lit(None).cast(field.dataType).alias(field.name)
+            for field in table.schema
+        )
+    )
+
+
 def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
     return [(field.name, field.dataType.simpleString(), field.nullable) for field in schema]
 
@@ -274,15 +289,3 @@ def _day_condition(table: Table, rows: DataFrame) -> Iterator[str]:
         if days and days[0]:
             first, last = days[0] - dt.timedelta(DRIFT_DAYS), days[1] + dt.timedelta(DRIFT_DAYS)
             yield f"old.day BETWEEN DATE'{first}' AND DATE'{last}'"
-
-
-def retry_conflicts(write: Callable[[], _Result]) -> _Result:
-    """Write, again if another writer was faster, at most `ATTEMPTS_MAX` times; return what ``write`` returns."""
-    for _ in range(ATTEMPTS_MAX - 1):
-        try:
-            return write()
-        except (Py4JJavaError, PySparkException) as error:
-            if not _CONFLICT.search(str(error)):
-                raise
-            # Nothing was written: Delta checks for conflicts before it commits.
-    return write()

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the conventional alias
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.pipeline.table_schema import GROUP
 
-__all__ = ["cluster_ends", "generation_spans"]
+__all__ = ["cluster_ends", "generation_spans", "group_steps"]
 
 
 def cluster_ends(events: DataFrame) -> DataFrame:
@@ -21,14 +21,13 @@ def cluster_ends(events: DataFrame) -> DataFrame:
     return events.groupBy("cluster_id").agg(last.alias("end"))
 
 
-def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
-    """Return a row for each generation with members and partitions, for rows of tables ``generations`` and ``events``.
+def group_steps(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
+    """Return a row for each generation and deletion of a group: when it began (``begin``, epoch ms).
 
-    ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next one, until the group was
-    deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
-    subscribed partitions; ``columns``: columns of ``generations`` to keep.
+    ``partitions`` is the number of subscribed partitions, 0 without members; ``columns``: those of ``generations`` to
+    keep, which are null for a deletion.
     """
-    steps = generations.select(
+    return generations.select(
         *GROUP,
         "generation",
         F.unix_millis("completed_at").alias("begin"),
@@ -40,6 +39,16 @@ def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -
         ),
         allowMissingColumns=True,
     )
+
+
+def generation_spans(generations: DataFrame, events: DataFrame, *columns: str) -> DataFrame:
+    """Return a row for each generation with members and partitions, for rows of tables ``generations`` and ``events``.
+
+    ``begin`` and ``end`` are epoch milliseconds. A generation lasts until the group's next one, until the group was
+    deleted or, if the group still exists, until the last event of its cluster. ``partitions`` is the number of
+    subscribed partitions; ``columns``: columns of ``generations`` to keep.
+    """
+    steps = group_steps(generations, events, *columns)
     order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))
     return (
         steps.withColumn("next", F.lead("begin").over(order))

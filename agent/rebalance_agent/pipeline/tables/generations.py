@@ -21,7 +21,7 @@ from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.table_schema import GROUP
+from rebalance_agent.pipeline.table_schema import DRIFT_DAYS, GROUP
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS
 from rebalance_agent.pipeline.tables.whole_generations import require_whole
 
@@ -151,9 +151,13 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
     )
 
     def holds(deploy: Column) -> Column:
+        started = F.timestamp_millis(deploy["started_ms"])
+        # Of an event whose two times differ, the rows must still be found by day: see `increments.reach`.
+        first, last = F.date_sub(F.to_date(started), DRIFT_DAYS), F.date_add(F.to_date(deploy["timestamp"]), DRIFT_DAYS)
         return (
-            F.col("generation").between(deploy["first_generation"], deploy["last_generation"])
-            & (F.col("completed_at") >= F.timestamp_millis(deploy["started_ms"]))
+            F.col("day").between(first, last)
+            & F.col("generation").between(deploy["first_generation"], deploy["last_generation"])
+            & (F.col("completed_at") >= started)
             & (F.col("completed_at") <= deploy["timestamp"])
         )
 
