@@ -19,12 +19,17 @@ HOUR_MS = 3_600_000
 INGESTED = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 
-def events_frame(spark, events, ingested_at=INGESTED):
-    """Rows of table ``events`` from these events or lines of JSON, as `ingest` makes them."""
+def events_frame(spark, events, ingested_at=INGESTED, *, numbered=False):
+    """Rows of table ``events`` from these events or lines of JSON, as `ingest` makes them.
+
+    ``numbered``: the offset is the number of the event, from 0.
+    """
     lines = (event if isinstance(event, bytes) else json_line(event) for event in events)
     rows = [event_row(line)._asdict() for line in lines]
     nowhere = {"origin": "files", "ingested_at": ingested_at, "topic": None, "partition": None, "offset": None}
     whole = [{**row, **nowhere, "day": row["timestamp"].date()} for row in rows]
+    if numbered:
+        whole = [{**row, "offset": number} for number, row in enumerate(whole)]
     return spark.createDataFrame([tuple(row[name] for name in EVENTS.schema.names) for row in whole], EVENTS.schema)
 
 
