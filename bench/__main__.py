@@ -69,6 +69,10 @@ APART = {
         "pipeline.pipeline_growth",
         "the same with ten times the rows, the groups, the members of a small fleet",
     ),
+    "increments": (
+        "pipeline.increments",
+        "aggregate after one more day of events, beside the same tables from the whole history",
+    ),
     "ingest": (
         "pipeline.ingest",
         "events ingested and generations decoded a second, beside a bare read in the same Spark",
