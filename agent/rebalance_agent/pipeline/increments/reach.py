@@ -78,7 +78,8 @@ def _changed_spans(changes: DataFrame) -> DataFrame:
     """
     body, at = F.from_json("body", _BODY), F.unix_millis("timestamp")
     completed = F.coalesce(body["phases"]["completed_ms"], at)
-    stall = F.ceil(F.least(body["stall"]["lower_seconds"] * 1000, F.lit(_max_ms())))
+    seconds = body["stall"]["lower_seconds"]
+    stall = F.when(seconds.isNotNull(), F.ceil(F.least(seconds * 1000, F.lit(_max_ms()))))  # LEAST skips nulls
     return (
         changes.where(F.col("kind").isin(GenerationEvent.KIND, GroupGoneEvent.KIND))
         .select(
