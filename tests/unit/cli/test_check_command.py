@@ -94,7 +94,7 @@ def test_a_port_of_a_running_agent_is_no_failure():
         found = local(ObserverSettings(listen=address))[f"listen {address}"]
     finally:
         server.stop()
-    assert found == ("ok", "in use by a running agent; a second one needs another address")
+    assert found == ("ok", "in use by a running agent; a second agent needs another address")
 
 
 def test_a_port_of_another_program_is_a_failure():
@@ -140,7 +140,7 @@ def test_servers_beyond_the_checked_number_are_reported(monkeypatch):
     monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
-    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"
+    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not checked"
 
 
 def test_an_invalid_server_address_is_reported():

@@ -76,7 +76,7 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
 @pytest.mark.parametrize(
     ("client_id", "answer"),
     [
-        ("own", "Yes, if what is unknown below is as it must be: its members can change"),
+        ("own", "Yes, if the unknown requirements below are met: its members can change"),
         ("kafkajs", "Yes for the brokers: its members can change"),
     ],
 )
@@ -90,7 +90,7 @@ def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer)
 def test_longer_stalls_than_recorded_are_named(recorded, expected, warned):
     before, after = (Figures(generations=1, stalls=1, stalled_partition_seconds=each) for each in (recorded, expected))
     text = what_if_text(before, "range", [BrokerOutcome("uniform", after, 4.0), BrokerOutcome("x", refused="no model")])
-    assert ("With uniform, longer stalls are expected than were recorded." in text) is warned
+    assert ("With uniform, stalls are expected to be longer than the recorded ones." in text) is warned
 
 
 def test_a_blocked_group_has_the_setting_and_no_steps(asked):

@@ -227,10 +227,10 @@ def test_an_error_is_shown_in_the_table_until_the_source_works_again(trouble):
 
 def test_a_source_that_never_responded_is_shown_as_such():
     source, *_ = fleet()
-    source.trouble = AgentError("no agent answers at [bold]here[/bold]")
+    source.trouble = AgentError("no agent responds at [bold]here[/bold]")
 
     async def interact(app, pilot):
-        await eventually(pilot, lambda: status(app) == "no agent answers at [bold]here[/bold]; trying again")
+        await eventually(pilot, lambda: status(app) == "no agent responds at [bold]here[/bold]; retrying")
 
     drive(interact, source)
 

@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     stages = "".join(f"  {name:<{width}}  {text}\n" for name, text in STAGES.items())
     parser = subparsers.add_parser(
         "pipeline",
-        help="analyse the history of a fleet's rebalances on Spark",
+        help="analyse the rebalance history of all groups with Spark",
         usage="%(prog)s STAGE [...]",
         description=DESCRIPTION,
         epilog=EPILOG.format(stages=stages),

@@ -106,10 +106,10 @@ class AgentApi:
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
             reason = getattr(reason, "strerror", None) or reason
-            others = "--url sets another agent, --bootstrap-servers reads a cluster directly"
-            raise AgentError(f"no agent answers at {self.address}: {reason} ({others})") from None
+            others = "--url selects another agent, --bootstrap-servers reads a cluster directly"
+            raise AgentError(f"no agent responds at {self.address}: {reason} ({others})") from None
         if len(body) > ANSWER_BYTES_MAX:
-            raise AgentError(f"{self.address} answers with more than {ANSWER_BYTES_MAX} bytes")
+            raise AgentError(f"the response of {self.address} has more than {ANSWER_BYTES_MAX} bytes")
         try:
             return value_from_json(kind, json_object(body))
         except InvalidInputError as error:

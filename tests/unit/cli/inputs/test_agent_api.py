@@ -109,7 +109,7 @@ def test_a_server_that_is_no_agent_is_reported(status, body, reported):
 
 
 def test_an_address_without_an_agent_is_an_error_with_the_address():
-    with pytest.raises(AgentError, match=r"no agent answers at http://127\.0\.0\.1:1: .*refused"):
+    with pytest.raises(AgentError, match=r"no agent responds at http://127\.0\.0\.1:1: .*refused"):
         AgentApi("http://127.0.0.1:1").groups()
 
 
