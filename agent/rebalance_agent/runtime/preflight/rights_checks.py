@@ -105,7 +105,7 @@ def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:
         return RightsProbe(ProbeResult.MISSING)
-    return RightsProbe(ProbeResult.HELD, f"read of one of its {partitions} partitions")
+    return RightsProbe(ProbeResult.HELD, f"can read from one of its {partitions} partitions")
 
 
 def _shown(settings: ObserverSettings, cluster: Cluster) -> tuple[int, int]:

@@ -46,7 +46,9 @@ def source_findings(
             yield skipped(name, text)
             continue
         needs = f"needs {right}; " if right else ""
-        unproven = "; the right is not proven" if probes.get(source) is ProbeResult.UNKNOWN else ""
+        unproven = (
+            "; it is unknown whether the permission is granted" if probes.get(source) is ProbeResult.UNKNOWN else ""
+        )
         yield passed(name, f"{'used' if source == used else 'not used'}; {needs}{costs[source]}{unproven}")
 
 
@@ -64,9 +66,9 @@ def _costs(settings: ObserverSettings, brokers: int, groups: int) -> dict[str, s
     lists = f"{_number(listings)} ListGroups per second"
     return {
         "offsets-topic": f"up to {_number(fetches)} fetches and {lists}",
-        "frames": f"{described} and {lists}; knows groups of the classic protocol whose leader reports or is behind a "
-        "gateway with gateway_generations",
-        "describe": f"{described} and {lists}; shows members and assignments, no generations",
+        "frames": f"{described} and {lists}; covers groups of the classic protocol whose leader reports its "
+        "generations or is behind a gateway with gateway_generations",
+        "describe": f"{described} and {lists}; shows members and assignments, but no generations",
     }
 
 

@@ -73,7 +73,7 @@ class RightsWatch:
         self.health.degraded(modes, commands)
         blind = all(modes.get(mode) for mode in BLIND)
         if blind:
-            self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or a group")
+            self.health.unready(RIGHTS_PART, "no group is visible: no permission on the offsets topic or on any group")
         elif self.blind:
             self.health.ready(RIGHTS_PART)
         self.blind = blind

@@ -50,7 +50,7 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
     events = _event_rights(settings.published_topic)
     if isinstance(settings, ObserverSettings):
         write, create = events
-        lost = "members' own times are unknown: stalls stay bounds, times of callbacks and pods are absent"
+        lost = "members' own measurements are missing: stalls are bounds, and there are no callback times and no pods"
         why = "reads the sidecars' reports about their members"
         read = Right("Read", "Topic", settings.events_topic, "members-unheard", why, lost)
         of_groups = [right for right in _group_rights(settings) if settings.reads_log or right.name != OFFSETS_TOPIC]
@@ -67,7 +67,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             OFFSETS_TOPIC,
             ADMIN_ONLY,
             "the coordinator's own log: generations, assignments, moved partitions, end times",
-            'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
+            'groups are only polled, source="admin": no generations, no aborted rebalances, no stalls',
         ),
         Right(
             "Describe",
@@ -75,8 +75,8 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             EVERYTHING,
             "groups-hidden",
             "detects the start of classic rebalances (ListGroups), describes groups until the log is read",
-            "a classic rebalance is detected only at its end, so its stall has wider bounds; no group is described; "
-            "no skew by lag",
+            "a classic rebalance is detected only when it ends, so its stall has wider bounds; groups are not "
+            "described; no skew by lag",
             some_do=some_do,
         ),
         Right(
@@ -84,9 +84,10 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Topic",
             EVERYTHING,
             "topics-hidden",
-            "partition counts and topic ids, and the times of the records that departed members read last",
-            "counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
-            "topics of consumer, share and streams groups appear as ids; upper bounds of leaves are wider",
+            "reads partition counts, topic ids, and the times of the last records that departed members read",
+            "partition counts of hidden topics come from assignments: unassigned and new partitions are not detected; "
+            "topics of consumer, share and streams groups appear as ids; stalls after a member left have wider upper "
+            "bounds",
             some_do=some_do,
         ),
         Right(
@@ -116,8 +117,8 @@ def _topic_rights(settings: ObserverSettings) -> tuple[Right, ...]:
     shares = "shares the groups with the other replicas"
     unshared = "this replica owns no partition and reports no group: /readyz is 503, part `ownership`"
     lost = (
-        "each start reads the whole offsets topic; "
-        "rebalances that ended or settled while no observer ran are not reported"
+        "each start reads the whole offsets topic; rebalances that ended or settled while the observer was down are "
+        "not reported"
     )
     normal = "reads each group's baselines, if the pipeline runs"
     absent = "kafka_rebalance_stall_baseline_seconds is absent"

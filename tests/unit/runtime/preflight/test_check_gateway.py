@@ -176,7 +176,7 @@ def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
         web.stop()
     assert found[f"gateway_listen {listen['gateway_listen']}"] == (
         OK,
-        "in use by a running agent; a second one needs another address",
+        "in use by a running agent; a second agent needs another address",
     )
 
 
@@ -248,7 +248,7 @@ def test_rules_that_do_not_fit_their_current_groups_fail(cluster):
         found, code = checked(port, gateway_groups="eager|kept=weighted-sticky; other|hidden=sticky", **more)
         assert checked(port)[0]["gateway_groups"][0] is SKIPPED
     assert "switch" not in str(found)
-    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients with the eager protocol")
+    assert found["rule eager|kept=weighted-sticky"] == (OK, "for clients that use the eager protocol")
     assert found["seats eager=observe"] == (OK, "for consumers behind this gateway")
     assert "Read on a group rebalance-agent.seats.*" in found[f"seats {between}"][1]
     assert found["group 'eager'"] == (OK, "1 member, range")

@@ -154,7 +154,7 @@ ASKS = {"web_token_file": "TOKEN", "web_token_for_health": True}
 def test_a_check_recognises_a_running_agent_with_any_authentication(files, chosen):
     with running(files, chosen) as settings:
         assert listeners(settings) == dict.fromkeys(
-            ("listen", "events_listen"), "in use by a running agent; a second one needs another address"
+            ("listen", "events_listen"), "in use by a running agent; a second agent needs another address"
         )
 
 

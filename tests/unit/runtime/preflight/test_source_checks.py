@@ -60,7 +60,7 @@ def test_the_costs_are_those_of_the_settings():
 def test_an_unproven_right_is_not_taken_for_a_missing_one():
     text = found(probes=HELD | {"offsets-topic": ProbeResult.UNKNOWN})
     assert text["offsets-topic"].startswith("used; ")
-    assert text["offsets-topic"].endswith("; the right is not proven")
+    assert text["offsets-topic"].endswith("; it is unknown whether the permission is granted")
 
 
 def test_each_right_is_one_of_the_roles_own():

@@ -51,7 +51,7 @@ def test_help_groups_the_settings_by_subject(capsys):
         title for title in parts if title in HELP_GROUPS
     ]
     assert "--listen HOST:PORT" in parts["web port"]
-    assert "--groups-deny REGEX" in parts["which groups and topics"]
+    assert "--groups-deny REGEX" in parts["groups and topics"]
     assert re.findall("--[a-z-]+", parts["options"]) == ["--help", "--color"]
 
 

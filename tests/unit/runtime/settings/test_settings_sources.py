@@ -255,7 +255,7 @@ def test_posts_to_one_of_several_replicas_need_an_events_topic():
     flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent"}
     for without in ({"events_topic": ""}, {"read_only": "true"}):
         assert _problems(flags={**flags, **without}) == (
-            "events_listen: with replicas_group it needs an events_topic, and no read_only",
+            "events_listen: with replicas_group, events_topic must be set and read_only must not",
         )
     assert load(ObserverSettings, None, flags).events_listen
     assert load(ObserverSettings, None, {**flags, "replicas_group": ""}).events_listen
