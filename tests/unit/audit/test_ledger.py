@@ -43,7 +43,7 @@ def said(found):
 def test_correct_events_are_counted_and_reported_in_one_line():
     found = report(reported(*EAGER), EAGER)
     assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
-    assert found.summary() == "no difference; 3 facts of 1 groups are correct and published once"
+    assert found.summary() == "no difference; 3 facts of 1 groups were published correctly and exactly once"
 
 
 def test_a_difference_names_group_generation_record_and_event():

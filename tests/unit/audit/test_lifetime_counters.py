@@ -190,7 +190,7 @@ def test_counters_at_zero_prove_nothing_if_another_replica_may_have_reported_the
     report = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, started_from_snapshot=True), report)
     assert (report.clean, report.counters) == (True, 0)
-    assert report.unjudged == {"groups that counted nothing yet, which another replica may have reported": 1}
+    assert report.unjudged == {"groups whose counters are all 0, which another replica may have reported": 1}
     alone = AuditReport()
     check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS), alone)
     assert not alone.clean
