@@ -171,7 +171,7 @@ def _rule(text: str) -> SeatRule:
 def _setting(text: str) -> tuple[str, str]:
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in _SETTINGS_OF_SEATS:
-        raise ValueError(f"{name[:100]!r} is not a setting of seats; these are: {', '.join(_SETTINGS_OF_SEATS)}")
+        raise ValueError(f"{name[:100]!r} is not a setting of seats; the settings are: {', '.join(_SETTINGS_OF_SEATS)}")
     return name, value
 
 

@@ -38,7 +38,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
     text = flat(explain(RULES, "order", None))
     assert "No rule of gateway_groups matches its name" in text
     assert "There are rules for orders, slow-.*;" in text
-    assert "The group does not exist now." in text
+    assert "The group does not exist." in text
     assert "There are rules for" not in explain(parse_rules(""), "order", None)
 
 
@@ -49,7 +49,7 @@ def test_a_group_without_a_rule_gets_a_line_with_all_rules():
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
         (group(assignor="stream"), "its members offer stream, which is not one of Kafka's own"),
         (group(assignor="sticky-x"), "its members offer sticky-x, which is not one of Kafka's own"),
-        (group(assignor="lag-aware"), "whether it is rewritten is not known: a gateway may have added lag-aware"),
+        (group(assignor="lag-aware"), "it is unknown whether it is rewritten: a gateway may have added lag-aware"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "it has no members"),
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
@@ -136,7 +136,7 @@ def test_a_group_without_a_rule_for_seats_gets_the_patterns_of_the_rules():
 
 def test_a_group_that_does_not_exist_gets_a_similar_name():
     text = flat(explain(RULES, "oders", None, similar="; did you mean orders?"))
-    assert "The group does not exist now; did you mean orders?" in text
+    assert "The group does not exist; did you mean orders?" in text
 
 
 def test_one_member_with_one_partition_is_not_plural():
