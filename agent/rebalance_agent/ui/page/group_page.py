@@ -133,8 +133,8 @@ def _unknowns(close_up: GroupCloseUp) -> Iterator[str]:
     detail = close_up.detail
     if detail.summary.source is Source.ADMIN:
         yield note(
-            "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
-            "unknown."
+            "The agent only polls this group, because it has no permission to read __consumer_offsets. Generations, "
+            "stalls and moves are unknown."
         )
     if unsettled := unsettled_text(detail.summary):
         yield note(unsettled)

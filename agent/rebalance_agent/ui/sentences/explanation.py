@@ -172,8 +172,8 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
         return
     if closing.followups and closing.group_type is GroupType.CLASSIC:
         yield (
-            f"It took {closing.followups + 1} generations: partitions were revoked in one and assigned to their new "
-            "owners in a follow-up."
+            f"It took {closing.followups + 1} generations: partitions were revoked in one, and assigned to their new "
+            f"owners in a follow-up."
         )
     if first.phases.started_ms is not None:
         took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
@@ -212,8 +212,8 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
     elif rebalance.waited_longer:
         yield (
-            f"{name} returned last from its revoked callback, of the members that reported, {waited} after the start; "
-            "no report shows what the group waited for after that."
+            f"Of the members that reported, {name} was the last to return from its revoked callback, {waited} after "
+            f"the start; no report shows what the group waited for after that."
         )
     else:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
@@ -274,13 +274,13 @@ def _moved(rebalance: ObservedRebalance) -> Iterator[str]:
             f"; and {more} more." if more else "."
         )
     if closing.needed is not None and closing.moved > closing.needed:
-        yield f"{plural(closing.needed, 'move')} would have been enough for the same balance."
+        yield f"{plural(closing.needed, 'move')} would have been enough to get the same balance."
 
 
 def _rollout(event: RolloutEvent) -> str:
     workload = printable(event.workload) if event.workload else "the group's members"
     images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
-    state = "" if event.closed else " so far; it may continue"
+    state = "" if event.closed else " so far, and may continue"
     return (
         f"A rollout of {workload}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
         f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "

@@ -122,7 +122,7 @@ def awaited_text(close_up: GroupCloseUp) -> str:
         return ""
     lower, upper, slowest = max(waits, key=lambda wait: wait[:2])
     client = shortened(printable(slowest.client_id), 60)
-    return f"In the last hour, a rebalance waited longest for {client}: {in_words(span(lower, upper))}."
+    return f"In the last hour, the longest wait of a rebalance was for {client}: {in_words(span(lower, upper))}."
 
 
 def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
@@ -178,7 +178,7 @@ def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     if last is None:
         return "moves: no rebalance has settled since the agent started"
     if _event_before(close_up) is None:
-        return f"moves to generation {last.generation}: unknown, since the generation before it was not observed"
+        return f"moves to generation {last.generation}: unknown, because the previous generation was not observed"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 
