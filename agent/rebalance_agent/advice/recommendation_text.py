@@ -53,7 +53,7 @@ def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
             f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in a stall "
-            f"of {slow.stall_seconds:.1f} s, which the members measured, the group waited {slow.seconds:.1f} s for it."
+            f"of {slow.stall_seconds:.1f} s, measured by the members, the group waited {slow.seconds:.1f} s for it."
         )
 
 
@@ -66,7 +66,7 @@ def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     if not cured and what_if.assignor in _BY_ORDER:
         yield (
             f"{what_if.assignor} assigns in the order of member ids, which begin with the client id: with client ids "
-            "that do not begin with the name of the host, it would distribute them."
+            f"that do not begin with the host name, it would spread the topics over the hosts."
         )
 
 
@@ -78,7 +78,7 @@ def _main(what_if: WhatIf, choice: Choice) -> str:
     elif reason := _refused(what_if):
         text = f"No strategy can be recommended: {reason}"
     elif library_strategy(what_if.assignor) is None:
-        text = f"The promises of {name} are unknown, so the figures are for comparison only"
+        text = f"It is unknown what {name} guarantees, so the figures are only for comparison"
     else:
         text = f"No strategy better than {name} is known for this group"
     return text + (_static(best or own, alone=best is None) if choice.static else "") + "."
@@ -100,20 +100,23 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
         [kind for kind in ClientKind if changes.get(kind) is change]
         for change in (Change.ROLLING, Change.STOP, Change.IMPOSSIBLE)
     )
-    second = f"each second of that costs {what_if.partitions} partition-seconds"
+    second = f"each second of this costs {what_if.partitions} partition-seconds"
     if not stop and not impossible:
-        yield f"That takes two rolling restarts: first with both in each member's list, then with {new} alone."
+        yield (
+            f"The change takes two rolling restarts: first with both assignors in each member's list, then with "
+            f"{new} alone."
+        )
     elif not rolling and not impossible:
         yield (
-            "librdkafka refuses a list with both: stop all members, change the assignor, and start them again; "
-            f"{second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers have it (Kafka 4.0) and "
-            "librdkafka is 2.12 or newer."
+            "librdkafka rejects a list with both assignors: stop all members, change the assignor, and start them "
+            "again; {second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka 4.0) "
+            "and librdkafka is 2.12 or newer."
         )
     else:
         if any(len(kinds) > 1 for kinds in what_if.clients):
             yield "The steps depend on the members' client library, which is not visible."
         if rolling:
-            yield f"{_joined(rolling)}: two rolling restarts, first with both in each member's list."
+            yield f"{_joined(rolling)}: two rolling restarts, first with both assignors in each member's list."
         if stop:
             yield f"{_joined(stop)}: all members must stop at the same time, and {second}."
         if impossible:

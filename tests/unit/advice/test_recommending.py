@@ -37,7 +37,7 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
         "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
-        "That takes two rolling restarts: first with both in each member's list, then with sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with sticky alone."
     )
 
 
@@ -164,14 +164,14 @@ def of(*kinds, assignor="range", **others):
 def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind):
     sentence = of(kind, **COOPERATIVE_STICKY).sentence
     assert sentence.endswith(
-        "That takes two rolling restarts: first with both in each member's list, then with cooperative-sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with cooperative-sticky alone."
     )
 
 
 def test_with_librdkafka_the_group_must_stop_and_the_cost_is_named():
     sentence = of(ClientKind.LIBRDKAFKA, **COOPERATIVE_STICKY).sentence
     assert "stop all members" in sentence
-    assert "each second of that costs 12 partition-seconds" in sentence
+    assert "each second of this costs 12 partition-seconds" in sentence
     assert "KIP-848" in sentence
 
 
@@ -262,7 +262,7 @@ def test_a_group_that_uses_weights_is_not_advised_to_give_them_up():
 def test_the_promises_of_an_assignor_of_another_library_are_unknown():
     advice = recommend(found(figures(skew=2.0), assignor="stream", sticky=figures()))
     assert advice.strategy is None
-    assert advice.sentence == "The promises of stream are unknown, so the figures are for comparison only."
+    assert advice.sentence == "It is unknown what stream are unknown, so the figures are for comparison only."
 
 
 def test_the_value_of_static_membership_is_its_savings_minus_its_waits():
