@@ -82,7 +82,7 @@ def test_a_client_that_is_never_answered_is_replaced_and_the_problem_is_said_onc
     cluster = Cluster([generation_event(1)], failing=10**9)
     watching = reading(cluster)
     until(lambda: len(cluster.clients) > 2)
-    assert watching.problem_news() == "no events are read now: Local: Timed out; trying again"
+    assert watching.problem_news() == "events cannot be read now: Local: Timed out; retrying"
     assert watching.problem_news() == ""
     cluster.failing = 0
     until(lambda: watching.episodes("g"))

@@ -84,7 +84,7 @@ def test_the_closing_tables_name_the_slow_consumer_and_its_stall():
     text = stream.getvalue()
     assert "one=2 two=1" in text
     assert "6.2 s exact   two" in text
-    assert "difference: group g: generation in the events: ours is 8, the coordinator's 7" in text
+    assert "difference: group g: generation in the events: the observer has 8, the coordinator 7" in text
 
 
 def test_the_live_view_draws_groups_steps_and_addresses():
