@@ -78,10 +78,12 @@ class LagSummary:
     """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
-    seconds: Annotated[float | None, "age of the oldest record to read, from the rate at which end offsets grew"]
+    seconds: Annotated[
+        float | None, "age of the oldest record that is still to be read, from the rate at which end offsets grew"
+    ]
     appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
     stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
-    catch_up: Annotated[CatchUp, "partitions that catch up now, and the current catch-up or the last one; lower bounds"]
+    catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,8 @@ class GroupStall:
     """The stall of a group as a whole: a share of its partitions (setting `stall_limits`) is certainly stalled."""
 
     since_ms: Annotated[int, "since when"]
-    warning_seconds: Annotated[float, "length at which `KafkaGroupStalled` counts it"]
-    critical_seconds: Annotated[float, "length at which `KafkaGroupStalledLong` counts it"]
+    warning_seconds: Annotated[float, "duration from which `KafkaGroupStalled` counts the stall"]
+    critical_seconds: Annotated[float, "duration from which `KafkaGroupStalledLong` counts the stall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +123,23 @@ class GroupSummary:
     skew_ratio: Annotated[float | None, "the most loaded member's partitions / its target; 1 is best"]
     host_spread: Annotated[HostSpreadSummary | None, "its spread over hosts, if a topic could be on several"]
     idle_members: Annotated[int | None, "members without partitions that should have at least one"]
-    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions which others owned"]
+    former_owner: Annotated[FormerOwner | None, "the last removed member that still held partitions that others owned"]
     flapping: Annotated[tuple[str, ...], "members that repeatedly leave and return, by instance or client id"]
-    rollout_in_progress: Annotated[bool, "its members are being replaced in a deploy, and nothing fails"]
+    rollout_in_progress: Annotated[bool, "whether its members are being replaced in a deploy, without failures"]
     running: Annotated[RunningRebalance | None, "the running rebalance"]
-    unsettled_ms: Annotated[int | None, "when its last rebalance completed, as long as that one has not settled"]
-    stalled: Annotated[GroupStall | None, "its stall as a whole in the running rebalance, if there is one"]
+    unsettled_ms: Annotated[int | None, "when its last rebalance completed, while that rebalance has not settled"]
+    stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[EmptyGroup | None, "since when it has no members, if it had some; not for `empty_groups_allow`"]
-    lag: Annotated[LagSummary | None, "its lag at the last measurement, where `lag_groups` names it"]
+    empty: Annotated[
+        EmptyGroup | None, "since when it has had no members, if it had any; not for groups in `empty_groups_allow`"
+    ]
+    lag: Annotated[LagSummary | None, "its lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
-    aborted: Annotated[int, "began and never completed, since then"]
+    aborted: Annotated[int, "rebalances that began but never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
-    recent_ms: Annotated[tuple[int, ...], "when it and those of the 15 minutes before it completed; at most 64"]
+    recent_ms: Annotated[
+        tuple[int, ...], "when it and the rebalances of the 15 minutes before it completed; at most 64"
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +166,8 @@ class GroupMember:
     where: Annotated[Workload | None, "pod, node, workload and image, if the member reports them"]
     occupant: Annotated[
         SeatOccupant | None,
-        "the consumer that it is served for, if a gateway handed over its seat; `client_id` and `host` are of the "
-        "seat's first consumer, which the coordinator still names",
+        "the consumer that now has its seat, if a gateway handed it over; `client_id` and `host` remain those of the "
+        "seat's first consumer, as the coordinator has them",
     ]
 
 
@@ -171,7 +177,7 @@ class GroupCounters:
 
     completed: Annotated[Mapping[str, int], "rebalances by trigger"]
     followups: Annotated[int, "follow-up generations of cooperative rebalances"]
-    aborted: Annotated[int, "generations that began and never completed"]
+    aborted: Annotated[int, "generations that began but never completed"]
     assign_errors: Annotated[int | None, "failed `assign()` calls, if members report"]
     noop: Annotated[int, "rebalances that did not change the assignment"]
     revoked: Annotated[int, "revoked partitions"]
@@ -183,7 +189,8 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None, "removed members held partitions that others owned for so long, if members report"
+        float | None,
+        "how long removed members held partitions that others owned, summed over partitions, if members report",
     ]
 
 
@@ -249,13 +256,15 @@ class Rebalance:
     """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
     id: Annotated[str, "`event_id` of the event that closed it"]
-    kind: Annotated[RebalanceKind, "an aborted one has only the fields up to `previous_generation`"]
+    kind: Annotated[
+        RebalanceKind, "completed or aborted; an aborted rebalance has only the fields up to `previous_generation`"
+    ]
     timestamp_ms: Annotated[int, "when the coordinator closed it; for an aborted one, the time of the next record"]
     generation: Annotated[int, "its last generation; for an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]
-    started_ms: Annotated[int | None, "when the coordinator asked the members to rejoin"]
+    started_ms: Annotated[int | None, "when the coordinator began to ask the members to rejoin"]
     trigger: Annotated[Trigger | None, "the most serious of its causes"]
-    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first; they are not in the order of time"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in the order of time"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]
@@ -292,5 +301,6 @@ class RebalanceDetail:
     events: Annotated[tuple[Event, ...], "its events in order, as in the topic `rebalance-events`"]
     reports: Annotated[tuple[Event, ...], "the members' reports from that time, oldest first"]
     before: Annotated[
-        tuple[Event, ...], "the generation from which it began, if that is older than the agent: it was not published"
+        tuple[Event, ...],
+        "the generation before it, if that is from before the agent's start and was therefore not published",
     ] = ()

@@ -81,7 +81,7 @@ GATEWAY_BYTES = agent_row(
     "gateway_bytes_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Forwarded bytes: requests to brokers, answers to clients.",
+    "Forwarded bytes: requests to brokers, responses to clients.",
     "bytes",
     {"direction": DIRECTIONS},
 )
@@ -131,7 +131,7 @@ GATEWAY_REFUSED = agent_row(
     },
 )
 GATEWAY_BROKERS = agent_row(
-    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers with a port in the gateway.", "brokers"
+    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers that have a port in the gateway.", "brokers"
 )
 GATEWAY_BROKERS_SHUT = agent_row(
     "gateway_brokers_shut",
@@ -248,16 +248,17 @@ GATEWAY_SEATS_SPARED_SECONDS = agent_row(
     "gateway_seats_spared_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time by which partitions of killed consumers got free before the coordinator would have removed the member, "
-    "summed over partitions: a lower bound, counted when the session would have ended. Stalls of spared rebalances are "
-    "not included.",
+    "Time by which partitions of killed consumers were free earlier than if the coordinator had removed the member, "
+    "summed over partitions: a lower bound, counted when the session would have ended. Stalls of avoided rebalances "
+    "are not included.",
     "seconds",
 )
 GATEWAY_SEATS_KEPT_SECONDS = agent_row(
     "gateway_seats_partition_seconds_total",
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
-    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats cost.",
+    "Time for which seats were vacant, summed over their partitions: an upper bound of the stall that kept seats "
+    "caused.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -266,7 +267,7 @@ GATEWAY_SEATS_WAITED_SECONDS = agent_row(
     MetricType.COUNTER,
     ExporterRole.GATEWAY,
     "Time for which newcomers waited, or in mode observe would have waited, for the next multiple of "
-    "gateway_admission_seconds after the hold, summed over newcomers: they began to work that much later.",
+    "gateway_admission_seconds after the hold, summed over newcomers: the delay before they began to work.",
     "seconds",
     {"mode": SEAT_MODES},
 )
@@ -296,8 +297,8 @@ GATEWAY_SEATS_WRONG = agent_row(
     "gateway_seats_wrong_groups",
     MetricType.GAUGE,
     ExporterRole.GATEWAY,
-    "Groups whose rule has mode on, and whose seats the gateway only observes until it restarts, because three "
-    "handovers, or joint admissions, in a row were wrong.",
+    "Groups with mode on whose seats the gateway only observes until it restarts, because three handovers or joint "
+    "admissions in a row were wrong.",
     "groups",
 )
 

@@ -34,7 +34,7 @@ GROUP_LAG_OFFSETS = _row(
 GROUP_LAG_SECONDS = _row(
     "group_lag_seconds",
     "Age of the oldest record that the group has yet to read, from the rate at which end offsets grew; 0 without a "
-    "lag. Absent where there is a lag and nothing was produced since the observer's first measurement.",
+    "lag. Absent if there is a lag but nothing was produced since the observer's first measurement.",
     "seconds",
 )
 STUCK_SECONDS = _row(
@@ -45,7 +45,7 @@ STUCK_SECONDS = _row(
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions that changed owner and have not committed what was appended until their new owner was seen.",
+    "Partitions that changed owner, and whose records from before their new owner was seen are not all committed.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(
@@ -62,13 +62,13 @@ CATCH_UP_PARTITION_SECONDS = _row(
 )
 TOPIC_LAG_OFFSETS = _row(
     "topic_lag_offsets",
-    "The same by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
+    "Consumer lag by topic, the most offsets first; topics beyond max_lag_topics are summed up in _folded.",
     "offsets",
     "topic",
 )
 TOPIC_LAG_SECONDS = _row(
     "topic_lag_seconds",
-    "The same by topic; _folded has the highest of the others.",
+    "Consumer lag in seconds by topic; _folded has the highest value of the other topics.",
     "seconds",
     "topic",
 )
