@@ -116,7 +116,7 @@ def test_configured_files_are_read_and_used(tmp_path):
     found = local(settings)
     assert found[f"file {token}"][0] == "ok"
     assert found[f"file {tmp_path / 'none.pem'}"][0] == "failed"
-    assert found[f"events_file {tmp_path / 'events.ndjson'}"] == ("ok", "can be written")
+    assert found[f"events_file {tmp_path / 'events.ndjson'}"] == ("ok", "is writable")
     assert not (tmp_path / "events.ndjson").exists()
     assert (
         local(ObserverSettings(listen="127.0.0.1:0", events_file=str(tmp_path)))[f"events_file {tmp_path}"][0]

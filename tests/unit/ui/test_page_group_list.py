@@ -95,7 +95,7 @@ def test_groups_beyond_the_shown_maximum_are_counted():
     assert "This page has the first" not in drawn(GROUPS, ListQuery())
     html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
-    assert "This page has the first 4 groups by name, without 10,000 more" in html
+    assert "This page lists the first 4 groups by name. 10,000 more are only in the API." in html
 
 
 def test_no_groups_and_no_matching_groups_are_distinguished():

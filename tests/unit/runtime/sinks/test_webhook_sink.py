@@ -81,7 +81,7 @@ def test_only_lines_named_in_the_response_are_lost():
     lines[1] = b'{"kind":"other"}'
     lines[3] += b" " * LINE_BYTES_MAX
     try:
-        with pytest.raises(DeliveryError, match=r"answered 400 to a line of 26\d{4} bytes$") as failed:
+        with pytest.raises(DeliveryError, match=r"responded with 400 for a line of 26\d{4} bytes$") as failed:
             webhook(f"http://127.0.0.1:{server.port}{EVENTS_PATH}").deliver(lines, NEVER)
     finally:
         server.stop()
