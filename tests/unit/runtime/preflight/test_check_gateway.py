@@ -197,7 +197,7 @@ def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path,
 
 @pytest.mark.parametrize(
     ("status", "wanted", "detail"),
-    [(None, FAILED, "is not a pod of Kubernetes"), (200, OK, "can be listed"), (403, FAILED, "answered with 403")],
+    [(None, FAILED, "is not a pod of Kubernetes"), (200, OK, "can be listed"), (403, FAILED, "responded with 403")],
 )
 def test_leases_of_seats_are_listed_once_if_a_rule_needs_them(cluster, monkeypatch, status, wanted, detail):
     asked = []
