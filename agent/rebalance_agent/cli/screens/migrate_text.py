@@ -44,9 +44,7 @@ def _verdict(answer: MigrationReadiness) -> str:
     if answer.done:
         return "Nothing to do: all members use the consumer protocol (KIP-848)."
     if answer.online is None:
-        return wrapped(
-            "It is not known whether its members can change to the consumer protocol while the group runs."
-        )
+        return wrapped("It is not known whether its members can change to the consumer protocol while the group runs.")
     if not answer.online:
         return wrapped("No: its members cannot change to the consumer protocol (KIP-848) while the group runs.")
     change = "its members can change to the consumer protocol (KIP-848) one by one, while the group runs"

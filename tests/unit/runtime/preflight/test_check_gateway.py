@@ -182,7 +182,11 @@ def test_ports_of_a_running_agent_are_no_failure(cluster, tmp_path, secured):
 
 @pytest.mark.parametrize(
     ("said", "status", "detail"),
-    [(None, OK, "seats are not switched off"), ("off", OK, "off now for all groups"), ("of", FAILED, "so seats are off")],
+    [
+        (None, OK, "seats are not switched off"),
+        ("off", OK, "off now for all groups"),
+        ("of", FAILED, "so seats are off"),
+    ],
 )
 def test_the_current_state_of_the_switch_of_seats_is_reported(cluster, tmp_path, said, status, detail):
     path = tmp_path / "switch"
