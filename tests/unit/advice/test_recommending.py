@@ -164,7 +164,8 @@ def of(*kinds, assignor="range", **others):
 def test_clients_that_take_both_in_one_list_change_in_two_rolling_restarts(kind):
     sentence = of(kind, **COOPERATIVE_STICKY).sentence
     assert sentence.endswith(
-        "The change takes two rolling restarts: first with both assignors in each member's list, then with cooperative-sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "cooperative-sticky alone."
     )
 
 

@@ -210,8 +210,8 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     said = run(capsys, "explain", "new")[1]
     assert said.startswith("new: no rebalance, ")
     assert (
-        f"The group has been at generation {calm.group('new').summary.generation} since before the agent finished starting."
-        in said
+        f"The group has been at generation {calm.group('new').summary.generation} since before the agent finished "
+        "starting." in said
     )
 
 
