@@ -37,7 +37,8 @@ def test_the_strategy_with_the_least_skew_is_preferred():
     assert (advice.strategy, advice.protocol) == ("sticky", EAGER)
     assert advice.sentence == (
         "Use sticky instead of range: the most loaded member would have had 1.00 times its share instead of 1.50. "
-        "The change takes two rolling restarts: first with both assignors in each member's list, then with sticky alone."
+        "The change takes two rolling restarts: first with both assignors in each member's list, then with "
+        "sticky alone."
     )
 
 

@@ -372,7 +372,7 @@ def _closes(event):
 def test_phases_and_causes_that_contradict_each_other_are_named(kind):
     right = closing(kind)
     backwards = replace(right.phases, started_ms=right.phases.completed_ms + 1)
-    assert "backwards" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
+    assert "out of order" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
     more = replace(right, lost=right.lost_min + 1)
     assert "partitions were lost" in judged(kind, instead(kind, right, more)).differences[0].what
     wrong = replace(right, trigger=Trigger.UNKNOWN)

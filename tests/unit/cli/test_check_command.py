@@ -168,7 +168,7 @@ def test_the_acl_script_grants_each_right_once_with_its_arguments(capsys, tmp_pa
     ("flags", "message"),
     [
         (["--acl-script"], "--acl-script needs the servers: add --bootstrap-servers HOST:PORT,..."),
-        (["--principal", "User:a"], "--principal is for --acl-script"),
+        (["--principal", "User:a"], "--principal requires --acl-script"),
         (
             ["--acl-script", "--bootstrap-servers=k:9093", "--kafka=security.protocol=SASL_SSL", *OAUTH],
             "only the brokers know the principal of this login: add --principal TYPE:NAME",

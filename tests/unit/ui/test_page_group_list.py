@@ -99,7 +99,7 @@ def test_groups_beyond_the_shown_maximum_are_counted():
 
 
 def test_no_groups_and_no_matching_groups_are_distinguished():
-    assert "No group is known" in drawn([], ListQuery())
+    assert "No groups yet" in drawn([], ListQuery())
     assert "None of the 4 groups matches" in drawn(GROUPS, ListQuery(match="zzz"))
 
 
