@@ -96,7 +96,7 @@ def test_the_right_that_seats_between_gateways_need_is_explained():
 def test_a_rule_for_seats_is_explained():
     rules = parse_seat_rules("orders=on,seats.keep.seconds=5; slow=observe; none=off")
     text = flat(explain(RULES, "orders", group(), seats=rules))
-    assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal one leaves" in text
+    assert "Seats orders=on,seats.keep.seconds=5 A consumer that joins is held until an equal consumer leaves" in text
     assert (
         "A newcomer waits for at most 60 s. "
         "If a consumer leaves and no other waits, the gateway keeps its seat for 5 s."

@@ -121,7 +121,7 @@ def test_brokers_are_checked_with_the_clients_connection_without_a_login(cluster
     cluster.fails = True
     with broker() as port:
         found, code = checked(port)
-    assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} answers, without TLS")
+    assert found[f"gateway to {HOST}:{port}"] == (OK, f"{HOST}:{port} responds, without TLS")
     assert found["brokers"][0] is SKIPPED
     assert "after the first request of a client" in found["brokers"][1]
     assert code == 0
