@@ -82,7 +82,13 @@ def test_the_help_of_check_explains_the_roles(capsys):
         main.main(["check", "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    for word in ("--role {observer,sidecar,gateway}", "--json", "Exit code 0 if", "missing  a permission", "examples:"):
+    for word in (
+        "--role {observer,sidecar,gateway}",
+        "--json",
+        "Exit code 0 if",
+        "missing  the permission",
+        "examples:",
+    ):
         assert word in text
 
 
