@@ -264,8 +264,8 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     (frame,) = shown["rebalance-fleet"]["Most expensive groups, and why"]
     names = [field["name"] for field in frame["fields"]]
     assert names == [
-        *("Group", "Lost", "At most", "Availability", "Rebalances", "Mostly", "Mean stall", "Slowest member"),
-        *("It took", "Running", "Also"),
+        *("Group", "Lost", "At most", "Availability", "Rebalances", "Main trigger", "Mean stall", "Slowest member"),
+        *("It took", "Running", "Other problem"),
     ]
     groups = [value["text"] for value in column(frame, "Group")]
     assert sorted(groups) == sorted(GROUPS)
@@ -274,7 +274,7 @@ def test_grafana_makes_one_table_of_the_groups(shown):
     assert column(frame, "Slowest member")[at]["text"] == "orders-90"
     assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
     idle = groups.index("clicks-range")
-    assert column(frame, "Also")[idle]["text"] in {"uneven", "idle members"}
+    assert column(frame, "Other problem")[idle]["text"] in {"uneven", "idle members"}
     assert "no group is watched" not in json.dumps(frame), "an empty cell shows -"
     link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
     assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")

@@ -25,7 +25,7 @@ class PushingMember(NamedTuple):
 
 
 Measured = Callable[[PushingMember, Mapping[Callback, float]], None]
-"""Function that accepts the longest durations (seconds) of a member's callbacks, of those that it measured."""
+"""Function that accepts a member, and the longest duration (seconds) of each kind of callback that it measured."""
 
 
 def pushing_member(attributes: Mapping[str, str], client_instance_id: str) -> PushingMember | None:

@@ -189,5 +189,6 @@ def _ranges_bytes(numbers: Sequence[int]) -> int:
 
 def _last_assigned(events: Sequence[MemberEvent]) -> bool:
     """Whether the first of a member's reports is its last one of an assigned callback."""
-    first, *later = (event.callback is Callback.ASSIGNED for event in events)
-    return first and not any(later)
+    if events[0].callback is not Callback.ASSIGNED:
+        return False
+    return sum(event.callback is Callback.ASSIGNED for event in events) == 1

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 from rebalance_agent.api.shapes import GroupSummary, LagSummary
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.ui.words import moment_to_second, plural, time_of_day
+from rebalance_agent.ui.words import moment_to_second, plural, time_of_day, unowned
 
 __all__ = [
     "EMPTY_SECONDS_MAX",
@@ -75,7 +75,7 @@ def empty_text(group: GroupSummary, now_ms: int) -> str:
         members = plural(empty.members, "member")
         parts.append(f"its last member {one}" if empty.members == 1 else f"its last {members} {several}")
     if group.unassigned:
-        parts.append(f"{plural(group.unassigned, 'partition')} {'has' if group.unassigned == 1 else 'have'} no owner")
+        parts.append(unowned(group.unassigned))
     if lag := group.lag:
         parts.append(_lag_text(lag))
     return "; ".join(parts)
@@ -91,10 +91,9 @@ def _lag_text(lag: LagSummary) -> str:
 
 def _unowned_text(group: GroupSummary) -> str:
     """Return ``3 partitions have no owner``; empty if all have one, or if the group rebalances or has no members."""
-    number = group.unassigned
-    if not number or not group.members or group.running:
+    if not group.unassigned or not group.members or group.running:
         return ""
-    return f"{plural(number, 'partition')} {'has' if number == 1 else 'have'} no owner"
+    return unowned(group.unassigned)
 
 
 def copartition_text(group: GroupSummary) -> str:

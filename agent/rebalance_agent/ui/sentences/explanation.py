@@ -30,6 +30,7 @@ from rebalance_agent.ui.words import (
     plural,
     printable,
     span,
+    unowned,
     wrapped,
 )
 
@@ -153,7 +154,7 @@ def _sentences(rebalance: ObservedRebalance) -> Iterator[str]:
         verb = "keeps" if len(closing.flapping) == 1 else "keep"
         yield f"{listed([printable(name) for name in closing.flapping])} {verb} leaving and rejoining."
     if closing.unassigned and closing.members:
-        yield f"{plural(closing.unassigned, 'partition')} {_has(closing.unassigned)} no owner."
+        yield f"{unowned(closing.unassigned)}."
     if not closing.members:
         yield "The group is Empty now: it has no active consumers."
 
@@ -290,10 +291,6 @@ def _rollout(event: RolloutEvent) -> str:
 
 def _images(images: Sequence[str]) -> str:
     return listed([printable(image) for image in images], 3) if images else "an unknown image"
-
-
-def _has(number: int) -> str:
-    return "has" if number == 1 else "have"
 
 
 def _wrapped(heading: str, text: str) -> str:

@@ -139,16 +139,18 @@ def groups_text(rows: Sequence[WatchRow]) -> str:
 def urgent_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return lines about groups that lost all their members lately, and about gaps in the assignments of others."""
     gaps = [f"{row.cells[0]}: {row.gaps}" for row in rows if row.gaps]
-    left_out = len(gaps) - EMPTY_LINES_MAX
-    more = [f"and {left_out} more groups with such assignments"] if left_out > 0 else []
-    return [*empty_lines(rows), *gaps[:EMPTY_LINES_MAX], *more]
+    return [*empty_lines(rows), *_first(gaps, "with such assignments")]
 
 
 def empty_lines(rows: Sequence[WatchRow]) -> list[str]:
     """Return a line for each of the first `EMPTY_LINES_MAX` groups that lost all their members lately."""
-    empty = [f"{row.cells[0]}: {row.empty}" for row in rows if row.empty]
-    more = [f"and {len(empty) - EMPTY_LINES_MAX} more groups are Empty"] if len(empty) > EMPTY_LINES_MAX else []
-    return empty[:EMPTY_LINES_MAX] + more
+    return _first([f"{row.cells[0]}: {row.empty}" for row in rows if row.empty], "are Empty")
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    """Return the first `EMPTY_LINES_MAX` lines, and how many more groups there are."""
+    left_out = len(lines) - EMPTY_LINES_MAX
+    return [*lines[:EMPTY_LINES_MAX], *([f"and {left_out} more groups {what}"] if left_out > 0 else [])]
 
 
 def _row(group: GroupSummary, now_ms: int) -> WatchRow:
