@@ -78,9 +78,7 @@ class LagSummary:
     """The lag of a group."""
 
     offsets: Annotated[int, "between committed offsets and end offsets, summed over its partitions"]
-    seconds: Annotated[
-        float | None, "age of the oldest record that is still to be read, from the rate at which end offsets grew"
-    ]
+    seconds: Annotated[float | None, "age of the oldest unread record, from the rate at which end offsets grew"]
     appended_per_second: Annotated[float | None, "offsets by which the ends of its partitions grow"]
     stuck: Annotated[StuckPartition | None, "the partition with an owner that has made no progress for longest, if any"]
     catch_up: Annotated[CatchUp, "partitions that are catching up now, and the current or last catch-up; lower bounds"]
@@ -133,16 +131,12 @@ class GroupSummary:
     unsettled_ms: Annotated[int | None, "when its last rebalance completed, while that rebalance has not settled"]
     stalled: Annotated[GroupStall | None, "the stall of the group as a whole in the running rebalance, if there is one"]
     rebalance_timeout_seconds: Annotated[float | None, "largest of the members' rebalance timeouts"]
-    empty: Annotated[
-        EmptyGroup | None, "since when it has had no members, if it had any; not for groups in `empty_groups_allow`"
-    ]
+    empty: Annotated[EmptyGroup | None, "since when it has been empty, if it had members; not for `empty_groups_allow`"]
     lag: Annotated[LagSummary | None, "its lag at the last measurement, if the group is in `lag_groups`"]
     rebalances: Annotated[int, "completed since this process first saw the group"]
     aborted: Annotated[int, "rebalances that began but never completed, since then"]
     last: Annotated[LastRebalance | None, "the last rebalance that settled"]
-    recent_ms: Annotated[
-        tuple[int, ...], "when it and the rebalances of the 15 minutes before it completed; at most 64"
-    ]
+    recent_ms: Annotated[tuple[int, ...], "when it and the rebalances in the 15 minutes before completed; at most 64"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +186,7 @@ class GroupCounters:
     stalled_partition_seconds: Annotated[float, "stalled partition-seconds, up to `counted_until_ms`"]
     partition_seconds: Annotated[float, "all partition-seconds, up to `counted_until_ms`"]
     doubly_owned_partition_seconds: Annotated[
-        float | None,
-        "how long removed members held partitions that others owned, summed over partitions, if members report",
+        float | None, "partition-seconds for which removed members held partitions that others owned, if members report"
     ]
 
 
@@ -259,9 +252,7 @@ class Rebalance:
     """One rebalance: one generation, or several if the assignor needs follow-ups."""
 
     id: Annotated[str, "`event_id` of the event that closed it"]
-    kind: Annotated[
-        RebalanceKind, "completed or aborted; an aborted rebalance has only the fields up to `previous_generation`"
-    ]
+    kind: Annotated[RebalanceKind, "an aborted rebalance has only the fields up to `previous_generation`"]
     timestamp_ms: Annotated[int, "when the coordinator closed it; for an aborted one, the time of the next record"]
     generation: Annotated[int, "its last generation; for an aborted one, the last missing generation"]
     previous_generation: Annotated[int | None, "the generation before it"]

@@ -142,10 +142,7 @@ class Gateway:
             self._listeners.sweep()
         # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
         if drain_seconds and self._connections:
-            message = (
-                "waiting for at most %g s until clients disconnect (open connections: %s); press Ctrl-C again to "
-                "stop now"
-            )
+            message = "waiting up to %g s for clients to disconnect (open connections: %s); Ctrl-C again stops now"
             _log.info(message, drain_seconds, len(self._connections))
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()

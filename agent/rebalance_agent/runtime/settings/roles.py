@@ -109,8 +109,7 @@ class AgentSettings(BaseSettings):
     )
     listen: WebAddress = Field(
         LISTEN,
-        description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308 allows other machines "
-        "to connect",
+        description="address of /metrics, /healthz, /readyz, /config and the API; 0.0.0.0:29308: all interfaces",
     )
     tls_cert_file: Text = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
     tls_key_file: Text = Field("", description="PEM file with its key, unencrypted")
@@ -123,16 +122,12 @@ class AgentSettings(BaseSettings):
     web_token_for_health: bool = Field(
         default=False, description="whether /healthz and /readyz also require that token"
     )
-    cluster_name: str = Field(
-        "", max_length=100, description="if set, every metric gets the label cluster with this value"
-    )
+    cluster_name: str = Field("", max_length=100, description="label cluster of every metric; empty: no such label")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
         "auto", description="auto: console form on a terminal, JSON lines elsewhere"
     )
-    stop_seconds: float = Field(
-        5.0, ge=0, le=300, description="at shutdown, how long to wait for pending events to be sent"
-    )
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="how long to wait for pending events at shutdown")
 
     @classmethod
     def settings_customise_sources(
@@ -220,24 +215,16 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         "", description="regular expression for the groups whose lag and rate are measured; empty: none"
     )
     max_metrics_bytes: int = Field(
-        100_000_000,
-        ge=10**6,
-        le=10**10,
-        description="maximum size of all groups' series in bytes; the largest groups are left out",
+        100_000_000, ge=10**6, le=10**10, description="maximum bytes of groups' series; the largest groups are left out"
     )
     max_state_bytes: int = Field(
         160_000_000,
         ge=10**7,
         le=10**10,
-        description="maximum size of groups' states in bytes; beyond it, new groups may be shown without their "
-        "rebalances",
+        description="maximum bytes of groups' states; beyond it, new groups are shown without their rebalances",
     )
     max_lag_topics: int = Field(
-        5,
-        ge=0,
-        le=1_000,
-        description="maximum number of topics per group with lag series of their own; the others are summed up in "
-        "_folded",
+        5, ge=0, le=1_000, description="maximum number of topics per group with lag series; others are in _folded"
     )
     lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
     copartitioned: Declarations = Field(
@@ -261,18 +248,12 @@ class ObserverSettings(GenerationSource, ListeningSettings):
         description="how long to wait for members' own events before the stall of a rebalance is final",
     )
     list_interval_ms: int = Field(
-        200,
-        ge=20,
-        le=60_000,
-        description="how often rebalancing groups are listed, which limits the error of a rebalance's start time",
+        200, ge=20, le=60_000, description="how often rebalancing groups are listed; limits the error of start times"
     )
     list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
     topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
     describe_interval_seconds: float = Field(
-        5.0,
-        ge=0.2,
-        le=3600,
-        description="how often groups are described if the observer may not read the offsets topic",
+        5.0, ge=0.2, le=3600, description="how often groups are described if the offsets topic is not readable"
     )
     state_topic: Topic = Field(
         "rebalance-agent-state", description="compacted topic of snapshots, from which a restart continues; empty: none"
@@ -310,8 +291,7 @@ class SidecarSettings(ListeningSettings):
 
     listen: WebAddress = Field(
         LISTEN,
-        description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308 allows other machines to "
-        "connect",
+        description="address of /metrics, /healthz, /readyz and /config; 0.0.0.0:29308: all interfaces",
     )
     events_listen: EventsAddress = Field(
         f"127.0.0.1:{EVENTS_PORT}",

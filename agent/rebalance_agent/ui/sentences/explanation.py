@@ -212,8 +212,8 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
         yield f"{name} took longest to give up its revoked partitions: {waited}{part}."
     elif rebalance.waited_longer:
         yield (
-            f"Of the members that reported, {name} was the last to return from its revoked callback, {waited} after "
-            f"the start; no report shows what the group waited for after that."
+            f"{name} was the last of the reporting members to return from its revoked callback, {waited} after the "
+            f"start; no report shows what the group waited for after that."
         )
     else:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."
