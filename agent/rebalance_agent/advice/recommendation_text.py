@@ -52,8 +52,8 @@ def is_clustered(what_if: WhatIf) -> bool:
 def _slow(slow: SlowMember | None) -> Iterator[str]:
     if slow is not None:
         yield (
-            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: in a stall "
-            f"of {slow.stall_seconds:.1f} s, measured by the members, the group waited {slow.seconds:.1f} s for it."
+            f"Make {slow.name} stop sooner, with a shorter revoked callback or less work between two polls: the group "
+            f"waited {slow.seconds:.1f} s for it in a stall of {slow.stall_seconds:.1f} s (measured by the members)."
         )
 
 
@@ -66,7 +66,7 @@ def _clustered(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     if not cured and what_if.assignor in _BY_ORDER:
         yield (
             f"{what_if.assignor} assigns in the order of member ids, which begin with the client id: with client ids "
-            f"that do not begin with the host name, it would spread the topics over the hosts."
+            "that do not begin with the host name, it would spread the topics over the hosts."
         )
 
 
@@ -103,14 +103,14 @@ def _how(what_if: WhatIf, choice: Choice) -> Iterator[str]:
     second = f"each second of this costs {what_if.partitions} partition-seconds"
     if not stop and not impossible:
         yield (
-            f"The change takes two rolling restarts: first with both assignors in each member's list, then with "
+            "The change takes two rolling restarts: first with both assignors in each member's list, then with "
             f"{new} alone."
         )
     elif not rolling and not impossible:
         yield (
             "librdkafka rejects a list with both assignors: stop all members, change the assignor, and start them "
-            "again; {second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka 4.0) "
-            "and librdkafka is 2.12 or newer."
+            f"again; {second}. Without a stop: group.protocol=consumer (KIP-848), if the brokers support it (Kafka "
+            "4.0) and librdkafka is 2.12 or newer."
         )
     else:
         if any(len(kinds) > 1 for kinds in what_if.clients):

@@ -113,7 +113,7 @@ class GroupsApi:
             self.rebalances(name)
             raise NotKnownError(
                 f"there is no rebalance {identity[:100]!r} of this group; {REBALANCES.path} lists the last ones since "
-                f"this process started"
+                "this process started"
             )
         return detail
 
@@ -170,7 +170,7 @@ class GroupsApi:
         if view is None:
             raise NotKnownError(
                 f"there is no group {name[:300]!r} here; {GROUPS.path} lists the groups that are shown (groups_allow "
-                f"and groups_deny select them)"
+                "and groups_deny select them)"
             )
         return view
 

@@ -258,7 +258,7 @@ class Rebalance:
     previous_generation: Annotated[int | None, "the generation before it"]
     started_ms: Annotated[int | None, "when the coordinator began to ask the members to rejoin"]
     trigger: Annotated[Trigger | None, "the most serious of its causes"]
-    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in the order of time"]
+    causes: Annotated[tuple[Trigger, ...], "all causes, the most serious first, not in chronological order"]
     stall: Annotated[Stall | None, "its stall"]
     assignor: Annotated[str | None, "the assignor that was chosen"]
     protocol: Annotated[RebalanceProtocol | None, "whether all partitions stopped, or only those that moved"]

@@ -171,7 +171,7 @@ def _stall(stall: Stall) -> Iterator[str]:
     elif stall.partition_seconds + ROUNDING_S < stall.lower_seconds:
         yield (
             f"its stall is at least {stall.lower_seconds} s, but only at least {stall.partition_seconds} "
-            f"partition-seconds"
+            "partition-seconds"
         )
     elif whole is not None and (longest is None or whole < stall.partition_seconds):
         yield f"its stall is at least {stall.partition_seconds} partition-seconds, but at most {whole}"

@@ -73,7 +73,7 @@ def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgent
     where = "the files" if options.records else "the cluster, the events' topic and the permissions"
     return RebalanceAgentError(
         f"nothing to compare: no record or event belongs to a shown group{left}. Check {where}. If there are no groups "
-        f"yet, use --allow-empty"
+        "yet, use --allow-empty"
     )
 
 

@@ -33,9 +33,9 @@ _HOW = {
 }
 
 
-_IF_CLASSIC = "and their clients are Java's, librdkafka or kafka-python"
+_IF_CLASSIC = "and their clients use Java, librdkafka or kafka-python"
 _IF_EPOCHS = (
-    "their clients are Java's or librdkafka, the consumers that left had ended, and their successors had the "
+    "their clients use Java or librdkafka, the consumers that left had ended, and their successors had the "
     "same subscription (events have the topics that match a pattern, but not the pattern)"
 )
 
@@ -81,7 +81,9 @@ def past_text(past: PastSeats, source: str) -> str:
         return f"{where}: no rebalance is recorded."
     since = f"{where}: {plural(past.rebalances, 'rebalance')} since {moment_to_second(past.first_ms)}."
     if not past.spared:
-        return f"{since} This rule would not certainly have avoided any of them.{_merged_text(past.admissions)}"
+        return (
+            f"{since} It is not certain that this rule would have avoided any of them.{_merged_text(past.admissions)}"
+        )
     epochs = past.group_type is GroupType.CONSUMER
     counted = f" ({plural(past.generations, 'group epoch' if epochs else 'generation')})"
     text = (
@@ -154,7 +156,7 @@ def _rule_entries(rule: Rule) -> Iterator[str]:
         "JoinGroup",
         f"The gateway adds {strategy.name} before the client's own assignors, which stay unchanged. Its subscription "
         f"(version 3) has the client's own topics and rack, its owned partitions, their generation{extra}. The "
-        f"response names the client's own assignor, and contains no data of the strategy.",
+        "response names the client's own assignor, and contains no data of the strategy.",
     )
     yield from _entry(
         "SyncGroup",
@@ -183,7 +185,7 @@ def _seat_entries(
     if admission_seconds:
         text = (
             "Newcomers that find no seat then wait until the clock reaches the next multiple of "
-            "gateway_admission_seconds ({admission_seconds:g} s), and join together; kept seats are given up together."
+            f"gateway_admission_seconds ({admission_seconds:g} s), and join together; kept seats are given up together."
         )
         yield from _entry("", text)
     if rule.between_gateways and rule.mode is SeatMode.ON:
@@ -194,8 +196,7 @@ def _seat_entries(
         if rule.between is Between.LEASE:
             needed = (
                 "Both gateways must be in pods of the same namespace, and their service accounts need get, list, "
-                "create, update and delete "
-                "on leases of coordination.k8s.io."
+                "create, update and delete on leases of coordination.k8s.io."
             )
         yield from _entry("", f"It may take the seat of a consumer behind another gateway with such a rule. {needed}")
 

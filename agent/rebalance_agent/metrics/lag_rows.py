@@ -45,7 +45,7 @@ STUCK_SECONDS = _row(
 )
 CATCHING_UP = _row(
     "catching_up_partitions",
-    "Partitions that changed owner, and whose records from before their new owner was seen are not all committed.",
+    "Partitions that changed owner, and still have uncommitted records from before the new owner was seen.",
     "partitions",
 )
 CATCH_UP_SECONDS = _row(

@@ -44,7 +44,7 @@ def lossy(roster):
     ("plan", "reason"),
     [
         (failing, "strategy 'own' of acme 1.0: plan raised RuntimeError: no idea"),
-        (lossy, "strategy 'own' of acme 1.0: plan breaks its contract: partition 0 of topic "),
+        (lossy, "strategy 'own' of acme 1.0: plan violates its contract: partition 0 of topic "),
     ],
 )
 def test_a_failing_plugin_strategy_is_refused_with_the_reason_and_the_others_are_replayed(monkeypatch, plan, reason):

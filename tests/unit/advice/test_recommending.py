@@ -354,5 +354,5 @@ def test_groups_of_other_types_and_too_large_groups_are_refused():
 
 def test_without_topics_of_equal_count_nothing_is_copartitioned():
     alone = history_of(clustered(2, topics=1))
-    assert "no partitions belong together" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
+    assert "there is nothing to co-partition" in refusal(alone, STRATEGIES["cooperative-copartitioned-sticky"])
     assert refusal(HISTORY, STRATEGIES["copartitioned-sticky"]) is None

@@ -77,7 +77,7 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
     ("client_id", "answer"),
     [
         ("own", "Yes, if the unknown requirements below are met: its members can change"),
-        ("kafkajs", "Yes for the brokers: its members can change"),
+        ("kafkajs", "The brokers allow it: its members can change"),
     ],
 )
 def test_an_answer_that_depends_on_the_clients_says_so(asked, client_id, answer):
@@ -97,7 +97,7 @@ def test_a_blocked_group_has_the_setting_and_no_steps(asked):
     code, text = asked(ORDERS, broker={**BROKER, "group.consumer.migration.policy": "disabled"})
     assert code == 1
     assert "No: its members cannot change" in text
-    assert "blocks: The brokers allow no change" in text
+    assert "blocks: The brokers do not allow a change" in text
     assert "group.consumer.migration.policy=bidirectional" in text
     assert "Steps" not in text
 

@@ -217,7 +217,7 @@ def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, m
     first, *_, unsettled, running = run(capsys, "explain", "new")[1].replace("\n  ", " ").split("\n\n")
     assert first.startswith("new: no settled rebalance, from the agent's ")
     assert unsettled.startswith(
-        "A rebalance completed at 2027-01-15 08:00:00.000 UTC. It is explained once it has settled"
+        "A rebalance completed at 2027-01-15 08:00:00.000 UTC. It will be explained when it has settled"
     )
     assert running.startswith("A rebalance has been running for ")
     assert running.endswith(": 6 partitions are stalled.\n")

@@ -55,7 +55,7 @@ def _policy(group: MigratingGroup, limits: BrokerLimits) -> Iterator[MigrationFi
     if limits.downgrades is False:
         text = (
             f"Members cannot go back one by one: {POLICY} is {limits.policy}, so the group does not become classic "
-            f"again"
+            "again"
         )
         fix = f"Start the brokers with {setting}; otherwise stop all members before you go back."
         yield MigrationFinding(Subject.WAY_BACK, Verdict.CHANGES, text, fix, setting)

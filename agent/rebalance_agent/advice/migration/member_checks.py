@@ -55,10 +55,10 @@ def _user_data(group: MigratingGroup) -> Iterator[MigrationFinding]:
             Subject.USER_DATA,
             Verdict.BLOCKS,
             f"The leader writes user data into assignments of {group.assignor} (to {_names(members)}). Brokers would "
-            f"lose this data, and therefore reject the change",
+            "lose this data, and therefore reject the change",
             # librdkafka's leader copies the user data of subscriptions, which sticky assignors have.
             "Change to an assignor without user data, such as range, in two rolling restarts with both assignors in "
-            "each list, {RESTART_ALL}. librdkafka rejects a list of eager and cooperative assignors.",
+            f"each list, {RESTART_ALL}. librdkafka rejects a list of eager and cooperative assignors.",
             "partition.assignment.strategy=range",
         )
 
@@ -103,12 +103,12 @@ def _clients(group: MigratingGroup) -> Iterator[MigrationFinding]:
         if is_adapted(group.assignor or ""):
             text = (
                 f"Kafka's clients have no {group.assignor}: {_names(unsure)} must use this library, or be behind a "
-                f"gateway"
+                "gateway"
             )
             fix = (
                 "With this library, kafka-python and aiokafka do not support the consumer protocol, and "
                 "confluent-kafka supports it only in its own consumer. Behind a gateway, the client must be one of: "
-                "{since}."
+                f"{since}."
             )
         yield MigrationFinding(Subject.CLIENTS, Verdict.UNKNOWN, text, fix)
 

@@ -59,7 +59,7 @@ Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [
 
 _EPILOG = f"""\
 exit codes:
-    0  no errors (unknown versions are not errors)
+  0  no errors (unknown versions are not errors)
   1  a record had an error, which is printed in its place; or the group has no records (without --since); or no broker
      responds, or the topic cannot be read
   2  a flag is wrong, or the file cannot be read

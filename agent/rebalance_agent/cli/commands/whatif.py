@@ -41,7 +41,7 @@ rebalance. The eager and the cooperative form of an assignor move the same parti
 
 EPILOG = """\
 columns:
-    SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
+  SKEW     the most loaded member's partitions divided by the share that its assignor promises: the mean over all
            rebalances, 1 is best; WORST is the highest value of one rebalance
   ONE HOST share of topics with all their partitions on one host although other hosts could own some (the mean; 0 %
            where a random distribution could explain it); RESTART is the number of such topics if all members stopped

@@ -49,7 +49,7 @@ def add_weekly_flags(parser: argparse.ArgumentParser) -> None:
         "--team-rule",
         metavar="REGEX",
         help="regular expression that finds the team in the name of a consumer group: its capture group matches the "
-        "team (default {TEAM_RULE}, the name up to the first - or .)",
+        f"team (default {TEAM_RULE}, the name up to the first - or .)",
     )
     weekly.add_argument(
         "--member-cost",

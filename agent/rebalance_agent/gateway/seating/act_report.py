@@ -18,7 +18,7 @@ TEXT_MAX = 200
 
 _WRONG = {
     Act.HANDOVER: "the group rebalanced after each of the last handovers",
-    Act.ADMIT: "newcomers that were admitted together caused several rebalances, in each of the last cases",
+    Act.ADMIT: "each of the last joint admissions caused several rebalances",
 }
 
 LINES_SECONDS = 10.0

@@ -92,9 +92,7 @@ def _require_generation(event: GenerationEvent) -> None:
     if max(lengths, default=0) > _NAME_MAX:
         raise InvalidInputError("topics", f"must have names of at most {_NAME_MAX} characters")
     if min(event.topics.values(), default=0) < 0 or sum(event.topics.values()) >= _BEYOND_INT:
-        raise InvalidInputError(
-            "topics", "must have partition counts that are not negative, with a 32-bit number as their sum"
-        )
+        raise InvalidInputError("topics", "must have partition counts from 0, with a sum below 2^31")
     if event.parts == 1:
         require_whole(event)
 

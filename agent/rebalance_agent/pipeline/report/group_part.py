@@ -125,7 +125,7 @@ def _stall(detail: ReportGroup) -> str:
         words,
         stacks(columns, (words, description), cap=_CAP_OF_MEDIAN * median or None),
         says=f"The last {len(episodes)} rebalances: the length of a bar is the duration of its phases; the line marks "
-        f"the longest stall (lower bound).",
+        "the longest stall (lower bound).",
         below=legend([*shown, ("mark", "longest stall of a partition")]),
         data=(("completed (UTC)", "generation", *episodes[0].phases, "longest stall"), data[::-1]),
         wide=True,
@@ -290,6 +290,6 @@ def _baselines(detail: ReportGroup) -> str:
     return figure(
         words,
         week(values, (words, "95th percentile of the stall by day and hour of the week, UTC")),
-        says="95 % of the stalls at this hour of the week (UTC) are not longer; a stronger colour is a longer stall.",
+        says="95th percentile of the stalls by hour of the week (UTC); a stronger colour is a longer stall.",
         data=(("hour", "rebalances", "p50", "p95"), data),
     )

@@ -170,7 +170,7 @@ def near_limits(summary: WeeklySummary) -> str:
     says = (
         f"Waits for a member that took at least {percent(TIMEOUT_NEAR, 0)} of the rebalance timeout, after which "
         f"the coordinator removes the member; and skews above {SKEW_NEAR:g} (load of the most loaded member, divided "
-        f"by its share)."
+        "by its share)."
     )
     heads, words, none = ("consumer group", "limit", "highest", "how often"), "Consumer groups near a limit", _NO_GROUP
     number = len(found.timeouts) + len(found.skews)

@@ -75,10 +75,8 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
 
 
 def _seats(rule: SeatRule, settings: GatewaySettings) -> Iterator[Finding]:
-    group = f"  and behind others: the consumers' user needs Read on a group {SEAT_LOCKS_PREFIX}*"
-    others = {Between.NO: "", Between.GROUP: group, Between.LEASE: "  and behind others in this namespace"}[
-        rule.between
-    ]
+    group = f" and others: the consumers' user needs Read on a group {SEAT_LOCKS_PREFIX}*"
+    others = {Between.NO: "", Between.GROUP: group, Between.LEASE: " and others in this namespace"}[rule.between]
     name = f"seats {rule}"
     if rule.keep_stopped and not settings.gateway_seats_file:
         yield failed(
@@ -172,10 +170,7 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     finding = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = finding.detail, ephemeral_ports()
     if finding.status is FindingStatus.OK and port in ephemeral:
-        detail += (
-            f", but in the range of ports that this system gives to outgoing connections: {ephemeral.start} to "
-            f"{ephemeral.stop - 1}"
-        )
+        detail += f", but in this system's range for outgoing connections: {ephemeral.start} to {ephemeral.stop - 1}"
     return Finding(name, finding.status, purpose, detail, fix=fix if finding.fix else "")
 
 

@@ -119,7 +119,7 @@ def _trusted(java: Mapping[str, str], given: frozenset[str]) -> Iterator[tuple[s
             yield "ssl.ca.location", store
         elif not given & {"ssl.ca.location", "ssl.ca.pem", "ssl.ca.pem.file"}:
             text = (
-                f"librdkafka reads CA certificates only in PEM form: export them with `keytool -list -rfc -keystore "
+                "librdkafka reads CA certificates only in PEM form: export them with `keytool -list -rfc -keystore "
                 f"{store}`"
             )
             raise InvalidInputError(FIELD, f"ssl.truststore.location: {text}, and add --kafka ssl.ca.location=FILE")

@@ -78,7 +78,7 @@ def _replayed(records: Iterable[TopicRecord], facts: LogFacts, group: str) -> Gr
     events = tuple(event for event in replayed if not isinstance(event, UnreadableRecord))
     source = (
         f"the remaining records of {OFFSETS_TOPIC}.\nOlder records were compacted away, and the topic has neither "
-        f"the starts of classic rebalances nor members' reports"
+        "the starts of classic rebalances nor members' reports"
     )
     return GroupPast(events, source, known)
 

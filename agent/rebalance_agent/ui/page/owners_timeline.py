@@ -33,14 +33,11 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
     below = legend([*kinds, ("stall", "stalled"), ("h2", "few partitions"), ("h8", "many partitions")])
     says = (
         "Each bar shows a member's partitions: the stronger the colour, the more; their number is shown where it "
-        "changes.  "
-    )
-    says += (
-        "Gaps are stalls: the wider, the longer. A bar without a gap: the member kept consuming. Time without "
+        "changes. Gaps are stalls: the wider, the longer. A bar without a gap: the member kept consuming. Time without "
         "rebalances is shortened."
     )
     says += (
-        f"  {left_out:,} members are not shown: those that were in the group for the shortest time." if left_out else ""
+        f" {left_out:,} members are not shown: those that were in the group for the shortest time." if left_out else ""
     )
     says += f" {unread} older rebalances are still being read." if unread else ""
     pictures = f'<div class="roomy">{picture(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'

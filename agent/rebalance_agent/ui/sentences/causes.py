@@ -106,7 +106,7 @@ def _unknown(rebalance: ObservedRebalance) -> str:
     gone = first.generation - first.previous_generation - 1
     return (
         f"unknown, because compaction may have removed the records of {plural(gone, 'generation')} before it while "
-        f"no observer was running"
+        "no observer was running"
     )
 
 

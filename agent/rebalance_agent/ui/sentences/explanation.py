@@ -174,7 +174,7 @@ def _course(rebalance: ObservedRebalance) -> Iterator[str]:
     if closing.followups and closing.group_type is GroupType.CLASSIC:
         yield (
             f"It took {closing.followups + 1} generations: partitions were revoked in one, and assigned to their new "
-            f"owners in a follow-up."
+            "owners in a follow-up."
         )
     if first.phases.started_ms is not None:
         took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
@@ -213,7 +213,7 @@ def _slow(rebalance: ObservedRebalance) -> Iterator[str]:
     elif rebalance.waited_longer:
         yield (
             f"{name} was the last of the reporting members to return from its revoked callback, {waited} after the "
-            f"start; no report shows what the group waited for after that."
+            "start; no report shows what the group waited for after that."
         )
     else:
         yield f"{name} was the last member to be ready, {waited} after the start{part}."

@@ -14,7 +14,7 @@ def unsettled_text(group: GroupSummary) -> str:
         return ""
     return (
         f"A rebalance completed at {moment(group.unsettled_ms)}. It will be explained when it has settled, usually "
-        f"5 to 15 s later."
+        "5 to 15 s later."
     )
 
 

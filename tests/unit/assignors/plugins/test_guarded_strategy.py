@@ -59,7 +59,7 @@ def failure(call, *arguments, kind=StrategyFailedError):
 )
 def test_a_plan_that_breaks_the_contract_is_refused_with_the_first_breach(plan, problem):
     text = failure(own(lambda _: plan).assign, GROUP)
-    assert text.startswith("strategy 'own': plan breaks its contract: ")
+    assert text.startswith("strategy 'own': plan violates its contract: ")
     assert problem in text
 
 
