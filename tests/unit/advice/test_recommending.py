@@ -264,7 +264,7 @@ def test_a_group_that_uses_weights_is_not_advised_to_give_them_up():
 def test_the_promises_of_an_assignor_of_another_library_are_unknown():
     advice = recommend(found(figures(skew=2.0), assignor="stream", sticky=figures()))
     assert advice.strategy is None
-    assert advice.sentence == "It is unknown what stream are unknown, so the figures are for comparison only."
+    assert advice.sentence == "It is unknown what stream guarantees, so the figures are only for comparison."
 
 
 def test_the_value_of_static_membership_is_its_savings_minus_its_waits():
@@ -326,8 +326,8 @@ def test_each_step_of_a_replay_starts_from_the_strategys_own_assignment():
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("failover", "which an application must ask for"),
-        ("redundant", "which an application must ask for"),
+        ("failover", "which suits only some applications"),
+        ("redundant", "which suits only some applications"),
         ("weighted-sticky", "no weights are recorded"),
         ("lag-aware", "events do not contain"),
         ("cooperative-rack-aware-sticky", "racks of partitions"),

@@ -68,7 +68,7 @@ def test_a_group_that_can_change_has_steps_and_a_way_back(asked):
     assert "group.remote.assignor=range" in text
     assert "Restart the 2 members one by one" in text
     assert "rebalance-agent migrate orders --watch --bootstrap-servers kafka:9092\n" in text
-    assert "The way back" in text
+    assert "To go back, restart the new members" in text
     assert "uniform" in text
     assert "range (recorded)" in text
 

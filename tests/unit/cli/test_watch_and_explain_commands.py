@@ -206,7 +206,7 @@ def test_a_group_without_rebalances_is_explained(agent, capsys):
 def test_whatif_names_the_flag_for_earlier_rebalances(agent, capsys, monkeypatch):
     monkeypatch.setattr(whatif_past, "agent_api", lambda _options: agent)
     code, _, err = run(capsys, "whatif", "quiet")
-    assert (code, "with --bootstrap-servers HOST:PORT, earlier ones are read" in err) == (1, True)
+    assert (code, "to read earlier ones, use --bootstrap-servers HOST:PORT" in err) == (1, True)
 
 
 def test_explain_shows_rebalances_that_are_running_or_have_not_settled(capsys, monkeypatch, agent):
@@ -242,8 +242,8 @@ def test_an_unknown_group_is_reported_with_the_closest_name(agent, capsys):
     ("error", "command", "code"),
     [
         (NotKnownError("there is no group '\x1b'"), ("explain", "nobody"), 1),
-        (AgentError("no agent answers"), ("explain", "orders"), 2),
-        (AgentError("no agent answers"), ("watch", "--once"), 2),
+        (AgentError("no agent responds"), ("explain", "orders"), 2),
+        (AgentError("no agent responds"), ("watch", "--once"), 2),
     ],
 )
 def test_a_failed_request_ends_with_an_exit_code_and_the_reason(agent, capsys, monkeypatch, error, command, code):

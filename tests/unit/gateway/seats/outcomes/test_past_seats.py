@@ -208,7 +208,7 @@ def test_of_what_is_not_known_nothing_is_claimed():
             "3 rebalances since 2023-11-14 22:13:21 UTC. This rule would have avoided at least 2 of them (2 gen",
         ),
         (epoch_deploy(), "at least 2 of them (2 group epochs)"),
-        (deploy(rack="r"), "This rule would not certainly have avoided any of them."),
+        (deploy(rack="r"), "It is not certain that this rule would have avoided any of them."),
     ],
 )
 def test_it_is_said_in_a_sentence(past, says):
