@@ -156,7 +156,9 @@ def test_a_member_is_not_the_last_one_if_the_join_phase_lasted_clearly_longer():
     (_, text) = observer(generation_event(6, members=alone), generation_event(7, **waited)).explain_news("g")
     words = " ".join(text.split())
     assert "25.4 s of it waiting for every member to rejoin" in words
-    assert "two was the last of the reporting members to return from its revoked callback, up to 4.9 s after the" in words
+    assert (
+        "two was the last of the reporting members to return from its revoked callback, up to 4.9 s after the" in words
+    )
     assert "the last member to be ready" not in words
 
 
