@@ -319,12 +319,13 @@ def test_a_wrong_assignor_leader_or_join_phase_is_named(kind):
 def _moments(event):
     """Wrong times, and the text of each difference."""
     phases, completed_ms = event.phases, event.phases.completed_ms
-    yield {"completed_ms": completed_ms + 1}, f"{completed_ms + 1} in the event"
-    yield {"started_ms": 1}, "1 in the event"
+    yield {"completed_ms": completed_ms + 1}, f"the event has {completed_ms + 1} for its completion"
     yield {"joined_ms": phases.joined_ms - 1}, f"{phases.joined_ms - 1} in the event"
     if event.group_type is GroupType.CLASSIC:
+        yield {"started_ms": 1}, ", but the event has 1"
         yield {"joined_ms": None, "joined_evidence": None}, "None in the event"
     else:
+        yield {"started_ms": 1}, "1 in the event"
         yield {"started_ms": phases.started_ms + 1}, f"{phases.started_ms + 1} in the event"
 
 

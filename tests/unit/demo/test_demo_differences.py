@@ -192,7 +192,7 @@ def test_a_slow_consumer_stalls_its_group_for_its_delay_and_up_to_one_second_mor
             "stall is 7.001 s, not 6 to 7 s",
         ),
         (replace(SEEN, stall=None), "stall is unknown, not 6 to 7 s"),
-        (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact but bound"),
+        (replace(SEEN, stall=replace(SEEN.stall, basis=Basis.BOUND)), "stall is not exact, but bound"),
         (replace(SEEN, slowest_member_id="m-1"), "the slowest member is one, not two"),
     ],
 )

@@ -46,9 +46,21 @@ def test_a_signal_is_on_if_it_has_an_endpoint(environ, expected):
             "http/protobuf",
         ),
         ({ALL: URL, "OTEL_TRACES_EXPORTER": "zipkin"}, "OTEL_TRACES_EXPORTER", "otlp or none"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "soon"}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "10"}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
-        ({ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000}, "OTEL_METRIC_EXPORT_INTERVAL", "whole milliseconds"),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "soon"},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "10"},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
+        (
+            {ALL: URL, "OTEL_METRIC_EXPORT_INTERVAL": "9" * 5_000},
+            "OTEL_METRIC_EXPORT_INTERVAL",
+            "must be a whole number of milliseconds from 1000 to 86399999",
+        ),
     ],
 )
 def test_an_unusable_variable_has_no_effect_and_is_named(environ, field, problem):
