@@ -249,7 +249,7 @@ class Tracker:
             if isinstance(state := self._groups.get(name), ClassicState):
                 state.list_settled(poll)
                 self._groups.refresh(state)
-        self._context.polls.add(poll.asked_ms)
+        self._context.polls.add(poll.asked_ms, poll.answered_ms)
 
     def _resize(self, seen: TopicsSeen) -> None:
         if changed := self._context.topics.update(seen.at_ms, seen.partitions, seen.ids):
