@@ -87,6 +87,10 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
         from rebalance_agent.clients.confluent_assignors.config.security import security  # noqa: PLC0415
     except ImportError:
         raise InvalidInputError("kafka-python", "is not installed") from None
+    try:
+        login = security(with_token_callback(properties), SystemClock())
+    except InvalidInputError as error:
+        raise InvalidInputError(error.field, "has no equivalent in kafka-python") from None
     return {
         "bootstrap_servers": properties.get("bootstrap.servers", "").split(","),
         "client_id": properties.get("client.id", "rebalance-agent"),
@@ -94,7 +98,7 @@ def client_settings(properties: Mapping[str, str], timeout: float) -> dict[str, 
         "socket_connection_setup_timeout_ms": round(timeout * 1000),
         "max_in_flight_requests_per_connection": 100,
         "receive_message_max_bytes": RESPONSE_BYTES_MAX,
-        **security(with_token_callback(properties), SystemClock()),
+        **login,
     }
 
 

@@ -1,0 +1,108 @@
+"""Descriptions of groups whose coordinator assigns, from the bytes of Kafka's own classes."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cluster.describing.broker_client import client_settings
+from rebalance_agent.cluster.describing.epoch_answers import described_epochs
+from rebalance_agent.cluster.describing.epoch_describer import EpochDescriber, Place
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.groupprotocol.requests.consumer_group_describe import CONSUMER_DESCRIBE
+from rebalance_agent.groupprotocol.requests.streams_group_describe import STREAMS_DESCRIBE
+from rebalance_agent.model.group import GroupState, GroupType
+
+GOLDEN = json.loads((Path(__file__).parents[3] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
+ROWS = {(row["api"], row["version"], bool(row["kafkas_groups"][0]["members"])): row for row in GOLDEN["describes"]}
+HEAD = b"\0\0\0\7\0"
+
+
+def frame(api, version, *, members=True):
+    return HEAD + base64.b64decode(ROWS[api, version, members]["answer"])
+
+
+def test_a_consumer_group_has_epochs_assignments_and_targets():
+    (group,) = CONSUMER_DESCRIBE.decode(frame("ConsumerGroupDescribe", 1), 1)
+    described = described_epochs(group, GroupType.CONSUMER)
+    assert (described.group, described.state, described.assignor) == ("orders", GroupState.RECONCILING, "uniform")
+    assert (described.epochs.epoch, described.epochs.target_epoch) == (9, 8)
+    (member,) = described.epochs.members
+    assert (member.epoch, member.target) == (8, {})
+    assert (member.member.instance_id, member.member.assigned) == ("static-1", {"clicks": (0, 7)})
+    assert member.member.subscription.topics == ("clicks", "payments")
+    assert described.members[0].assigned == {"clicks": (0, 7)}
+
+
+def test_a_static_member_that_is_away_owns_nothing():
+    (group,) = CONSUMER_DESCRIBE.decode(frame("ConsumerGroupDescribe", 0), 0)
+    group["members"][0]["member_epoch"] = -2
+    assert described_epochs(group, GroupType.CONSUMER).epochs.members[0].member.assigned == {}
+
+
+def test_tasks_of_a_streams_group_are_partitions_of_their_topics():
+    (group,) = STREAMS_DESCRIBE.decode(frame("StreamsGroupDescribe", 0), 0)
+    members = described_epochs(group, GroupType.STREAMS).epochs.members
+    assert members[0].member.assigned == {"clicks": (1, 2), "store-changelog": (1, 2)}
+
+
+def test_a_group_with_an_error_is_not_described():
+    (group,) = STREAMS_DESCRIBE.decode(frame("StreamsGroupDescribe", 0, members=False), 0)
+    assert described_epochs(group, GroupType.STREAMS) is None
+
+
+class FakeClient:
+    """Answers each request with the same frame."""
+
+    def __init__(self, answer, newest):
+        self.answer, self._newest, self.sent = answer, newest, []
+
+    def newest(self, _key, versions):
+        return max((version for version in versions if version <= self._newest), default=None)
+
+    def __call__(self, requests):
+        self.sent += [(node, request.api_key, request.api_version) for node, request in requests]
+        return [self.answer for _ in requests]
+
+
+def test_groups_are_described_by_their_coordinators_in_the_newest_known_version():
+    client = FakeClient(frame("ConsumerGroupDescribe", 1), 7)
+    described = EpochDescriber(client).describe({"orders": Place(GroupType.CONSUMER, 2)})
+    assert [each.group for each in described] == ["orders"]
+    assert client.sent == [(2, 69, 1)]
+
+
+def test_a_broker_without_the_api_is_not_asked():
+    client = FakeClient(b"", -1)
+    assert EpochDescriber(client).describe({"orders": Place(GroupType.STREAMS, 2)}) == []
+    assert client.sent == []
+
+
+def test_a_broker_that_does_not_answer_has_no_descriptions():
+    assert EpochDescriber(FakeClient(None, 1)).describe({"orders": Place(GroupType.CONSUMER, 2)}) == []
+
+
+def test_an_unreadable_answer_is_an_error_of_the_cluster():
+    with pytest.raises(ClusterError, match="ConsumerGroupDescribeResponse v1"):
+        EpochDescriber(FakeClient(b"\0", 1)).describe({"orders": Place(GroupType.CONSUMER, 2)})
+
+
+def test_the_login_is_that_of_librdkafka():
+    login = {
+        "security.protocol": "sasl_plaintext",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "u",
+        "sasl.password": "p",
+    }
+    settings = client_settings({"bootstrap.servers": "a:1,b:2", "client.id": "c", **login}, 3.0)
+    assert settings["bootstrap_servers"] == ["a:1", "b:2"]
+    assert (settings["sasl_mechanism"], settings["sasl_plain_username"]) == ("PLAIN", "u")
+    assert settings["request_timeout_ms"] == 3_000
+
+
+def test_a_login_without_a_translation_is_refused():
+    with pytest.raises(InvalidInputError, match=r"ssl\.key\.pem"):
+        client_settings({"bootstrap.servers": "a:1", "security.protocol": "ssl", "ssl.key.pem": "x"}, 3.0)
