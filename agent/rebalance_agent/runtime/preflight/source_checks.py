@@ -66,8 +66,8 @@ def _costs(settings: ObserverSettings, brokers: int, groups: int) -> dict[str, s
     lists, all_lists = (f"{_number(number)} ListGroups per second" for number in (listings, both))
     return {
         "offsets-topic": f"up to {_number(fetches)} fetches and {lists}",
-        "frames": f"{described} and {all_lists}; knows groups of the classic protocol whose leader reports or is behind "
-        "a gateway with gateway_generations",
+        "frames": f"{described} and {all_lists}; knows groups of the classic protocol whose leader reports or is "
+        "behind a gateway with gateway_generations",
         "describe": f"{described} and {all_lists}; shows members and assignments, and generations of groups whose "
         "coordinator assigns",
     }

@@ -56,7 +56,7 @@ class DescribedOwners:
     def take(
         self, had: Collection[Partition], started_ms: int | None, until_ms: int
     ) -> Mapping[Partition, PartitionHandover]:
-        """Return the handovers of a generation that was complete by ``until_ms``, and begin anew.
+        """Return the handovers of a generation that was complete by ``until_ms``, and start the next generation.
 
         ``had``: the partitions with an owner in the generation before. Others can first have been consumed after
         ``started_ms``, when the rebalance began.
