@@ -24,6 +24,7 @@ from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
+    DescribedEpochs,
     EpochMember,
     GroupEpoch,
     MemberState,
