@@ -10,15 +10,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from rebalance_agent.assignors.broker.java_order import map_order
 from rebalance_agent.groupprotocol.classic_group import CONSUMER_PROTOCOL_TYPE
 
 __all__ = ["GroupDescription", "explain_inconsistent_protocols", "explain_refusal", "select_strategy"]
 
 NAMES_MAX = 5
 """Maximum number of members, and of strategies, that an explanation names. A group may have thousands."""
-
-_JAVA_TABLE_SIZE = 16  # buckets of a java.util.HashMap with at most 12 entries; they double above the load factor
-_JAVA_LOAD = 0.75
 
 
 def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
@@ -36,7 +34,7 @@ def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
     votes: Counter[str] = Counter()
     for names, members in lists.items():
         votes[next(name for name in names if name in common)] += members
-    return max(_java_map_order(votes), key=votes.__getitem__)
+    return max(map_order(votes), key=votes.__getitem__)
 
 
 class GroupDescription(NamedTuple):
@@ -90,18 +88,3 @@ def _offer(names: Collection[str], offered: Sequence[str]) -> str:
 def _some(names: Sequence[str]) -> str:
     text = ", ".join(names[:NAMES_MAX])
     return text if len(names) <= NAMES_MAX else f"{text} and {len(names) - NAMES_MAX} more"
-
-
-def _java_map_order(names: Collection[str]) -> list[str]:
-    size = _JAVA_TABLE_SIZE
-    while len(names) > size * _JAVA_LOAD:
-        size *= 2
-    return sorted(names, key=lambda name: _java_hash(name) & (size - 1))
-
-
-def _java_hash(text: str) -> int:
-    code = 0
-    units = text.encode("utf-16-be", "surrogatepass")
-    for unit in zip(units[::2], units[1::2], strict=True):
-        code = (31 * code + (unit[0] << 8 | unit[1])) & 0xFFFF_FFFF
-    return code ^ code >> 16

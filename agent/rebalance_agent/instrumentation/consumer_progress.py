@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-__all__ = ["LEFT_MAX", "PARTITIONS_MAX", "ConsumerProgress", "Offsets", "Partition", "Positions"]
+__all__ = ["FROM_START", "LEFT_MAX", "PARTITIONS_MAX", "ConsumerProgress", "Offsets", "Partition", "Positions"]
 
 Partition = tuple[str, int]
 """Topic and partition number. A client's ``TopicPartition`` is accepted if it is such a tuple."""
@@ -18,6 +18,9 @@ Offsets = Mapping[Partition, int]
 
 Positions = Callable[[Collection[Partition]], Offsets]
 """Returns the client's positions (offset after the last delivered record) without asking a broker."""
+
+FROM_START = ("earliest", "smallest")
+"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
 PARTITIONS_MAX = 100_000
 """Maximum partitions tracked, more than any consumer can own. Further ones are not counted."""

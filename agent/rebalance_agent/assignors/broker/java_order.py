@@ -1,4 +1,4 @@
-"""The order in which Java's ``HashMap`` and ``HashSet`` return their elements, which brokers' assignors follow.
+"""The order in which Java's ``HashMap`` and ``HashSet`` return their elements: coordinators follow it.
 
 Elements are in the order of a table's buckets, whose number is a power of two; elements of one bucket are in insertion
 order.

@@ -21,12 +21,9 @@ from rebalance_agent.clients.strategy_entries import refuse_equal_names
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
+from rebalance_agent.instrumentation.consumer_progress import FROM_START, Offsets, Partition
 
 __all__ = ["AiokafkaHooks", "accepted", "instrument"]
-
-FROM_START = ("earliest", "smallest")
-"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
 # aiokafka checks for instances of its own class; this has the same methods.
 ConsumerRebalanceListener.register(AiokafkaListener)

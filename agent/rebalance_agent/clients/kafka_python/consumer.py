@@ -16,13 +16,14 @@ from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refus
 from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.rebalance_hooks import FROM_START, KafkaPythonHooks
+from rebalance_agent.clients.kafka_python.rebalance_hooks import KafkaPythonHooks
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, OnEvent
+from rebalance_agent.instrumentation.consumer_progress import FROM_START
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]

@@ -13,14 +13,11 @@ from rebalance_agent.clients.kafka_python.offset_hooks import hook_join_times, h
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
+from rebalance_agent.instrumentation.consumer_progress import FROM_START, Offsets, Partition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener
 
-__all__ = ["FROM_START", "KafkaPythonHooks", "instrument"]
-
-FROM_START = ("earliest", "smallest")
-"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
+__all__ = ["KafkaPythonHooks", "instrument"]
 
 # kafka-python checks for instances of its own classes; these have the same methods.
 ConsumerRebalanceListener.register(RebalanceListener)
